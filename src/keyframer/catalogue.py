@@ -67,7 +67,7 @@ STRUCT_CHUNK_SLACK = issue_type("STRUCT_CHUNK_SLACK", _W, "{size: byte} after th
 STRUCT_CHUNK_MISPLACED = issue_type(
     "STRUCT_CHUNK_MISPLACED", _W, "{name} is not allowed in {parent}, kept as raw bytes"
 )
-STRUCT_UNKNOWN_CHUNK = issue_type("STRUCT_UNKNOWN_CHUNK", _I, "unknown chunk of {size: byte}, kept as raw bytes")
+STRUCT_UNKNOWN_CHUNK = issue_type("STRUCT_UNKNOWN_CHUNK", _I, "unknown chunk of {size: byte}, not interpreted")
 STRUCT_CHUNK_MISSING = issue_type("STRUCT_CHUNK_MISSING", _E, "{name} is missing")
 STRUCT_CHUNK_ORDER = issue_type("STRUCT_CHUNK_ORDER", _E, "{name} comes before {other}, on which it depends")
 STRUCT_DUPLICATE_CHUNK = issue_type("STRUCT_DUPLICATE_CHUNK", _E, "{name} occurs more than once in {parent}")
@@ -89,7 +89,7 @@ STRUCT_NAME_SUSPECT = issue_type(
 )
 STRUCT_SYNTAX = issue_type("STRUCT_SYNTAX", _E, "expected {wanted}, found {found}")
 STRUCT_LEADING_DATA = issue_type("STRUCT_LEADING_DATA", _W, "{size: byte} before the first chunk, kept unchanged")
-STRUCT_TRAILING_DATA = issue_type("STRUCT_TRAILING_DATA", _W, "{size: byte} after the end, kept unchanged")
+STRUCT_TRAILING_DATA = issue_type("STRUCT_TRAILING_DATA", _W, "{size: byte} after the end, not interpreted")
 STRUCT_NOT_REPRODUCIBLE = issue_type(
     "STRUCT_NOT_REPRODUCIBLE", _W, "signalling NaN: the numbers would not be written back bit for bit"
 )

@@ -61,7 +61,7 @@ def test_only_lights_that_dim_otherwise_are_approximated() -> None:
     report = glb_of(scene)[1]
     paths = {f"/lights/{light.name}" for light in scene.lights}
     assert {loss.path: (loss.outcome, loss.detail) for loss in report if loss.path in paths} == {
-        "/lights/Sun": (Outcome.APPROXIMATED, "dims with distance; the original light did not"),
+        "/lights/Sun": (Outcome.APPROXIMATED, "dims with the square of the distance; the original light does not dim"),
         "/lights/Spot": (
             Outcome.APPROXIMATED,
             "dims with the square of the distance; the original light dims between its two ranges",

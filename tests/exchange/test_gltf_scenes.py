@@ -11,9 +11,9 @@ import pytest
 
 import keyframer
 from keyframer.curves import Interpolation, Track
-from keyframer.scene import Channel, Clip, Mesh, Node, Scene
+from keyframer.scene import Camera, Channel, Clip, Mesh, Node, NodeKind, Scene
 from keyframer.scene.loss_report import Outcome
-from tests.exchange.scenes import SCENES, cube, moved, tcb
+from tests.exchange.scenes import SCENES, cube, moved, tcb, turning
 from tests.exchange.truth import (
     ALLOWED_INFOS,
     geometry,
@@ -263,6 +263,35 @@ def test_hidden_geometry_has_scale_zero_and_children_stay_visible() -> None:
         if channel["target"].get("extensions", {}).get("KHR_animation_pointer", {}).get("pointer") == pointer
     ]
     assert outcomes == [shown]
+
+
+@pytest.mark.parametrize("core_only", [False, True])
+def test_outcome_of_visibility_keys(core_only: bool) -> None:
+    """A skinned mesh cannot be hidden by its scale."""
+    blink = Track("visible", np.array([0.0, 5, 9]), np.array([1.0, 0, 1]), Interpolation.STEP)
+    scene = SCENES["skinned"]()
+    scene.clips[0].channels.append(Channel(2, blink))
+    losses = [*glb_of(SCENES["hidden"](), core_only=core_only)[1], *glb_of(scene, core_only=core_only)[1]]
+    assert [(loss.path, loss.outcome, loss.detail) for loss in losses if loss.path.endswith("/visible")] == [
+        ("/nodes/blinks/visible", Outcome.EXACT, "scale 0 while hidden"),
+        ("/nodes/skin/visible", Outcome.APPROXIMATED, "a skinned mesh cannot be hidden without KHR_node_visibility"),
+    ]
+
+
+def test_target_without_a_node_is_reported_in_extras() -> None:
+    scene = Scene([Node("eye", NodeKind.CAMERA, camera=0)], cameras=[Camera("eye", target=(0.0, 5.0, 0.0))])
+    data, report = glb_of(scene)
+    assert Gltf(data).json["cameras"][0]["extras"]["keyframer"]["target"] == [0.0, 5.0, 0.0]
+    (detail,) = [loss.detail for loss in report if loss.path == "/nodes/eye/target"]
+    assert detail == "aimed by its rotation; the target is kept in extras"
+
+
+def test_keys_that_are_limited_but_not_repeated_are_reported_as_less_exact() -> None:
+    """The track ends before the clip."""
+    turn = turning([0, 100], [(0, 0, 1, 0.0), (0, 0, 1, 1e10)])
+    _, report = glb_of(Scene([Node("box")], clips=[moved((0, turn), end=200.0)]), keys="cubic")
+    details = [loss.detail for loss in report.of(Outcome.DROPPED) if loss.path == "/nodes/box/rotation"]
+    assert details == ["cut short: less exact than requested (LIMIT_KEYS)"]
 
 
 def test_fields_of_view_are_vertical() -> None:

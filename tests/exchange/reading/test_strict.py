@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import copy
 import io
 import json
@@ -16,6 +17,9 @@ import pytest
 
 import keyframer
 from keyframer.errors import FormatError
+from keyframer.exchange.gltf.read import extras_reading
+from keyframer.exchange.gltf.read.json_text import Item
+from keyframer.limits import Budget
 from tests.exchange.reading.making import data_uri, glb, loaded, split_glb, triangle
 from tests.exchange.scenes import SCENES
 from tests.exchange.truth import glb_of
@@ -209,6 +213,12 @@ def test_packed_arrays_in_extras_are_checked() -> None:
         with pytest.raises(FormatError) as caught:
             loaded(glb(spoiled, binary))
         assert "/extras/keyframer/tracks[0]" in caught.value.path
+
+
+def test_packed_array_that_is_too_long_is_reported_with_the_room_in_entries() -> None:
+    item = Item({"values": {"dtype": "<f8", "shape": [2**36], "zlib": base64.b64encode(bytes(12)).decode()}}, "/")
+    with pytest.raises(FormatError, match=rf"but there is room for {12 * 1100 // 8} \(12 bytes remaining\)"):
+        extras_reading.array(item, "values", Budget())
 
 
 _VALUES = (

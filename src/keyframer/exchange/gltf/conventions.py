@@ -1,13 +1,13 @@
 """Shared by both directions of glTF: axes and units, single precision, linear colours, names, and our extras.
 
-A scene's axes become right-handed, Y up, metres. Left-handed data is mirrored along one axis, so that no node needs a
-negative scale; one root node rotates the up axis and applies the unit. Triangles keep their winding: it is
+Files are right-handed with Y up. If necessary, a root node rotates the up axis and scales to metres. Left-handed data
+is mirrored along one axis, so that no node needs a negative scale. Triangles keep their winding: it is
 counter-clockwise seen from outside in either handedness.
 
-Data that glTF cannot store is plain JSON under ``extras.keyframer``. Parts of the scene are stored there unchanged and
-become JSON when the file is written: bytes become hex digits, sets sorted lists, non-finite numbers ``null``. Long
-arrays are packed: base64 of the zlib stream of their little-endian bytes, with type and shape. Names of nodes are
-unique, safe to show and never empty.
+Data that glTF cannot store goes to ``extras.keyframer``, as values of the scene that become JSON when the file is
+written: bytes become hex digits, sets become sorted lists, non-finite numbers become ``null``. Long arrays are packed:
+base64 of the zlib stream of their little-endian bytes, with type and shape. Names of nodes are unique, safe to show and
+never empty.
 """
 
 from __future__ import annotations
@@ -34,19 +34,18 @@ _UP_ROTATIONS = {"x": (0.0, 0.0, _HALF, _HALF), "y": None, "z": (-_HALF, 0.0, 0.
 
 
 class Axes:
-    """The conversion of axes of one scene."""
+    """Converts between the axes of one scene and those of glTF."""
 
     def __init__(self, space: Space, metres_per_unit: float = 1.0) -> None:
         self.up_rotation_xyzw = _UP_ROTATIONS[space.up]
         """rotation of the root node; None if it needs no rotation"""
         self.unit = metres_per_unit
+        """metres per unit of the scene"""
         self.mirrored = space.handedness is Handedness.LEFT
-        self.axis = 1 if space.up == "z" else 2
-        """the axis that is negated if ``mirrored``"""
         signs = np.ones(3)
         rotation_signs = np.ones(4)
         if self.mirrored:
-            signs[self.axis] = -1.0
+            signs[1 if space.up == "z" else 2] = -1.0
             rotation_signs[:3] = -signs
         self._signs = signs
         self._rotation_signs = rotation_signs
@@ -66,7 +65,7 @@ class Axes:
         return array * self._rotation_signs if self.mirrored else array
 
     def matrices(self, values: npt.ArrayLike) -> Floats:
-        """Convert matrices (..., 4, 4) between two spaces that are both mirrored."""
+        """Convert matrices (..., 4, 4) from one space of the scene to another."""
         array = np.asarray(values, np.float64)
         if not self.mirrored:
             return array
@@ -74,7 +73,7 @@ class Axes:
         return np.asarray(array * signs[:, None] * signs)
 
     def root_matrix(self) -> Floats:
-        """Return the (4, 4) matrix of the root node; identity without one."""
+        """Return the (4, 4) matrix of the root node; the identity if there is no root node."""
         rotation = (0.0, 0.0, 0.0, 1.0) if self.up_rotation_xyzw is None else self.up_rotation_xyzw
         return affine.compose(np.zeros(3), rotation, np.full(3, self.unit))
 
@@ -83,7 +82,7 @@ LARGEST_SINGLE = float(np.finfo(np.float32).max)
 
 
 def single(values: npt.ArrayLike) -> Singles:
-    """Convert to single precision; NaN becomes 0, numbers out of range the largest number of their sign."""
+    """Convert to single precision; NaN becomes 0, a number that is too large becomes the largest one of its sign."""
     array = np.asarray(values)
     if array.dtype != np.float32:
         with np.errstate(all="ignore"):
@@ -105,7 +104,7 @@ def count_unusable(values: npt.ArrayLike) -> int:
 
 
 def json_numbers(values: npt.ArrayLike) -> list[Any]:
-    """Return numbers for JSON, within the range of single precision: a list, nested for rows."""
+    """Return numbers as a list for JSON, nested for rows. NaN becomes 0; others are limited to single precision."""
     array = np.asarray(values, np.float64)
     if not np.abs(array).max(initial=0.0) <= LARGEST_SINGLE:  # true if there is a NaN
         array = np.clip(
@@ -118,7 +117,7 @@ def json_numbers(values: npt.ArrayLike) -> list[Any]:
 
 
 def fraction(value: float | None, default: float = 0.0) -> float:
-    """Clamp a number to 0..1."""
+    """Clamp a number to 0..1; None and non-finite numbers become the default."""
     number = default if value is None or not math.isfinite(value) else float(value)
     return min(max(number, 0.0), 1.0)
 
@@ -130,7 +129,7 @@ def bounds(rows: Array) -> tuple[list[float], list[float]]:
 
 
 def linear_color(rgb: npt.ArrayLike) -> Any:
-    """Convert display colours (..., 3) to linear light, as used by colour factors and vertex colours of glTF.
+    """Convert display colours (..., 3), clamped to 0..1, to linear light, as used by glTF.
 
     The original programs showed their numbers directly: 0.5 was half of the screen signal, not half of the light.
     """
@@ -184,7 +183,10 @@ def json_value(value: Any) -> Any:
 
 
 def json_encoder_default(value: Any) -> Any:
-    """Convert a value like `json_value`, but keep non-finite numbers of short arrays: the JSON encoder rejects them."""
+    """Convert a value like `json_value`, but do not replace non-finite numbers in short arrays.
+
+    The JSON encoder raises ValueError for them.
+    """
     if type(value) is np.ndarray and value.size < PACKED_FROM:
         return value.tolist()
     return json_value(value)
@@ -222,14 +224,14 @@ def _json_other(value: Any) -> Any:
 
 
 def packed(array: Any) -> Json:
-    """Return an array as text that survives every tool that keeps extras."""
+    """Return an array as a JSON object: type, shape and compressed bytes."""
     little = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
     data = base64.b64encode(zlib.compress(little.reshape(-1).view(np.uint8).data, 1)).decode("ascii")
     return {"dtype": little.dtype.str, "shape": list(array.shape), "zlib": data}
 
 
 def non_default_fields(part: Any, *names: str) -> Json:
-    """Return the named attributes of a dataclass that differ from their defaults."""
+    """Return the named fields of a dataclass, without those that are None, empty or the default; arrays are kept."""
     kind = type(part)
     defaults = _DEFAULTS.get(kind)
     if defaults is None:
@@ -249,9 +251,9 @@ _DEFAULTS: dict[type[Any], dict[str, Any]] = {}
 """default values of the fields of each dataclass, determined once"""
 
 
-def raw_name(raw: bytes | None, shown: str) -> Json:
-    """Return the stored name for extras; an empty object if the shown name has the same bytes."""
-    if raw is None or raw == shown.encode("utf-8", "surrogatepass"):
+def raw_name(raw: bytes | None, name: str) -> Json:
+    """Return the raw name for extras; empty if there is none or if ``name`` has the same bytes."""
+    if raw is None or raw == name.encode("utf-8", "surrogatepass"):
         return {}
     return {"name": decode_name(raw), "raw_name": raw.hex()} if raw else {"raw_name": ""}
 
@@ -262,13 +264,13 @@ def shown_name(name: str) -> str:
 
 
 def original_gltf_values(extras: Json) -> Json:
-    """Return the values that a glTF file had for a part that was read from it."""
+    """Return the original values of a part that was read from glTF; empty for other parts."""
     content = extras.get("gltf")
     return content if type(content) is dict else {}
 
 
 def attach_extras(target: Json, content: Json) -> None:
-    """Store content under ``extras.keyframer``, if there is any."""
+    """Add content to ``extras.keyframer``, unless it is empty."""
     if content:
         target.setdefault("extras", {}).setdefault("keyframer", {}).update(content)
 
@@ -277,7 +279,7 @@ _COLUMNS = ("tension", "continuity", "bias", "ease_to", "ease_from", "flags", "t
 
 
 def track_extras(track: Track, clip: int, in_sampler: bool) -> Json:
-    """Return authored keys for extras; if the glTF sampler has the same keys, only what it cannot store."""
+    """Return an authored track for extras, without times and values if the glTF sampler has them (``in_sampler``)."""
     content: Json = {"clip": clip, "kind": track.kind, "interpolation": track.interpolation.value}
     if track.wrap.value != "single":
         content["wrap"] = track.wrap.value

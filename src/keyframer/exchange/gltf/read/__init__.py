@@ -1,4 +1,4 @@
-"""Reads glTF 2.0 into scenes: strict, bounds-checked, and with the authored keys if we wrote the file."""
+"""Reads glTF 2.0 into scenes, with the authored keys if Keyframer wrote the file."""
 
 from keyframer.exchange.gltf.read.importing import check, load
 

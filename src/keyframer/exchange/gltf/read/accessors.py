@@ -23,7 +23,7 @@ from keyframer.catalogue import (
 )
 from keyframer.errors import FormatError
 from keyframer.exchange.gltf.read.container import DRACO, Buffers, advice, draco_is_installed, open_container
-from keyframer.exchange.gltf.read.json_text import Findings, Item, Span
+from keyframer.exchange.gltf.read.json_text import ByteRange, Findings, Item
 from keyframer.fields import dataclass
 from keyframer.limits import DEFAULT_LIMITS, Budget, open_budget
 from keyframer.text import counted
@@ -36,7 +36,7 @@ _DTYPES = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126
 
 @dataclass(eq=False, slots=True)
 class Elements:
-    """The start of each element of an accessor: buffer and byte offset; -1 for zeros that are not stored."""
+    """The location of each element of an accessor: buffer, and start in it; -1 for zeros that are not stored."""
 
     buffers: Ints
     starts: Ints
@@ -54,7 +54,7 @@ class Accessors:
         self._issues = issues
         self._read: dict[int, Array] = {}
         self._converted: dict[tuple[int, str], Array] = {}
-        """by requested conversion: all users of an accessor get the same array"""
+        """by accessor and conversion: all users of an accessor get the same array"""
 
     def __len__(self) -> int:
         return len(self._items)
@@ -80,7 +80,7 @@ class Accessors:
         return floats
 
     def integers(self, number: int, *types: str) -> Ints:
-        """Return (count, width) integers, which must be stored without sign."""
+        """Return (count, width) integers; the stored type must be unsigned."""
         item = self._items[number]
         stored = self._stored(number, item, types)
         if stored.dtype.kind != "u":
@@ -100,14 +100,14 @@ class Accessors:
             self._converted.pop((number, kind), None)
 
     def has_bytes(self, number: int) -> bool:
-        """Return whether the file stores the content of an accessor: without a view it is all zeros."""
+        """Return whether the file stores the content of an accessor, which is otherwise decompressed or all zeros."""
         return self._items[number].has("bufferView") or self._items[number].has("sparse")
 
     def count(self, number: int) -> int:
         return self._items[number].integer("count", least=1)
 
     def contiguous_range(self, number: int) -> tuple[int, int, int] | None:
-        """Return view, first byte and length of an accessor, unchecked; None if it is not contiguous."""
+        """Return the view of an accessor, and its unchecked start and length in that view; None if not contiguous."""
         item = self._items[number]
         view = item.index("bufferView", self._buffers.view_count, "buffer view")
         size = _WIDTHS[item.choice("type", tuple(_WIDTHS))] * self._dtype(item).itemsize
@@ -116,7 +116,7 @@ class Accessors:
         return view, item.integer("byteOffset", 0), item.integer("count", least=1) * size
 
     def locate(self, number: int) -> Elements:
-        """Return the locations of all elements of an accessor that can be read."""
+        """Return the locations of all elements; raises `FormatError` if the accessor cannot be read."""
         item = self._items[number]
         size = _WIDTHS[item.choice("type", tuple(_WIDTHS))] * self._dtype(item).itemsize
         view = item.index("bufferView", self._buffers.view_count, "buffer view")
@@ -172,7 +172,7 @@ class Accessors:
     def _elements(
         self, item: Item, view: int, offset: int, count: int, width: int, dtype: np.dtype[Any], *, strided: bool
     ) -> Array:
-        """Return a read-only view of the bytes; ``count`` is first compared with their number."""
+        """Return elements as a read-only view of the bytes; raises `FormatError` if there are fewer than ``count``."""
         content, stride = self._buffers.view(view)
         size = width * dtype.itemsize
         step = stride if stride and strided else size
@@ -215,8 +215,8 @@ class Accessors:
         return positions, values
 
 
-_NUMBERS_PER_BYTE = 64
-"""maximum number of numbers that one compressed byte may expand to: a vertex takes one or two bytes"""
+_NUMBERS_PER_COMPRESSED_BYTE = 64
+"""budget of numbers for each compressed byte: a vertex takes one or two bytes"""
 
 
 class DecompressedMesh:
@@ -225,11 +225,11 @@ class DecompressedMesh:
     def __init__(self, triangles: Ints, columns: dict[str, Array]) -> None:
         self.triangles = triangles
         self.columns = columns
-        """decoded columns by attribute"""
+        """(V, k) values of each attribute"""
 
 
 class DracoReader:
-    """Decompresses each buffer view once."""
+    """Decompresses Draco meshes, each buffer view once."""
 
     def __init__(self, buffers: Buffers, accessors: Accessors, budget: Budget) -> None:
         self._buffers = buffers
@@ -239,8 +239,8 @@ class DracoReader:
         self._is_installed = draco_is_installed()
 
     def read(self, primitive: Item, attributes: Item) -> DecompressedMesh | None:
-        """Return the decompressed mesh; None if the primitive is not compressed or its vertices are stored
-        uncompressed, too.
+        """Return the decompressed mesh; None if the primitive is not compressed, or if the decoder is not installed and
+        the vertices are also stored uncompressed.
         """
         extension = primitive.extension(DRACO)
         if extension is None:
@@ -250,31 +250,31 @@ class DracoReader:
             if self._accessors.has_bytes(position):
                 return None
             raise primitive.fail(SEM_EXTENSION_UNKNOWN, "extensions", name=DRACO, effect=advice(DRACO))
-        claimed = self._accessors.count(position)
-        mesh = self._mesh(extension, claimed)
+        vertex_count = self._accessors.count(position)
+        mesh = self._mesh(extension, vertex_count)
         attribute_ids = extension.child("attributes") or Item({}, extension.at("attributes"))
         columns: dict[str, Array] = {}
         for name in attribute_ids.value:
             attribute = mesh.get_attribute_by_unique_id(attribute_ids.integer(name))
             if attribute is None:
-                raise attribute_ids.fail(STRUCT_SYNTAX, name, wanted="the id of an attribute", found="another id")
+                raise attribute_ids.fail(STRUCT_SYNTAX, name, wanted="the id of an attribute", found="an unknown id")
             columns[name] = np.asarray(attribute["data"]).reshape(-1, attribute["num_components"])
-            if len(columns[name]) != claimed:
-                expected = f"{counted(claimed, 'vertex')}, as its accessor says"
+            if len(columns[name]) != vertex_count:
+                expected = f"{counted(vertex_count, 'vertex')}, as its accessor says"
                 raise attribute_ids.fail(STRUCT_SYNTAX, name, wanted=expected, found=f"{len(columns[name])}")
         triangles = np.asarray(getattr(mesh, "faces", np.empty((0, 3))), np.int64).reshape(-1, 3)
         highest = int(triangles.max(initial=-1))
-        if highest >= claimed:
+        if highest >= vertex_count:
             args = {"what": "corner", "item": int(np.argmax(triangles)), "kind": "vertex"}
-            raise primitive.fail(LINK_INDEX_OUT_OF_RANGE, "extensions", **args, index=highest, count=claimed)
+            raise primitive.fail(LINK_INDEX_OUT_OF_RANGE, "extensions", **args, index=highest, count=vertex_count)
         return DecompressedMesh(triangles, columns)
 
-    def _mesh(self, extension: Item, claimed: int) -> Any:
+    def _mesh(self, extension: Item, vertex_count: int) -> Any:
         view = extension.needed_index("bufferView", self._buffers.view_count, "buffer view")
         if view not in self._decoded:
             content = bytes(self._buffers.view(view)[0])
-            self._budget.grant("copies", _NUMBERS_PER_BYTE * len(content))
-            self._budget.spend("copies", 3 * claimed, extension.at("bufferView"), "compressed vertices")
+            self._budget.grant("copies", _NUMBERS_PER_COMPRESSED_BYTE * len(content))
+            self._budget.spend("copies", 3 * vertex_count, extension.at("bufferView"), "compressed vertices")
             self._decoded[view] = self._decode(extension, content)
         return self._decoded[view]
 
@@ -284,7 +284,9 @@ class DracoReader:
             return import_module("DracoPy").decode(content)
         except Exception as error:  # its own exceptions for some errors, ValueError and RuntimeError for others
             problem = str(error) or type(error).__name__
-            raise extension.fail(STRUCT_SYNTAX, "bufferView", wanted="a Draco mesh", found=problem[:80]) from None
+            raise extension.fail(
+                STRUCT_SYNTAX, "bufferView", wanted="a Draco mesh", found=f"an error ({problem[:80]})"
+            ) from None
 
 
 @dataclass(eq=False, slots=True)
@@ -292,12 +294,12 @@ class StoredElements:
     """The elements of an accessor that are in the same buffer: start and end of each."""
 
     starts: Ints
-    """-1 for elements that are stored elsewhere"""
+    """-1 for elements that are stored elsewhere or not at all"""
     ends: Ints
     file: str | None = None
-    """the separate file that contains them"""
+    """the separate file that contains them; None for the glTF file"""
     encoded: bool = False
-    """whether the bytes are base64 characters: a range may then include part of a neighbouring element"""
+    """whether they are in a data URI: a range may then include neighbouring elements"""
 
 
 class Layout:
@@ -310,7 +312,7 @@ class Layout:
         self.text = issues.places
         self.root = opened.root
         self.binary = None if opened.binary is None else (opened.binary_start, opened.binary_start + len(opened.binary))
-        """content of the second chunk of a ``.glb``"""
+        """range of the content of the binary chunk; None if there is none"""
         self.is_binary = data[:4] == b"glTF"
         self.text_end = 20 + int.from_bytes(data[12:16], "little") if self.is_binary else len(data)
         self._data = data
@@ -320,7 +322,7 @@ class Layout:
         self._buffers, self._views = self.root.children("buffers"), self.root.children("bufferViews")
 
     def elements(self, accessor: object) -> list[StoredElements]:
-        """Return the locations of the elements of an accessor: one, or several if it is sparse."""
+        """Return the locations of the elements of an accessor, by buffer; empty if it cannot be read."""
         if type(accessor) is not int or not 0 <= accessor < len(self._accessors):
             return []
         try:
@@ -329,8 +331,8 @@ class Layout:
         except FormatError:
             return []
 
-    def view(self, number: int) -> Span | None:
-        """Return the range of a buffer view in the binary chunk, if it is there."""
+    def view(self, number: int) -> ByteRange | None:
+        """Return the range of a buffer view in the file; None if it is not in the binary chunk."""
         try:
             item = self._views[number]
             buffer, begin = item.needed_index("buffer", len(self._buffers), "buffer"), item.integer("byteOffset", 0)
@@ -342,8 +344,8 @@ class Layout:
             return None
         return self.binary[0] + begin, self.binary[0] + begin + size
 
-    def contiguous_range(self, accessor: int) -> Span | None:
-        """Return the range of an accessor in the binary chunk, if it is there and contiguous."""
+    def contiguous_range(self, accessor: int) -> ByteRange | None:
+        """Return the range of an accessor in the file; None if it is not contiguous in the binary chunk."""
         try:
             stored = self._accessors.contiguous_range(accessor)
         except FormatError:

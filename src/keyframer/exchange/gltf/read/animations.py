@@ -26,7 +26,7 @@ from keyframer.scene import Channel, Clip, Environment, Fog, Gradient, Handednes
 from keyframer.text import counted, safe_text
 
 DEFAULT_FPS = 30.0
-"""glTF has no frames; this is the default rate of our exporter"""
+"""frame rate of animations that we did not write, because glTF has no frames"""
 
 _KINDS = {"translation": ("position", 3), "rotation": ("rotation", 4), "scale": ("scale", 3)}
 _NODE = re.compile(r"/nodes/(0|[1-9][0-9]{0,8})/(translation|rotation|scale|weights)\Z")
@@ -45,7 +45,7 @@ _LIGHT_PROPERTIES: dict[str, tuple[str, int, Callable[[Any], Any]]] = {
 
 
 class AnimationReader:
-    """Reads animations that Keyframer did not write."""
+    """Reads animations without our clip data, as clips in seconds."""
 
     def __init__(
         self,
@@ -78,7 +78,9 @@ class AnimationReader:
     def _channel(
         self, clip: Clip, samplers: SamplerReader, channel: Item, number: int, animated: dict[tuple[int, str], int]
     ) -> None:
-        """Read a channel. ``animated`` has the targets of earlier channels; a second channel of a target is ignored."""
+        """Read a channel. ``animated`` has the first channel of each node and kind; later ones are ignored, except for
+        visibility.
+        """
         sampler = channel.needed_index("sampler", len(samplers.items), "sampler")
         target = channel.child("target")
         if target is None:
@@ -118,7 +120,7 @@ class AnimationReader:
         """Yield the keys of a property of a node, if the node is in the shown scene."""
         place = self._hierarchy.scene_index(node)
         if place is None:
-            return  # not in the shown scene
+            return
         if path != "weights":
             kind, width = _KINDS[path]
             yield place, kind, samplers.read(number, width)
@@ -195,7 +197,7 @@ _TYPES = {1: "SCALAR", 3: "VEC3", 4: "VEC4"}
 
 @dataclass(eq=False)
 class Keys:
-    """Times (n,) in seconds, values (n, k), and tangents where the sampler has them."""
+    """Times (n,) in seconds, values (n, k), and tangents if the sampler has them."""
 
     times: Floats
     values: Floats
@@ -245,14 +247,14 @@ class SamplerReader:
         self._issues = issues
 
     def read(self, number: int, width: int, *, flat: bool = False) -> Keys:
-        """Read the keys of a sampler with this width; ``flat`` ones are stored as single numbers (weights)."""
+        """Read the keys of a sampler, with ``width`` numbers each; ``flat``: stored as single numbers (weights)."""
         item = self.items[number]
         accessors = self._accessors
-        source = item.needed_index("input", len(accessors), "accessor")
-        target = item.needed_index("output", len(accessors), "accessor")
+        input_accessor = item.needed_index("input", len(accessors), "accessor")
+        output_accessor = item.needed_index("output", len(accessors), "accessor")
         mode = item.choice("interpolation", tuple(MODES), "LINEAR")
-        times = accessors.floats(source, "SCALAR")[:, 0].astype(np.float64)
-        values = accessors.floats(target, "SCALAR" if flat else _TYPES[width]).astype(np.float64)
+        times = accessors.floats(input_accessor, "SCALAR")[:, 0].astype(np.float64)
+        values = accessors.floats(output_accessor, "SCALAR" if flat else _TYPES[width]).astype(np.float64)
         parts = 3 if mode == "CUBICSPLINE" else 1
         expected = len(times) * parts * (width if flat else 1)
         if len(values) != expected:
@@ -278,7 +280,7 @@ _WIDTHS = {
 _SAMPLED = {"position": ("translation", 3), "rotation": ("rotation", 4), "scale": ("scale", 3)}
 _COLUMNS = ("tension", "continuity", "bias", "ease_to", "ease_from", "tangents_in", "tangents_out")
 _TIME_TOLERANCE = 1e-5
-"""tolerance for whole frames or ticks: times were stored as seconds in single precision"""
+"""relative tolerance for whole frames or ticks: times were stored as seconds in single precision"""
 
 
 def stated_space(root: Item) -> tuple[Space, Item] | None:
@@ -340,9 +342,9 @@ class ClipReader:
         """
         tracks = []
         for track_item in extras.children("tracks"):
-            track = self._issues.attempt(self._clip_and_track, track_item, nodes)
-            if track is not None:
-                tracks.append(track)
+            clip_and_track = self._issues.attempt(self._clip_and_track, track_item, nodes)
+            if clip_and_track is not None:
+                tracks.append(clip_and_track)
         return tracks
 
     def _clip_and_track(self, item: Item, nodes: dict[str, int]) -> tuple[int, Track] | None:
@@ -395,13 +397,13 @@ class ClipReader:
                 **columns,
             )
         except ValueError as error:
-            raise STRUCT_SYNTAX.failure(0, item.path, wanted="columns of equal length", found=str(error)) from None
+            raise STRUCT_SYNTAX.failure(0, item.path, wanted="a valid track", found=f"an error ({error})") from None
         self._issues.sources.tracks[track] = TrackSource(item.path, sampler)
         return track
 
     def _in_sampler(self, item: Item, clip: int, kind: str, nodes: dict[str, int]) -> tuple[Floats, Floats, str] | None:
-        """Return times and values that the animation stores unchanged, and its sampler; None if another program removed
-        them.
+        """Return times and values that the animation stores unchanged, and their sampler; None if it does not have them
+        (another program may have removed them).
         """
         number = self.animations[clip]
         if number is None or kind not in _SAMPLED:
@@ -452,9 +454,9 @@ def environment(extras: Item) -> Environment:
     result.fog, result.distance_cue = _fog(content.child("fog")), _fog(content.child("distance_cue"))
     layered = content.child("layered_fog")
     if layered is not None:
-        bounds = [extras_reading.number(layered, name, 0.0) for name in ("z_min", "z_max", "density")]
+        low, high, density = (extras_reading.number(layered, name, 0.0) for name in ("z_min", "z_max", "density"))
         flags, color = layered.integer("flags", 0), extras_reading.triple(layered, "color")
-        result.layered_fog = LayeredFog(bounds[0], bounds[1], bounds[2], flags, color)
+        result.layered_fog = LayeredFog(low, high, density, flags, color)
     result.uses = {entry for entry in content.entries("uses") if type(entry) is str}
     result.extras = extras_reading.format_extras(content)
     return result

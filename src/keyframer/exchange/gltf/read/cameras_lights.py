@@ -38,15 +38,17 @@ class CameraReader:
         """indices of cameras that could not be read, with salvage; empty cameras take their places"""
         self.aspects = [ASPECT_RATIO] * len(self.items)
 
-    def read(self, *, ours: bool) -> list[Camera]:
-        cameras = [self._issues.attempt(self._camera, number, item, ours) for number, item in enumerate(self.items)]
+    def read(self, *, from_keyframer: bool) -> list[Camera]:
+        cameras = [
+            self._issues.attempt(self._camera, number, item, from_keyframer) for number, item in enumerate(self.items)
+        ]
         self.lost = {number for number, camera in enumerate(cameras) if camera is None}
         return [Camera("") if camera is None else camera for camera in cameras]
 
-    def _camera(self, number: int, item: Item, ours: bool) -> Camera:
+    def _camera(self, number: int, item: Item, from_keyframer: bool) -> Camera:
         camera = Camera(item.text("name", ""))
         extras = item.keyframer_extras
-        if ours and item.has("perspective"):
+        if from_keyframer and item.has("perspective"):
             if extras is not None:
                 extras_reading.restore(camera, extras, "fov_degrees roll_degrees", "shows_cone")
                 camera.target = extras_reading.triple(extras, "target")
@@ -85,13 +87,15 @@ class LightReader:
         self.intensities: dict[int, float] = {}
         """intensities of the lights whose multiplier is not in extras"""
 
-    def read(self, *, ours: bool) -> list[Light]:
-        lights = [self._issues.attempt(self._light, number, item, ours) for number, item in enumerate(self.items)]
+    def read(self, *, from_keyframer: bool) -> list[Light]:
+        lights = [
+            self._issues.attempt(self._light, number, item, from_keyframer) for number, item in enumerate(self.items)
+        ]
         self.lost = {number for number, light in enumerate(lights) if light is None}
         return [Light("", LightType.OMNI) if light is None else light for light in lights]
 
-    def _light(self, number: int, item: Item, ours: bool) -> Light:
-        if ours and item.keyframer_extras is not None:
+    def _light(self, number: int, item: Item, from_keyframer: bool) -> Light:
+        if from_keyframer and item.keyframer_extras is not None:
             return restored_light(item.keyframer_extras, item.text("name", ""))
         kind = item.choice("type", tuple(_TYPES))
         light = Light(item.text("name", ""), _TYPES[kind], shown_rgb(item.numbers("color", 3, (1.0, 1.0, 1.0))))
@@ -109,7 +113,7 @@ class LightReader:
         return light
 
     def set_multipliers(self, scene: Scene) -> list[float]:
-        """Set the multipliers of lights from their intensities; returns the intensity of each for a multiplier of 1."""
+        """Set multipliers from intensities; returns the intensity that each light has with a multiplier of 1."""
         rig = Rig(scene)
         shown = [not node.hidden for node in scene.nodes]
         units = unit_intensities(scene, rig.world(rig.sample([0.0]), 1)[0], shown)

@@ -1,7 +1,7 @@
-"""The parts of a glTF file: its JSON text, its buffers and the extensions it names.
+"""The parts of a glTF file: its JSON text, its buffers and the extensions that it names.
 
-The depth of the JSON text is checked before it is parsed. Buffers are in the file, in data URIs, or in files of its
-folder; nothing else is ever opened.
+The number of values and the depth of the JSON text are checked before it is parsed. Buffers are in the file, in data
+URIs, or in files below its folder; no other file is opened here.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ MOST_DEPTH = 64
 """maximum depth of the JSON text: glTF itself needs 8 levels, extras of real exporters a few more"""
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.?)*+"?+', re.DOTALL)
 _CONSTANT = re.compile(rb'"(?:[^"\\]++|\\.?)*+"?+|(NaN|-?Infinity)', re.DOTALL)
-_STEPS = np.zeros(256, np.int8)
-_STEPS[[*b"[{"]] = 1
-_STEPS[[*b"]}"]] = -1
+_DEPTH_CHANGES = np.zeros(256, np.int8)
+_DEPTH_CHANGES[[*b"[{"]] = 1
+_DEPTH_CHANGES[[*b"]}"]] = -1
 
 
 @dataclass(eq=False)
@@ -59,9 +59,9 @@ class Container:
 
     root: Item
     binary: memoryview | None
-    """the second chunk of a ``.glb``; None if there is none"""
+    """content of the binary chunk; None if there is none"""
     binary_start: int = 0
-    """start of its content in the file"""
+    """start of ``binary`` in the file"""
 
 
 def open_container(data: bytes, limits: Limits, issues: Findings) -> Container:
@@ -111,7 +111,7 @@ def _root(text: bytes, offset: int, limits: Limits, issues: Findings) -> Item:
     values = without_strings.count(b",") + without_strings.count(b"[") + without_strings.count(b"{")
     if values > limits.records:
         raise LIMIT_RECORDS.failure(offset, "/", limit=limits.records)
-    depths = np.cumsum(_STEPS[np.frombuffer(without_strings, np.uint8)], dtype=np.int32)
+    depths = np.cumsum(_DEPTH_CHANGES[np.frombuffer(without_strings, np.uint8)], dtype=np.int32)
     if int(depths.max(initial=0)) > MOST_DEPTH:
         raise LIMIT_DEPTH.failure(offset, "/", limit=MOST_DEPTH)
     try:
@@ -129,7 +129,7 @@ def _root(text: bytes, offset: int, limits: Limits, issues: Findings) -> Item:
         root: Any = json.loads(decoded, parse_constant=refuse)
     except json.JSONDecodeError as error:
         position = begin + len(decoded[: error.pos].encode())
-        raise STRUCT_SYNTAX.failure(position, "/", wanted="JSON", found=error.msg) from None
+        raise STRUCT_SYNTAX.failure(position, "/", wanted="valid JSON", found=f"an error ({error.msg})") from None
     except ValueError:  # int() refuses thousands of digits
         raise STRUCT_SYNTAX.failure(offset, "/", wanted="a number", found="thousands of digits") from None
     if type(root) is not dict:
@@ -139,7 +139,7 @@ def _root(text: bytes, offset: int, limits: Limits, issues: Findings) -> Item:
 
 
 NUMBERS_PER_BYTE = 4
-"""maximum number of numbers made from one byte of a file: as stored, joined to others, as corners of faces"""
+"""budget of numbers for each byte of a file: numbers are copied as they are read, joined and used for faces"""
 
 
 class Buffers:
@@ -170,7 +170,7 @@ class Buffers:
         return len(self._views)
 
     def view(self, number: int) -> tuple[memoryview, int]:
-        """Return the bytes of a view, and its stride (0 if elements are contiguous)."""
+        """Return the bytes of a view, and its stride; 0 if it states none."""
         item = self._views[number]
         content = self._buffer(item.needed_index("buffer", len(self._items), "buffer"))
         begin, size = item.integer("byteOffset", 0), item.integer("byteLength", least=1)
@@ -217,8 +217,8 @@ class Buffers:
         if name.parts not in self._files:
             path = self._folder.joinpath(*name.parts)
             try:
-                inside = os.path.realpath(path).startswith(os.path.join(os.path.realpath(self._folder), ""))
-                if not inside:
+                is_inside = os.path.realpath(path).startswith(os.path.join(os.path.realpath(self._folder), ""))
+                if not is_inside:
                     raise item.fail(SEC_PATH_TRAVERSAL, "uri", name=safe_text(uri[:200]))
                 if not stat.S_ISREG(os.stat(path).st_mode):
                     raise item.fail(IO_READ_FAILED, "uri", reason=f"{safe_text(path.name)} is not a regular file")
@@ -258,13 +258,13 @@ def _percent_decoded(text: str) -> bytes:
     high, low = _DIGITS[stored[marks + 1]], _DIGITS[stored[marks + 2]]
     valid = (high >= 0) & (low >= 0)
     marks = marks[valid]
-    decoded, kept = stored.copy(), np.ones(len(stored), np.bool_)
+    decoded, is_kept = stored.copy(), np.ones(len(stored), np.bool_)
     decoded[marks] = high[valid] * 16 + low[valid]
-    kept[marks + 1] = kept[marks + 2] = False
-    return decoded[kept].tobytes()
+    is_kept[marks + 1] = is_kept[marks + 2] = False
+    return decoded[is_kept].tobytes()
 
 
-SUPPORTED = (
+_SUPPORTED_EXTENSIONS = (
     "EXT_texture_webp",
     "KHR_animation_pointer",
     "KHR_lights_punctual",
@@ -283,13 +283,13 @@ _ADVICE = {
     "KHR_meshopt_compression": _MESHOPT,
     "KHR_texture_basisu": "convert its KTX2 images to PNG or JPEG first (gltf-transform ktxdecompress FILE NEW)",
 }
-"""advice for files that need these extensions"""
+"""advice for files with these extensions"""
 _APPEARANCE_ONLY = ("KHR_materials_", "EXT_materials_", "KHR_texture_", "EXT_texture_", "MSFT_texture_")
 """prefixes of extensions that only affect the look of surfaces, not geometry or motion"""
 
 
 def advice(name: str) -> str | None:
-    """Return what the user can do about an unsupported extension."""
+    """Return what the user can do about an unsupported extension; None if nothing is known."""
     return _ADVICE.get(name)
 
 
@@ -298,9 +298,9 @@ def draco_is_installed() -> bool:
 
 
 def check_extensions(root: Item, issues: Findings) -> None:
-    """Report unsupported extensions: required ones are errors unless they only affect the look of surfaces."""
+    """Report unsupported extensions; a required one is an error unless it only affects the look of surfaces."""
     required = [str(name)[:80] for name in root.entries("extensionsRequired")]
-    supported = {*SUPPORTED, DRACO} if draco_is_installed() else {*SUPPORTED}
+    supported = {*_SUPPORTED_EXTENSIONS, DRACO} if draco_is_installed() else {*_SUPPORTED_EXTENSIONS}
     for number, name in enumerate(required):
         if name in supported:
             continue

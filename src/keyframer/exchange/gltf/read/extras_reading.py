@@ -53,7 +53,7 @@ def _unpacked(item: Item, budget: Budget) -> Array:
     dtype = np.dtype(item.choice("dtype", _TYPES))
     shape = [int(length) for length in item.numbers("shape", None)]
     if len(shape) > 4 or any(length < 0 or length > 1 << 40 for length in shape):
-        raise item.fail(STRUCT_SYNTAX, "shape", wanted="up to 4 lengths", found=f"{shape[:5]}")
+        raise item.fail(STRUCT_SYNTAX, "shape", wanted="up to 4 valid lengths", found=f"{shape[:5]}")
     count = int(np.prod(shape, dtype=object)) if shape else 1
     try:
         content = base64.b64decode(item.text("zlib"), validate=True)
@@ -61,7 +61,7 @@ def _unpacked(item: Item, budget: Budget) -> Array:
         raise item.fail(STRUCT_SYNTAX, "zlib", wanted="base64", found="other characters") from None
     size = count * dtype.itemsize
     if size > _MOST_EXPANSION * len(content):
-        available = _MOST_EXPANSION * len(content)
+        available = _MOST_EXPANSION * len(content) // dtype.itemsize
         args = {"count": count, "size": dtype.itemsize, "left": len(content), "available": available}
         raise item.fail(STRUCT_COUNT_EXCEEDS_DATA, "shape", **args)
     budget.spend("copies", count, item.at("shape"))
@@ -79,7 +79,7 @@ def number(item: Item, name: str, default: float) -> float:
     return default if item.value.get(name) is None else item.number(name)
 
 
-def restore(target: Any, item: Item, numbers: str = "", flags: str = "", texts: str = "", tuples: str = "") -> None:
+def restore(target: Any, item: Item, numbers: str = "", flags: str = "", texts: str = "") -> None:
     """Set the named attributes of a dataclass from extras; names are separated by spaces."""
     for name in numbers.split():
         if item.value.get(name) is not None:
@@ -90,9 +90,6 @@ def restore(target: Any, item: Item, numbers: str = "", flags: str = "", texts: 
     for name in texts.split():
         if item.value.get(name) is not None:
             setattr(target, name, item.text(name))
-    for name in tuples.split():
-        if item.value.get(name) is not None and None not in item.entries(name):
-            setattr(target, name, item.numbers(name, None))
 
 
 def triple(item: Item, name: str) -> tuple[float, float, float] | None:

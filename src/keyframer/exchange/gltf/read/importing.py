@@ -1,4 +1,4 @@
-"""Imports a glTF file as a scene, and checks its names and file references."""
+"""Imports a glTF file as a scene, and checks the names of its parts and of its image files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from keyframer.exchange.gltf.read.cameras_lights import CameraReader, LightReade
 from keyframer.exchange.gltf.read.container import NUMBERS_PER_BYTE, Buffers, check_extensions, open_container
 from keyframer.exchange.gltf.read.json_text import Findings, Item
 from keyframer.exchange.gltf.read.materials import ImageReader, MaterialReader
-from keyframer.exchange.gltf.read.meshes import MeshReader, Shape
+from keyframer.exchange.gltf.read.meshes import ImportedMesh, MeshReader
 from keyframer.exchange.gltf.read.nodes import Hierarchy, NodeReader, SkinReader
 from keyframer.formats.contract import refuse_unknown
 from keyframer.formats.kit.common_rules import LONGEST_NAME, name_problems, path_problems, shown
@@ -37,8 +37,8 @@ def load(
 ) -> Scene:
     """Return the scene of a ``.glb`` or ``.gltf``. Separate buffers are read from ``folder`` only.
 
-    ``fps`` is the frame rate for files that we did not write. With ``salvage`` parts that cannot be read (primitives,
-    channels, links, images) are left out and listed as issues.
+    The option ``fps`` is the frame rate of animations that we did not write. With ``salvage``, parts that cannot be
+    read (such as primitives, channels, links and images) are left out and listed as issues.
     """
     refuse_unknown("gltf", ["fps"], options)
     fps = float(options.get("fps") or DEFAULT_FPS)
@@ -51,24 +51,25 @@ def load(
         scene = Importer(data, folder, limits, issues).make_scene(fps)
     except FormatError as error:
         raise issues.located(error) from None
-    scene.issues = issues.copy()  # without the text of the file, which located them
+    scene.issues = issues.copy()  # without the JSON text, which is needed only to locate issues
     scene.folder, scene.sources = folder, issues.sources
     return scene
 
 
 class Importer:
-    """Imports one file: first the lists of parts, then the nodes that use them, then animations."""
+    """Imports one file: materials, cameras and lights, then nodes with their meshes and skins, then animations."""
 
     def __init__(self, data: bytes, folder: Path | None, limits: Limits, issues: Findings) -> None:
         self.issues = issues
         opened = open_container(data, limits, self.issues)
         self.root = opened.root
         self._check_asset()
+        check_extensions(self.root, self.issues)
         space = self.issues.attempt(stated_space, self.root)
-        self.hierarchy = Hierarchy(self.root, self.issues, ours=space is not None)
-        if space is not None and space[0].up != "y" and not self.hierarchy.roots:
+        self.hierarchy = Hierarchy(self.root, self.issues, from_keyframer=space is not None)
+        if space is not None and space[0].up != "y" and not self.hierarchy.root_helpers:
             space = None  # another program removed the root: then the file is Y up like any other
-            self.hierarchy = Hierarchy(self.root, self.issues, ours=False)
+            self.hierarchy = Hierarchy(self.root, self.issues, from_keyframer=False)
         self.scene_extras = None if space is None else space[1]
         self.space = (
             Space("y", metres_per_unit=1.0, v_up=False, unit_rule="glTF uses metres") if space is None else space[0]
@@ -82,24 +83,25 @@ class Importer:
         self.images = ImageReader(self.root, buffers, self.budget)
 
     @property
-    def ours(self) -> bool:
-        """Whether Keyframer wrote the file: then its extras have the authored data."""
+    def from_keyframer(self) -> bool:
+        """Whether the file is read as one that Keyframer wrote: parts of the scene are restored from extras."""
         return self.scene_extras is not None
 
     def make_scene(self, fps: float) -> Scene:
         """Return the scene of the file; ``fps`` is the frame rate of animations that we did not write."""
-        root, ours = self.root, self.ours
+        root, from_keyframer = self.root, self.from_keyframer
         cameras, lights = CameraReader(root, self.issues), LightReader(root, self.issues)
         scene = Scene(space=self.space, issues=self.issues, source_format="gltf")
         materials = MaterialReader(root, self.images, self.issues)
-        scene.materials = materials.read(ours=ours)
-        scene.cameras, scene.lights = cameras.read(ours=ours), lights.read(ours=ours)
+        scene.materials = materials.read(from_keyframer=from_keyframer)
+        scene.cameras = cameras.read(from_keyframer=from_keyframer)
+        scene.lights = lights.read(from_keyframer=from_keyframer)
         meshes = MeshReader(root, self.accessors, self.draco, self.budget, self.issues, materials.numbers)
         skins = SkinReader(root, self.accessors, self.hierarchy, self.axes, self.budget)
-        nodes = NodeReader(self.hierarchy, self.axes, self.budget, self.issues, ours=ours)
-        nodes.read(scene, _Shapes(meshes, scene, self), skins)
+        nodes = NodeReader(self.hierarchy, self.axes, self.budget, self.issues, from_keyframer=from_keyframer)
+        nodes.read(scene, _SceneMeshes(meshes, scene, self), skins)
         self.issues.sources.nodes, self.issues.sources.helpers = self.hierarchy.order, self.hierarchy.helpers
-        for number in self.hierarchy.roots:
+        for number in self.hierarchy.root_helpers:
             scale = self.issues.attempt(root.children("nodes")[number].numbers, "scale", 3, (1.0, 1.0, 1.0))
             self.issues.sources.metres_per_unit = scale[0] if scale else 1.0
         scene.skins = skins.skins
@@ -120,7 +122,6 @@ class Importer:
         needed = asset.text("minVersion", "2.0")
         if re.fullmatch(r"2\.0*[1-9]\d*|([3-9]|[1-9]\d+)(\..*)?", needed):
             self.issues.leave_out(asset.fail(SEM_UNKNOWN_ENUM, "minVersion", value=needed[:40], known="2.0"))
-        check_extensions(self.root, self.issues)
 
     def _animate(
         self, scene: Scene, nodes: NodeReader, aspects: list[float], unit_intensities: list[float], fps: float
@@ -146,7 +147,7 @@ class Importer:
         nodes.add_rest_weights(scene, fps)
 
     def _read_metadata(self, scene: Scene) -> None:
-        """Set copyright, title, author, environment and extras of the scene."""
+        """Set data of the whole scene: copyright, source format, title, author, environment, extras, ambient lights."""
         asset = self.root.child("asset")
         assert asset is not None
         scene.copyright = asset.text("copyright", "")
@@ -178,7 +179,7 @@ def _add_track(scene: Scene, clip: Clip, node: int, track: Track, extras: Item) 
 
 
 def _remove_unreadable_links(scene: Scene, cameras: set[int], lights: set[int]) -> None:
-    """Remove references of nodes to parts that could not be read."""
+    """Remove references of nodes to cameras and lights that could not be read."""
     for node in scene.nodes if cameras or lights else ():
         node.camera = None if node.camera in cameras else node.camera
         node.light = None if node.light in lights else node.light
@@ -196,49 +197,49 @@ def _close_gaps(scene: Scene, cameras: set[int], lights: set[int]) -> None:
             node.light -= bisect(removed[1], node.light)
 
 
-class _Shapes:
+class _SceneMeshes:
     """Reads meshes as nodes need them, each once."""
 
     def __init__(self, reader: MeshReader, scene: Scene, importer: Importer) -> None:
         self._reader = reader
         self._scene = scene
         self._importer = importer
-        self._meshes: dict[int, tuple[int, Shape, Morph | None] | None] = {}
+        self._meshes: dict[int, tuple[int, ImportedMesh, Morph | None] | None] = {}
         self._converted: dict[int, tuple[Array, Array, list[Array]]] = {}
-        """vertices that meshes share, and their converted vertices and shapes, by id() of the former"""
+        """by id() of stored vertices, which meshes may share: these vertices, and vertices and shapes in scene axes"""
 
     def __len__(self) -> int:
         return len(self._reader.items)
 
-    def take(self, number: int) -> tuple[int, Shape, Morph | None] | None:
-        """Return the index of a mesh in the scene, its shape and its morph; None if there is nothing to draw."""
+    def take(self, number: int) -> tuple[int, ImportedMesh, Morph | None] | None:
+        """Return the index of a mesh in the scene, its data and its morph; None if it has no readable triangles."""
         if number not in self._meshes:
             importer = self._importer
-            v_up, ours = importer.space.v_up, importer.ours
-            shape = importer.issues.attempt(self._reader.read, number, v_up=v_up, ours=ours)
-            self._meshes[number] = None if shape is None else self._add_mesh(shape)
+            v_up, from_keyframer = importer.space.v_up, importer.from_keyframer
+            imported = importer.issues.attempt(self._reader.read, number, v_up=v_up, from_keyframer=from_keyframer)
+            self._meshes[number] = None if imported is None else self._add_mesh(imported)
         return self._meshes[number]
 
-    def _add_mesh(self, shape: Shape) -> tuple[int, Shape, Morph | None]:
-        mesh = shape.mesh
+    def _add_mesh(self, imported: ImportedMesh) -> tuple[int, ImportedMesh, Morph | None]:
+        mesh = imported.mesh
         key = id(mesh.positions)
         if key not in self._converted:
-            self._converted[key] = mesh.positions, *self._in_scene_axes(shape)
+            self._converted[key] = mesh.positions, *self._in_scene_axes(imported)
         _, mesh.positions, shapes = self._converted[key]
         morph = None
         if shapes:
-            morph = Morph(shape.names if self._importer.ours else ["", *shape.names], list(shapes))
+            morph = Morph(imported.names if self._importer.from_keyframer else ["", *imported.names], list(shapes))
         self._scene.meshes.append(mesh)
-        return len(self._scene.meshes) - 1, shape, morph
+        return len(self._scene.meshes) - 1, imported, morph
 
-    def _in_scene_axes(self, shape: Shape) -> tuple[Array, list[Array]]:
+    def _in_scene_axes(self, imported: ImportedMesh) -> tuple[Array, list[Array]]:
         """Return vertices and shapes in the axes of the scene."""
         axes = self._importer.axes
-        stored = shape.mesh.positions
+        stored = imported.mesh.positions
         base = np.asarray(stored, np.float64)
-        shapes: list[Array] = [axes.vectors(base + target) for target in shape.targets]
-        # shapes of a scene replace the mesh in proportion; those of glTF are added to it
-        if shapes and not self._importer.ours:
+        shapes: list[Array] = [axes.vectors(base + target) for target in imported.targets]
+        # a scene blends whole shapes, so the mesh itself becomes the first one; glTF adds differences to the mesh
+        if shapes and not self._importer.from_keyframer:
             shapes = [base, *shapes]
         vertices = axes.vectors(base) if axes.mirrored else stored
         for positions in (vertices, *shapes):  # meshes share them
@@ -249,16 +250,16 @@ class _Shapes:
 _NAMED = ("scenes", "nodes", "meshes", "materials", "cameras", "skins", "animations", "images", "textures", "buffers")
 """lists of parts that have names"""
 _EXAMINED = 4096
-"""number of characters of a name that are examined"""
+"""number of characters of a name or URI that are examined"""
 
 
 def check(data: bytes, scene: Scene, limits: Limits) -> None:
-    """Add the issues of a file that could be loaded."""
-    _Names(data, limits, scene.issues).check()
+    """Add the issues of the names of parts and image files to those of the loaded scene."""
+    _NameCheck(data, limits, scene.issues).check()
 
 
-class _Names:
-    """Checks the names and file references in one file."""
+class _NameCheck:
+    """Checks the names of parts and image files in one file."""
 
     def __init__(self, data: bytes, limits: Limits, issues: IssueLog) -> None:
         findings = Findings(limits, salvage=True)
@@ -270,7 +271,7 @@ class _Names:
         for kind in _NAMED:
             for item in self._root.children(kind):
                 self._name(item)
-                if kind == "images":  # buffers were opened, or refused, when the file was loaded
+                if kind == "images":  # URIs of buffers are checked when the file is loaded
                     self._file(item)
 
     def _name(self, item: Item) -> None:
@@ -291,7 +292,7 @@ class _Names:
             self._add(kind, item.at("uri"), name=shown(name))
 
     def _add(self, kind: IssueType, path: str, **args: object) -> None:
-        """Add an issue with its location, if issues of its type are listed and not only counted."""
+        """Add an issue; it is located only if it will be listed and not only counted."""
         is_listed = self._issues.counts[kind.code] < self._issues.most_listed
         offset = self._places.find(path) if is_listed and self._places is not None else 0
         self._issues.add(kind, path, offset, severity=None, **args)

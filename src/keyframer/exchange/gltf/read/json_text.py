@@ -121,7 +121,7 @@ class Item:
         return float(value)  # type: ignore[arg-type]
 
     def numbers(self, name: str, count: int | None, default: tuple[float, ...] | None = None) -> tuple[float, ...]:
-        """Return a list of ``count`` numbers, or of any length."""
+        """Return ``count`` numbers, or any number of them if it is None; required if there is no default."""
         if name not in self.value and default is not None:
             return default
         if name not in self.value:
@@ -185,7 +185,7 @@ class Item:
 
     @property
     def keyframer_extras(self) -> Item | None:
-        """Return our data under ``extras.keyframer``; extras of other programs may be anything."""
+        """Our data under ``extras.keyframer``; None if there is none. Extras of other programs may have any type."""
         extras = self.value.get("extras")
         content = extras.get("keyframer") if type(extras) is dict else None
         return Item(content, self.at("extras/keyframer"), self.findings) if type(content) is dict else None
@@ -214,16 +214,16 @@ _BLANK = re.compile(r"[ \t\n\r]*")
 _NUMBERED = re.compile(r"(.*)\[(\d{1,15})\]\Z", re.DOTALL)
 _decode = json.JSONDecoder().raw_decode
 
-Key = str | int
-Span = tuple[int, int]
+JsonKey = str | int
+ByteRange = tuple[int, int]
 """start and end, in bytes"""
 
 
 class Places:
     """Locations in a JSON text that is already parsed.
 
-    A list or object is scanned once, when one of its values is first located, so that all locations together cost about
-    as much as parsing a few times.
+    A list or object is scanned once, when one of its values is first located, so that finding all locations takes about
+    as long as parsing the text a few times.
     """
 
     def __init__(self, text: str, offset: int) -> None:
@@ -231,7 +231,7 @@ class Places:
         self._text = text
         self._offset = offset
         self._is_ascii = text.isascii()
-        self._entry_starts: dict[int, dict[Key, int]] = {}
+        self._entry_starts: dict[int, dict[JsonKey, int]] = {}
         self._ends: dict[int, int] = {}
         """end of each value in scanned lists and objects, by its start"""
 
@@ -239,13 +239,13 @@ class Places:
         """Return the start of the value with a path, or of its innermost existing parent."""
         return self._byte(self._locate(path)[0])
 
-    def span(self, path: str) -> Span | None:
-        """Return start and end of the value with a path; None if there is none."""
+    def span(self, path: str) -> ByteRange | None:
+        """Return start and end of the value with a path; None if there is no such value."""
         at, is_exact = self._locate(path)
         return self._span(at) if is_exact else None
 
-    def entries(self, path: str) -> dict[Key, Span]:
-        """Return the ranges of all values in a list or an object; empty if there is none with this path."""
+    def entries(self, path: str) -> dict[JsonKey, ByteRange]:
+        """Return the range of each value in the list or object with a path; empty if there is none."""
         at, is_exact = self._locate(path)
         return {key: self._span(place) for key, place in self._children(at).items()} if is_exact else {}
 
@@ -260,7 +260,7 @@ class Places:
                 at = child
         return at, True
 
-    def _span(self, at: int) -> Span:
+    def _span(self, at: int) -> ByteRange:
         end = self._ends.get(at)
         return self._byte(at), self._byte(_decode(self._text, at)[1] if end is None else end)
 
@@ -277,18 +277,18 @@ class Places:
         blank = _BLANK.match(self._text, at)
         return at if blank is None else blank.end()
 
-    def _children(self, at: int) -> dict[Key, int]:
+    def _children(self, at: int) -> dict[JsonKey, int]:
         if at not in self._entry_starts:
             begin = self._text[at : at + 1]
             self._entry_starts[at] = self._scan(at, is_object=begin == "{") if begin in ("{", "[") else {}
         return self._entry_starts[at]
 
-    def _scan(self, at: int, *, is_object: bool) -> dict[Key, int]:
-        """Return the start of each entry; of two entries with the same name the later one, which is valid."""
-        starts: dict[Key, int] = {}
+    def _scan(self, at: int, *, is_object: bool) -> dict[JsonKey, int]:
+        """Return the start of each entry; if several have the same name, of the last one, which the parser uses."""
+        starts: dict[JsonKey, int] = {}
         text, place = self._text, self._skip(at + 1)
         while text[place] not in "}]":
-            key: Key = len(starts)
+            key: JsonKey = len(starts)
             if is_object:
                 key, place = scanstring(text, place + 1, True)
                 place = self._skip(self._skip(place) + 1)  # after the colon
@@ -300,11 +300,11 @@ class Places:
         return starts
 
 
-def _keys(part: str, known: dict[Key, int]) -> list[Key]:
-    """Split a path: ``count`` is one key, ``accessors[3]`` two, unless it is the name of a key."""
+def _keys(part: str, known: dict[JsonKey, int]) -> list[JsonKey]:
+    """Split a part of a path: ``count`` is one key; ``accessors[3]`` is two, unless this text itself is a known key."""
     if part in known:
         return [part]
-    numbers: list[Key] = []
+    numbers: list[JsonKey] = []
     while match := _NUMBERED.match(part):
         part = match[1]
         numbers.insert(0, int(match[2]))
@@ -322,7 +322,7 @@ class Findings(IssueLog):
         super().__init__(limits.issues_per_code, limits.issues)
         self.salvage = salvage
         self.places: Places | None = None
-        """available as soon as the JSON text is"""
+        """None until the JSON text is parsed"""
         self.sources = Sources()
 
     def add_issue(self, issue: Issue) -> None:
@@ -359,21 +359,19 @@ class TrackSource:
     """The part of a file that a track was read from, as paths such as ``/animations[0]/channels[3]``."""
 
     path: str
-    """the channel; for keys without a sampler the object or the numbers that contain them"""
+    """the channel, the object in our extras, or the list of numbers"""
     sampler: str | None = None
     """the sampler of the keys, if there is one"""
 
 
 @dataclass(eq=False)
 class Sources:
-    """The parts of a file that its scene was made from when it was read."""
+    """The parts of a file that nodes and tracks of its scene were read from."""
 
     nodes: Sequence[int] = ()
     """index in the file of each node of the scene"""
     helpers: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
-    """helper nodes of the file, by the index of the node they help"""
+    """for each node of the file with helpers: the index of each kind of helper"""
     metres_per_unit: float = 1.0
-    """length of a scene unit in metres, as the file states it; not the real length if the exporter kept the numbers of
-    another unit (`GltfOptions.unit`)
-    """
+    """metres per unit of the scene: the scale of the root node that our exporter adds, or 1"""
     tracks: dict[Track | RawChannel, TrackSource] = field(default_factory=dict)

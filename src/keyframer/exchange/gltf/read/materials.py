@@ -42,13 +42,13 @@ class MaterialReader:
         self._items = root.children("materials")
         self.numbers: list[int] = []
 
-    def read(self, *, ours: bool) -> list[Material]:
+    def read(self, *, from_keyframer: bool) -> list[Material]:
         """Read the materials; `numbers` then has the index in the result of each material of the file, or -1."""
         materials: list[Material] = []
         self.numbers = [-1] * len(self._items)
         replaced: dict[int, int] = {}
         for number, item in enumerate(self._items):
-            extras = item.keyframer_extras if ours else None
+            extras = item.keyframer_extras if from_keyframer else None
             if extras is not None and extras.has("helper"):
                 other = self._issues.attempt(self._replaced_material, extras)
                 if other is not None:
@@ -126,7 +126,7 @@ class MaterialReader:
 
 
 def _surface(item: Item) -> Item:
-    """Return colour, roughness and metalness; from KHR_materials_pbrSpecularGlossiness, if the material has it."""
+    """Return the object ``pbrMetallicRoughness``, or one made from KHR_materials_pbrSpecularGlossiness."""
     glossiness = item.extension("KHR_materials_pbrSpecularGlossiness")
     if glossiness is None:
         return item.child("pbrMetallicRoughness") or Item({}, item.at("pbrMetallicRoughness"))
@@ -139,7 +139,7 @@ def _surface(item: Item) -> Item:
 
 
 def _shininess(roughness: float) -> float:
-    """Return shininess from roughness, the inverse of the exporter, for highlights of full strength."""
+    """Return shininess from roughness: the inverse of `write.materials.roughness` for highlights of full strength."""
     width = min(max(roughness, 1e-3), 1.0)
     exponent = max(2.0 / (width * width) - 2.0, 1.0)
     return min(math.log2(exponent) / 10.0, 1.0)
@@ -213,7 +213,7 @@ class TextureReader:
         return texture_map
 
     def source(self, reference: Item) -> int | None:
-        """Return the index of the image of a texture."""
+        """Return the index of the image of a texture; None if it has no supported image."""
         texture = self._texture(reference)
         webp = texture.extension("EXT_texture_webp")
         if not texture.has("source") and webp is not None:
@@ -258,7 +258,7 @@ class TextureReader:
             )
 
 
-def _apply_transform(texture: TextureMap, transform: Item | None) -> None:
+def _apply_transform(texture_map: TextureMap, transform: Item | None) -> None:
     """Invert `write.materials.transform`: rotate about the centre instead of the corner, and in the other direction."""
     if transform is None:
         return
@@ -266,9 +266,9 @@ def _apply_transform(texture: TextureMap, transform: Item | None) -> None:
     angle = transform.number("rotation", 0.0)
     cosine, sine = math.cos(angle), math.sin(angle)
     u, v = cosine * (0.5 - x) - sine * (0.5 - y), sine * (0.5 - x) + cosine * (0.5 - y)
-    texture.scale = (su, sv)
-    texture.offset = (round(u / su - 0.5, 9) if su else 0.0, round(v / sv - 0.5, 9) if sv else 0.0)
-    texture.rotation_degrees = -math.degrees(angle)
+    texture_map.scale = (su, sv)
+    texture_map.offset = (round(u / su - 0.5, 9) if su else 0.0, round(v / sv - 0.5, 9) if sv else 0.0)
+    texture_map.rotation_degrees = -math.degrees(angle)
 
 
 _IMAGE_SIGNATURES = (
@@ -280,7 +280,7 @@ _IMAGE_SIGNATURES = (
 
 
 class ImageReader:
-    """Extracts each embedded image once."""
+    """Reads the images of one file; each embedded image is extracted once."""
 
     def __init__(self, root: Item, buffers: Buffers, budget: Budget) -> None:
         self.items = root.children("images")

@@ -30,18 +30,17 @@ from keyframer.text import counted
 _MODES = ("points", "lines", "line loop", "line strip", "triangles", "triangle strip", "triangle fan")
 MOST_JOINT_SETS = 4
 """maximum number of sets of joints and weights that are read"""
-_READ_ATTRIBUTES = {
+_KNOWN_ATTRIBUTES = {
     *("POSITION", "NORMAL", "TEXCOORD_0", "COLOR_0"),
-    "TANGENT",  # computed again from normals and coordinates if a normal map needs it
+    "TANGENT",  # not read: tangents are computed again for normal maps
     *(f"{name}_{number}" for name in ("JOINTS", "WEIGHTS") for number in range(MOST_JOINT_SETS)),
 }
 
 
 @dataclass(eq=False)
 class _Part:
-    """Vertices that some primitives share; ``first`` is the index of the first one in the mesh."""
+    """Vertices that one or more primitives use."""
 
-    first: int
     count: int
     arrays: dict[str, Array]
     targets: list[Array | None]
@@ -59,13 +58,7 @@ class _Primitives:
     materials: list[int] = field(default_factory=list)
     """the material of each primitive"""
     accessor_keys: list[object] = field(default_factory=list)
-    """the accessors of each primitive"""
-
-    @property
-    def count(self) -> int:
-        """Number of vertices so far."""
-        last = next(reversed(self.parts.values()), None)
-        return 0 if last is None else last.first + last.count
+    """identifies the accessors and the mode of each primitive"""
 
 
 class MeshReader:
@@ -78,21 +71,21 @@ class MeshReader:
         draco: DracoReader,
         budget: Budget,
         issues: Findings,
-        materials: list[int],
+        material_numbers: list[int],
     ) -> None:
         self._accessors = accessors
         self._draco = draco
         self._budget = budget
         self._issues = issues
-        self._materials = materials
+        self._material_numbers = material_numbers
         self._triangle_lists: dict[tuple[int | None, int, int], tuple[Indices, int]] = {}
-        self._shapes: dict[tuple[object, ...], Shape] = {}
+        self._imported_meshes: dict[tuple[object, ...], ImportedMesh] = {}
         """by accessors: meshes that differ only in their materials share their arrays"""
         self.items = root.children("meshes")
 
-    def read(self, number: int, *, v_up: bool, ours: bool) -> Shape | None:
-        """Read a mesh; returns None if it has only points and lines. Vertices that were split are joined again: in our
-        own files all at the same position, in others only those with the same normal.
+    def read(self, number: int, *, v_up: bool, from_keyframer: bool) -> ImportedMesh | None:
+        """Read a mesh; returns None if it has no readable triangles. Split vertices are joined again (`weld`): in our
+        own files without regard to normals, in others by normal, if the mesh has normals.
         """
         item = self.items[number]
         primitives = _Primitives()
@@ -104,32 +97,34 @@ class MeshReader:
         if not primitives.faces:
             return None
         accessor_keys = tuple(primitives.accessor_keys)
-        if accessor_keys not in self._shapes:
-            self._shapes[accessor_keys] = self._shape(item, primitives, v_up=v_up, ours=ours)
-        shared = self._shapes[accessor_keys]
-        shape = replace(shared, mesh=replace(shared.mesh, name=self._issues.attempt(item.text, "name", "") or ""))
-        shape.mesh.face_materials = self._face_materials(item, primitives)
-        shape.weights = self._issues.attempt(item.numbers, "weights", None, ()) or ()
-        shape.names = _target_names(item, len(shape.targets))
+        if accessor_keys not in self._imported_meshes:
+            self._imported_meshes[accessor_keys] = self._imported_mesh(
+                item, primitives, v_up=v_up, from_keyframer=from_keyframer
+            )
+        shared = self._imported_meshes[accessor_keys]
+        imported = replace(shared, mesh=replace(shared.mesh, name=self._issues.attempt(item.text, "name", "") or ""))
+        imported.mesh.face_materials = self._face_materials(item, primitives)
+        imported.weights = self._issues.attempt(item.numbers, "weights", None, ()) or ()
+        imported.names = _target_names(item, len(imported.targets))
         extras = item.keyframer_extras
-        if ours and extras is not None:
-            self._issues.attempt(self._restore, shape.mesh, extras)
-        return shape
+        if from_keyframer and extras is not None:
+            self._issues.attempt(self._restore, imported.mesh, extras)
+        return imported
 
-    def _shape(self, item: Item, primitives: _Primitives, *, v_up: bool, ours: bool) -> Shape:
+    def _imported_mesh(self, item: Item, primitives: _Primitives, *, v_up: bool, from_keyframer: bool) -> ImportedMesh:
         """Return the arrays shared by all meshes with the same accessors."""
-        shape = self._joined(item, primitives, v_up)
-        if not ours:  # our own files have smoothing in extras, if the scene had any
+        imported = self._joined(item, primitives, v_up)
+        if not from_keyframer:  # our own files have smoothing in extras, if the scene had any
             smooth = ["NORMAL" in part.arrays for part in primitives.primitive_parts]
-            shape.mesh.smoothing = np.repeat(np.array(smooth, np.int64), [len(face) for face in primitives.faces])
-        if ours or shape.normals is not None:
-            weld(shape, by_normal=not ours)
-        mesh = shape.mesh
+            imported.mesh.smoothing = np.repeat(np.array(smooth, np.int64), [len(face) for face in primitives.faces])
+        if from_keyframer or imported.normals is not None:
+            weld(imported, by_normal=not from_keyframer)
+        mesh = imported.mesh
         for name in ("positions", "corners", "uv", "uv_corners", "colors", "color_corners", "smoothing"):
             # shared arrays are read-only: changing one mesh must not change the others
             if getattr(mesh, name) is not None:
                 setattr(mesh, name, _read_only(getattr(mesh, name)))
-        return shape
+        return imported
 
     def _face_materials(self, item: Item, primitives: _Primitives) -> Indices | None:
         """Return the material of each face; None if no face has one."""
@@ -154,16 +149,16 @@ class MeshReader:
         decompressed = self._draco.read(primitive, attributes)
         compression = None if decompressed is None else primitive.value.get("extensions")
         key = repr((sorted(attributes.value.items(), key=str), primitive.value.get("targets"), compression))
-        part = primitives.parts.get(key) or self._part(primitive, attributes, primitives.count, decompressed)
+        part = primitives.parts.get(key) or self._part(primitive, attributes, decompressed)
         triangles = self._triangles(primitive, mode, part.count, decompressed)
-        material = primitive.index("material", len(self._materials), "material")
+        material = primitive.index("material", len(self._material_numbers), "material")
         primitives.parts[key] = part
         primitives.faces.append(triangles)
         primitives.primitive_parts.append(part)
-        primitives.materials.append(-1 if material is None else self._materials[material])
+        primitives.materials.append(-1 if material is None else self._material_numbers[material])
         primitives.accessor_keys.append((key, primitive.value.get("indices"), mode))
 
-    def _part(self, primitive: Item, attributes: Item, first: int, decompressed: DecompressedMesh | None) -> _Part:
+    def _part(self, primitive: Item, attributes: Item, decompressed: DecompressedMesh | None) -> _Part:
         accessors = self._accessors
         arrays: dict[str, Array] = {}
 
@@ -179,7 +174,7 @@ class MeshReader:
                 raise attributes.fail(STRUCT_SYNTAX, name, wanted=expected, found=f"{len(arrays[name])}")
 
         for name in attributes.value:
-            if name not in _READ_ATTRIBUTES:  # a second set of coordinates, colours of another program …
+            if name not in _KNOWN_ATTRIBUTES:  # a second set of coordinates, colours of another program …
                 args = {"value": str(name)[:80], "known": "POSITION, NORMAL, TEXCOORD_0, COLOR_0, JOINTS_n, WEIGHTS_n"}
                 self._issues.add(SEM_UNKNOWN_ENUM, attributes.at(name), 0, severity=Severity.WARNING, **args)
         read("POSITION", "VEC3")
@@ -197,7 +192,7 @@ class MeshReader:
             if offsets is not None and len(offsets) != count:
                 raise target.fail(STRUCT_SYNTAX, "POSITION", wanted=counted(count, "element"), found=f"{len(offsets)}")
             targets.append(offsets)
-        return _Part(first, count, arrays, targets)
+        return _Part(count, arrays, targets)
 
     def _triangles(self, primitive: Item, mode: int, count: int, decompressed: DecompressedMesh | None) -> Indices:
         if decompressed is not None:
@@ -214,7 +209,7 @@ class MeshReader:
         return triangles
 
     def _new_triangles(self, primitive: Item, accessor: int | None, mode: int, count: int) -> tuple[Indices, int]:
-        """Return the corners of triangles, and the highest listed index."""
+        """Return the vertex indices of triangles (T, 3), and the highest index in the accessor."""
         if accessor is None:
             numbers: Indices = np.arange(count)
         else:
@@ -233,19 +228,19 @@ class MeshReader:
             return np.column_stack([numbers[first], numbers[first + 1 + odd], numbers[first + 2 - odd]]), highest
         return np.column_stack([numbers[first + 1], numbers[first + 2], numbers[np.zeros_like(first)]]), highest
 
-    def _joined(self, item: Item, primitives: _Primitives, v_up: bool) -> Shape:
-        """Concatenate all parts without unused vertices; a single part is not copied."""
+    def _joined(self, item: Item, primitives: _Primitives, v_up: bool) -> ImportedMesh:
+        """Concatenate all parts without unused vertices; a single part without unused vertices is not copied."""
         parts = list(primitives.parts.values())
         self._budget.spend("copies", sum(triangles.size for triangles in primitives.faces), item.path)
         faces, used = _used_only(primitives)
         widths = {name: array.shape[1] for part in parts for name, array in part.arrays.items()}
-        numbers = sum(widths.values()) + 3 * max(len(part.targets) for part in parts)
-        vertices = sum(
+        numbers_per_vertex = sum(widths.values()) + 3 * max(len(part.targets) for part in parts)
+        vertex_count = sum(
             part.count if indices is None else len(indices) for part, indices in zip(parts, used, strict=True)
         )
-        self._budget.spend("copies", numbers * vertices, item.path)
+        self._budget.spend("copies", numbers_per_vertex * vertex_count, item.path)
 
-        def joined(arrays: list[Array]) -> Array:
+        def concatenated(arrays: list[Array]) -> Array:
             used_rows = [
                 array if indices is None else array[indices] for array, indices in zip(arrays, used, strict=True)
             ]
@@ -254,9 +249,9 @@ class MeshReader:
         def column(name: str, width: int, fill: float = 0.0) -> Array | None:
             if not any(name in part.arrays for part in parts):
                 return None
-            empty = np.full(width, fill)
-            return joined(
-                [part.arrays.get(name, np.broadcast_to(empty, (part.count, width)))[:, :width] for part in parts]
+            default = np.full(width, fill)
+            return concatenated(
+                [part.arrays.get(name, np.broadcast_to(default, (part.count, width)))[:, :width] for part in parts]
             )
 
         positions = column("POSITION", 3)
@@ -268,12 +263,12 @@ class MeshReader:
         colors = column("COLOR_0", 3, 1.0)
         if colors is not None:
             mesh.colors = shown_color(colors)
-        shape = Shape(mesh, normals=column("NORMAL", 3))
+        imported = ImportedMesh(mesh, normals=column("NORMAL", 3))
         no_offset = np.zeros(3)
         for number in range(max(len(part.targets) for part in parts)):
             offset_arrays = [part.targets[number] if number < len(part.targets) else None for part in parts]
-            shape.targets.append(
-                joined(
+            imported.targets.append(
+                concatenated(
                     [
                         np.broadcast_to(no_offset, (part.count, 3)) if offsets is None else offsets
                         for offsets, part in zip(offset_arrays, parts, strict=True)
@@ -284,9 +279,9 @@ class MeshReader:
         joints = [column(f"JOINTS_{number}", 4) for number in sets]
         joint_weights = [column(f"WEIGHTS_{number}", 4) for number in sets]
         if sets and all(weights is not None for weights in joint_weights):
-            shape.joints = np.concatenate(joints, axis=1).astype(np.int64)  # type: ignore[arg-type]
-            shape.joint_weights = np.concatenate(joint_weights, axis=1).astype(np.float64)  # type: ignore[arg-type]
-        return shape
+            imported.joints = np.concatenate(joints, axis=1).astype(np.int64)  # type: ignore[arg-type]
+            imported.joint_weights = np.concatenate(joint_weights, axis=1).astype(np.float64)  # type: ignore[arg-type]
+        return imported
 
     def _restore(self, mesh: Mesh, extras: Item) -> None:
         """Restore data that only our own files have; arrays of faces are in the order of the triangles."""
@@ -315,7 +310,7 @@ def _read_only(array: Array) -> Array:
 
 
 def _used_only(primitives: _Primitives) -> tuple[Indices, list[Indices | None]]:
-    """Return the faces of a mesh, and the used vertices of each part; None for all of them."""
+    """Return the faces of a mesh, and the used vertices of each part; None if all are used."""
     primitives_of: dict[int, list[int]] = {id(part): [] for part in primitives.parts.values()}
     for number, part in enumerate(primitives.primitive_parts):
         primitives_of[id(part)].append(number)
@@ -333,7 +328,7 @@ def _used_only(primitives: _Primitives) -> tuple[Indices, list[Indices | None]]:
 
 
 def _distinct(lists: list[Indices], count: int) -> Indices | None:
-    """Return the distinct indices below ``count`` in order; None if all occur. Short lists cost little."""
+    """Return the distinct indices below ``count`` in order; None if all occur."""
     if sum(numbers.size for numbers in lists) < count // 8:
         return np.unique(np.concatenate([numbers.reshape(-1) for numbers in lists]))
     occurs = np.zeros(count, np.bool_)
@@ -353,12 +348,12 @@ def _target_names(item: Item, count: int) -> list[str]:
 
 
 _POSITION_STEPS, _NORMAL_STEPS = 2.0**22, 2.0**10
-"""steps to which positions (relative to the size of a mesh) and normals are rounded for comparison"""
+"""steps per unit to which positions (divided by the largest coordinate of the mesh) and normals are rounded"""
 
 
 @dataclass(eq=False)
-class Shape:
-    """A mesh of the file, ready for use by nodes."""
+class ImportedMesh:
+    """A mesh of the file, with data that belongs to the node or skin in a scene."""
 
     mesh: Mesh
     targets: list[Array] = field(default_factory=list)
@@ -372,23 +367,24 @@ class Shape:
     joint_weights: Array | None = None
     """(V, 4 n) weights of ``joints``"""
     normals: Array | None = None
-    """(V, 3) as stored in the file"""
+    """(n, 3) normals of the vertices before `weld`"""
 
 
-def weld(shape: Shape, *, by_normal: bool) -> None:
-    """Join vertices with the same position and motion; texture coordinates and colours stay with corners.
+def weld(imported: ImportedMesh, *, by_normal: bool) -> None:
+    """Join vertices with the same position, targets, joints and weights; corners keep their texture coordinates and
+    colours.
 
-    ``by_normal``: only those with the same normal. Other exporters compute positions and normals on both sides of a
-    texture seam separately, so that they differ in the last bits: such small differences are ignored.
+    ``by_normal``: only vertices that also have the same normal. Other exporters compute positions and normals on both
+    sides of a texture seam separately, so that they differ in the last bits: such small differences are ignored.
     """
-    mesh = shape.mesh
-    columns = [np.asarray(positions, np.float32) for positions in (mesh.positions, *shape.targets)]
-    if by_normal and shape.normals is not None:
+    mesh = imported.mesh
+    columns = [np.asarray(positions, np.float32) for positions in (mesh.positions, *imported.targets)]
+    if by_normal and imported.normals is not None:
         size = float(np.nan_to_num(np.abs(columns[0])).max(initial=0.0)) or 1.0
         columns = [_rounded(column, _POSITION_STEPS / size) for column in columns]
-        columns.append(_rounded(shape.normals, _NORMAL_STEPS))
-    if shape.joints is not None and shape.joint_weights is not None:
-        columns += [shape.joints.astype(np.float32), shape.joint_weights.astype(np.float32)]
+        columns.append(_rounded(imported.normals, _NORMAL_STEPS))
+    if imported.joints is not None and imported.joint_weights is not None:
+        columns += [imported.joints.astype(np.float32), imported.joint_weights.astype(np.float32)]
     rows = np.ascontiguousarray(np.concatenate(columns, axis=1) + np.float32(0.0))
     first, number = distinct_rows(rows)
     if len(first) == len(rows):
@@ -396,19 +392,19 @@ def weld(shape: Shape, *, by_normal: bool) -> None:
     order = np.argsort(first, kind="stable")
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
-    kept = first[order]
+    kept_vertices = first[order]
     old_corners = np.asarray(mesh.corners)
     if mesh.uv is not None:
         mesh.uv_corners = old_corners
     if mesh.colors is not None:
         mesh.color_corners = old_corners
     mesh.corners = rank[number][old_corners]
-    mesh.positions = np.asarray(mesh.positions)[kept]
-    shape.targets = [target[kept] for target in shape.targets]
-    if shape.joints is not None and shape.joint_weights is not None:
-        shape.joints, shape.joint_weights = shape.joints[kept], shape.joint_weights[kept]
+    mesh.positions = np.asarray(mesh.positions)[kept_vertices]
+    imported.targets = [target[kept_vertices] for target in imported.targets]
+    if imported.joints is not None and imported.joint_weights is not None:
+        imported.joints, imported.joint_weights = imported.joints[kept_vertices], imported.joint_weights[kept_vertices]
 
 
 def _rounded(values: Array, steps: float) -> Singles:
-    with np.errstate(all="ignore"):  # numbers that are too large are never joined
+    with np.errstate(all="ignore"):  # numbers may be non-finite or become too large
         return np.asarray(np.round(np.asarray(values, np.float64) * steps), np.float32)

@@ -1,4 +1,4 @@
-"""Reads the node tree, its parts and skins; our helper nodes are merged into the node they help."""
+"""Reads nodes and skins; our helper nodes are merged into the nodes they help."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from keyframer.exchange.gltf.read import extras_reading
 from keyframer.exchange.gltf.read.accessors import Accessors
 from keyframer.exchange.gltf.read.cameras_lights import restored_light
 from keyframer.exchange.gltf.read.json_text import Findings, Item, TrackSource
-from keyframer.exchange.gltf.read.meshes import Shape
+from keyframer.exchange.gltf.read.meshes import ImportedMesh
 from keyframer.issues import Severity
 from keyframer.limits import Budget
 from keyframer.maths import affine
@@ -39,10 +39,10 @@ skinned geometry; for scale axes (two nodes)
 class Hierarchy:
     """The node tree of one file: order, parents, joints and helper nodes.
 
-    ``ours``: whether Keyframer wrote the file.
+    ``from_keyframer``: whether the file is read as one that Keyframer wrote.
     """
 
-    def __init__(self, root: Item, issues: Findings, *, ours: bool) -> None:
+    def __init__(self, root: Item, issues: Findings, *, from_keyframer: bool) -> None:
         self._issues = issues
         self.items = root.children("nodes")
         self.parents: list[int | None] = [None] * len(self.items)
@@ -52,25 +52,27 @@ class Hierarchy:
         self.joints = [self._issues.attempt(self._joints, skin) or [] for skin in root.children("skins")]
         """the joints of each skin"""
         self.shown = self._shown(root)
-        self.roots: set[int] = set()
+        """the nodes that are read"""
+        self.root_helpers: set[int] = set()
         """helper nodes that only rotate and scale the whole scene"""
         self.helpers: dict[int, dict[str, int]] = {}
         """for nodes with helpers, the index of each kind of helper"""
         self._helped_node: dict[int, int] = {}
-        if ours:
+        if from_keyframer:
             self._find_helpers()
         self.order = [
             number
             for number in range(len(self.items))
-            if number in self.shown and number not in self.roots and number not in self._helped_node
+            if number in self.shown and number not in self.root_helpers and number not in self._helped_node
         ]
+        """index in the file of each node of the scene"""
         self._scene_indices = {number: place for place, number in enumerate(self.order)}
         self._scene_parents = [self._find_scene_parent(number) for number in self.order]
-        if ours:  # parents that are helpers are replaced by the nodes they help, which may close a cycle
+        if from_keyframer:  # parents that are helpers are replaced by the nodes they help, which may close a cycle
             self._cut_cycles(self._scene_parents, self.order)
 
     def scene_index(self, number: int) -> int | None:
-        """Return the index in the scene of a node of the file; helpers have that of the node they help."""
+        """Return the index in the scene of a node of the file, or of the node that it helps; None if there is none."""
         return self._scene_indices.get(self._helped_node.get(number, number))
 
     def scene_parent(self, number: int) -> int | None:
@@ -118,8 +120,8 @@ class Hierarchy:
             index = min(cycle)
             item = self.items[numbers[index]]
             name = item.value.get("name")
-            shown = name if type(name) is str and name else f"node {numbers[index]}"
-            self._issues.leave_out(LINK_PARENT_CYCLE.failure(0, item.path, name=shown))
+            label = name if type(name) is str and name else f"node {numbers[index]}"
+            self._issues.leave_out(LINK_PARENT_CYCLE.failure(0, item.path, name=label))
             parents[index] = None
 
     def _reachable_from_roots(self) -> list[int]:
@@ -136,7 +138,7 @@ class Hierarchy:
         return order
 
     def _shown(self, root: Item) -> set[int]:
-        """Return the nodes of the shown scene, and the other nodes that skins need."""
+        """Return the nodes of the shown scene, and joints with their ancestors; all nodes if the file has no scene."""
         scenes = root.children("scenes")
         number = self._issues.attempt(root.index, "scene", len(scenes), "scene")
         if not scenes:
@@ -171,7 +173,7 @@ class Hierarchy:
                 continue
             kind = self._issues.attempt(extras.choice, "helper", HELPERS)
             if kind == "root":
-                self.roots.add(number)
+                self.root_helpers.add(number)
             elif kind is not None:
                 helpers.append((number, kind, self._issues.attempt(extras.text, "of") or ""))
         for number, kind, name in helpers:
@@ -181,7 +183,7 @@ class Hierarchy:
 
 
 def parent_cycles(parents: Sequence[int | None]) -> list[list[int]]:
-    """Return each cycle of parents once, those with low indices first; in linear time."""
+    """Return each cycle of parents once, ordered by their lowest indices."""
     seen: set[int] = set()
     cycles: list[list[int]] = []
     for start in range(len(parents)):
@@ -209,22 +211,25 @@ class MeshSource(Protocol):
 
     def __len__(self) -> int: ...
 
-    def take(self, number: int) -> tuple[int, Shape, Morph | None] | None: ...
+    def take(self, number: int) -> tuple[int, ImportedMesh, Morph | None] | None: ...
 
 
 class NodeReader:
-    """Reads the nodes of one file. ``ours``: whether Keyframer wrote the file."""
+    """Reads the nodes of one file. ``from_keyframer``: whether it is read as one that Keyframer wrote."""
 
-    def __init__(self, hierarchy: Hierarchy, axes: Axes, budget: Budget, issues: Findings, *, ours: bool) -> None:
+    def __init__(
+        self, hierarchy: Hierarchy, axes: Axes, budget: Budget, issues: Findings, *, from_keyframer: bool
+    ) -> None:
         self._issues = issues
         self._hierarchy = hierarchy
         self._axes = axes
         self._budget = budget
-        self._ours = ours
+        self._from_keyframer = from_keyframer
         self._weights: dict[int, tuple[tuple[float, ...], TrackSource]] = {}
         """rest weights of morph targets and their location, by node"""
 
-    def read(self, scene: Scene, shapes: MeshSource, skins: SkinReader) -> None:
+    def read(self, scene: Scene, meshes: MeshSource, skins: SkinReader) -> None:
+        """Add the nodes to the scene, with their cameras, lights, meshes and skins."""
         names, attempt = Names(), self._issues.attempt
         joints = {joint for skin in self._hierarchy.joints for joint in skin}
         for number in self._hierarchy.order:
@@ -232,19 +237,19 @@ class NodeReader:
             node = Node("", parent=self._hierarchy.scene_parent(number))
             attempt(self._set_transform, node, parts)
             attempt(self._attach_camera_and_light, scene, node, parts.get("shape", parts["head"]))
-            attempt(self._attach_mesh, scene, node, parts, shapes, skins)
+            attempt(self._attach_mesh, scene, node, parts, meshes, skins)
             node.kind = _kind(node, number in joints)
-            if self._ours:
+            if self._from_keyframer:
                 attempt(self._restore, scene, node, parts["head"])
             node.name = names.claim(attempt(parts["head"].text, "name", "") or "", node.kind.value)
             scene.nodes.append(node)
-        if self._ours:
+        if self._from_keyframer:
             self._restore_links(scene)
         else:
             self._hide(scene)
 
     def animated_nodes(self, number: int) -> dict[str, int]:
-        """Return the node of the file that each kind of track animates, for a node of the scene."""
+        """Return the nodes of the file that have position, rotation and scale of a node of the scene."""
         helpers = self._hierarchy.helpers.get(number, {})
         return {"position": number, "rotation": number, "scale": helpers.get("scale", number)}
 
@@ -285,21 +290,21 @@ class NodeReader:
             node.light = light.needed_index("light", len(scene.lights), "light")
 
     def _attach_mesh(
-        self, scene: Scene, node: Node, parts: dict[str, Item], shapes: MeshSource, skins: SkinReader
+        self, scene: Scene, node: Node, parts: dict[str, Item], meshes: MeshSource, skins: SkinReader
     ) -> None:
         geometry = parts.get("geo", parts.get("shape", parts["head"]))
-        number = geometry.index("mesh", len(shapes), "mesh")
-        mesh_and_shape = None if number is None else shapes.take(number)
-        if number is None or mesh_and_shape is None:
+        number = geometry.index("mesh", len(meshes), "mesh")
+        mesh_parts = None if number is None else meshes.take(number)
+        if number is None or mesh_parts is None:
             return
-        node.mesh, shape, node.morph = mesh_and_shape
+        node.mesh, imported, node.morph = mesh_parts
         skin = geometry.index("skin", len(skins.items), "skin")
         if skin is not None:
-            node.skin = self._issues.attempt(skins.read, skin, number, shape)
-        weights = geometry.numbers("weights", None, shape.weights)
-        if shape.targets and any(weights) and not self._ours:
-            if len(weights) != len(shape.targets):
-                expected = counted(len(shape.targets), "weight")
+            node.skin = self._issues.attempt(skins.read, skin, number, imported)
+        weights = geometry.numbers("weights", None, imported.weights)
+        if imported.targets and any(weights) and not self._from_keyframer:
+            if len(weights) != len(imported.targets):
+                expected = counted(len(imported.targets), "weight")
                 raise geometry.fail(STRUCT_SYNTAX, "weights", wanted=expected, found=f"{len(weights)}")
             owner_path = geometry.path if geometry.has("weights") else f"/meshes[{number}]"
             self._weights[len(scene.nodes)] = weights, TrackSource(f"{owner_path}/weights")
@@ -325,7 +330,7 @@ class NodeReader:
             node.light = len(scene.lights) - 1
 
     def _restore_links(self, scene: Scene) -> None:
-        """Restore targets, and the original parents of detached nodes; remove the baked rotation of aimed nodes."""
+        """Restore targets, and the parents of detached nodes; reset rotation and scale of nodes with a target."""
         by_name = {node.name: index for index, node in enumerate(scene.nodes)}
         detached: set[int] = set()
         for index, number in enumerate(self._hierarchy.order):
@@ -401,30 +406,30 @@ class SkinReader:
         self._budget = budget
         self._skin_numbers: dict[tuple[int, int], int | None] = {}
 
-    def read(self, number: int, mesh: int, shape: Shape) -> int | None:
-        """Return the index of the skin in the scene; None if the mesh has no influences."""
+    def read(self, number: int, mesh: int, imported: ImportedMesh) -> int | None:
+        """Return the index of the skin in the scene; None if the mesh has no joints or weights."""
         key = (number, mesh)
         if key not in self._skin_numbers:
-            self._skin_numbers[key] = self._skin(number, mesh, shape)
+            self._skin_numbers[key] = self._skin(number, mesh, imported)
         return self._skin_numbers[key]
 
-    def _skin(self, number: int, mesh: int, shape: Shape) -> int | None:
+    def _skin(self, number: int, mesh: int, imported: ImportedMesh) -> int | None:
         item = self.items[number]
         joints = self._hierarchy.joints[number]
         if not joints:
             raise item.missing("joints")
-        if shape.joints is None or shape.joint_weights is None:
+        if imported.joints is None or imported.joint_weights is None:
             return None
-        self._budget.spend("copies", 4 * shape.joints.size + 16 * len(joints), item.path)
+        self._budget.spend("copies", 4 * imported.joints.size + 16 * len(joints), item.path)
         matrices = self._matrices(item, len(joints))
-        weights = np.where(np.isfinite(shape.joint_weights), shape.joint_weights, 0.0)
+        weights = np.where(np.isfinite(imported.joint_weights), imported.joint_weights, 0.0)
         vertex, column = np.nonzero(weights > 0)
-        influence = shape.joints[vertex, column]
+        influence = imported.joints[vertex, column]
         if len(influence) and int(influence.max()) >= len(joints):
             args = {"what": "vertex", "item": int(vertex[np.argmax(influence)]), "kind": "joint"}
             path = f"/meshes[{mesh}]/primitives"
             raise LINK_INDEX_OUT_OF_RANGE.failure(0, path, **args, index=int(influence.max()), count=len(joints))
-        joint_numbers = [index for index, joint in enumerate(joints) if joint not in self._hierarchy.roots]
+        joint_numbers = [index for index, joint in enumerate(joints) if joint not in self._hierarchy.root_helpers]
         if len(joint_numbers) < len(joints):  # our extra joint for vertices without weights
             new_joint = np.full(len(joints), -1)
             new_joint[joint_numbers] = np.arange(len(joint_numbers))

@@ -1,6 +1,6 @@
-"""Writes glTF 2.0 from scenes: correct in any viewer without extensions, with all other data in extras.
+"""Writes scenes as glTF 2.0; data that glTF cannot store goes to extras.
 
-`export` builds the whole asset in memory as parts; `save` writes it as ``.glb``, or as ``.gltf`` with a ``.bin``.
+`export` builds the whole asset in memory; `save` also writes it as ``.glb``, or as ``.gltf`` with a ``.bin``.
 """
 
 from keyframer.exchange.gltf.write.exporting import export, save

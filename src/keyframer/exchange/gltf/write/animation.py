@@ -21,7 +21,7 @@ from keyframer.exchange.gltf.conventions import (
     single,
     track_extras,
 )
-from keyframer.exchange.gltf.write.animation_channels import KINDS, Channels, Properties, animate_visibility
+from keyframer.exchange.gltf.write.animation_channels import PROPERTY_KINDS, Channels, Properties, animate_visibility
 from keyframer.exchange.gltf.write.cameras_lights import Lights
 from keyframer.exchange.gltf.write.error_measurement import world_error
 from keyframer.exchange.gltf.write.motion import Motion, MotionMaker, Span, breaks_of, errors
@@ -34,7 +34,7 @@ from keyframer.scene import Clip
 from keyframer.scene.loss_report import Outcome
 from keyframer.text import counted
 
-_NO_SIGNS = np.ones(3, np.float32)
+_POSITIVE_SIGNS = np.ones(3, np.float32)
 _TRANSFORM_KINDS = ("position", "rotation", "scale", "scale_axes")
 _ROUNDS = 5
 """maximum number of rounds of tighter fits until world positions agree: rotations add up along a chain, and long arms
@@ -107,7 +107,7 @@ class ClipWriter:
         tolerances: list[float] = []
         for node, tracks in self._tracks.items():
             for kind, number in tracks.items():
-                if kind in KINDS:
+                if kind in PROPERTY_KINDS:
                     continue
                 earlier = self._motions.get((node, kind))
                 if fitted_only and (earlier is None or earlier.outcome is not Outcome.APPROXIMATED):
@@ -165,7 +165,7 @@ class ClipWriter:
         if kind == "rotation":
             return [(parts.head, "rotation", self._rotation_signs)]
         if kind == "scale":
-            return [(parts.scaled, "scale", _NO_SIGNS)]
+            return [(parts.scaled, "scale", _POSITIVE_SIGNS)]
         if kind == "scale_axes" and parts.shape is not None:
             return [
                 (parts.scaled, "rotation", self._rotation_signs),
@@ -174,7 +174,7 @@ class ClipWriter:
         return []
 
     def _samplers(self) -> dict[tuple[int, str], Sampler]:
-        """Return the samplers that animate nodes, as they will be written."""
+        """Return the samplers of translations, rotations and scales of nodes."""
         samplers: dict[tuple[int, str], Sampler] = {}
         for (node, kind), motion in self._motions.items():
             if not motion.keys.is_still:
@@ -190,13 +190,13 @@ class ClipWriter:
         """
         start = StartTransforms(self._context, self._rig, self._rig.sample([self.span.begin]))
         first_clip = self._tree.start
-        for kind, values, default, signs_of_axes in (
+        for kind, values, first_values, signs_of_axes in (
             ("position", start.position, first_clip.position, self._position_signs),
             ("rotation", start.rotation, first_clip.rotation, self._rotation_signs),
-            ("scale", start.scale, first_clip.scale, _NO_SIGNS),
+            ("scale", start.scale, first_clip.scale, _POSITIVE_SIGNS),
             ("scale_axes", start.axes, first_clip.axes, self._rotation_signs),
         ):
-            differs = ~np.isclose(values, default, rtol=1e-6, atol=1e-7).all(axis=1)
+            differs = ~np.isclose(values, first_values, rtol=1e-6, atol=1e-7).all(axis=1)
             for node in np.flatnonzero(differs).tolist():
                 for target, path, signs in self._targets(node, kind):
                     if (target, path) not in samplers:
@@ -223,7 +223,7 @@ class ClipWriter:
             samplers.update(self._samplers())
             previous, error = error, world_error(context, self._rig, self.span, self._tree.parts, samplers)
             if error > 0.9 * previous:
-                break  # the remaining error is rounding
+                break  # more keys do not help: the remaining error is rounding
         measured = context.report.measured
         measured["size"] = context.size
         measured["world_error"] = max(error, measured.get("world_error", 0.0))
@@ -251,7 +251,7 @@ class ClipWriter:
                     animate_visibility(self._context, node, parts, motion, channels)
                 elif "mesh" in self._context.asset.nodes[parts.geometry]:
                     channels.node(parts.geometry, "weights", motion.sampler)
-            property_tracks = {kind: number for kind, number in tracks.items() if kind in KINDS}
+            property_tracks = {kind: number for kind, number in tracks.items() if kind in PROPERTY_KINDS}
             if property_tracks:
                 properties.write(node, property_tracks)
 
@@ -266,7 +266,8 @@ def write_animations(
         clips.append(ClipWriter(context, tree, aims, lights, number, rig).write())
     for number in aims:
         node = context.scene.nodes[number]
-        detail = "aimed by its rotation; the target is kept as a separate node"
+        form = "in extras" if node.target is None else "as a separate node"
+        detail = f"aimed by its rotation; the target is kept {form}"
         context.report.add(Outcome.BAKED, f"/nodes/{node.name}/target", detail, extras=node.extras)
     return clips
 
@@ -279,7 +280,7 @@ Motions = Mapping[tuple[int, str], Motion]
 
 
 def clip_extras(context: Context, clip: Clip, span: Span) -> Json:
-    """Return the authored clip for extras; ``origin`` is its time at second 0 of the animation."""
+    """Return the clip for extras, with the written rate; ``origin`` is its time at second 0 of the animation."""
     content: Json = {
         "name": clip.name,
         "start": json_value(float(clip.start)),
@@ -310,7 +311,7 @@ def clip_extras(context: Context, clip: Clip, span: Span) -> Json:
 def store_authored_keys(
     context: Context, number: int, parts: list[NodeParts], motions: Motions, aimed: set[int], span: Span
 ) -> None:
-    """Store the authored keys of a clip in the extras of nodes, and report the outcome of the animated ones."""
+    """Store the authored keys of a clip in the extras of nodes, if requested, and report the outcome of tracks."""
     channels = context.scene.clips[number].channels
     if channels and not context.options.authored_keys:
         message = f"authored keys of {counted(len(channels), 'track')} are not stored in extras, as requested"
@@ -326,7 +327,7 @@ def store_authored_keys(
             and "mesh" in context.asset.nodes[parts[channel.node].geometry or 0]  # a mesh without faces is left out
         ):
             path = f"/nodes/{context.scene.nodes[channel.node].name}/morph"
-            context.report.add(Outcome.DROPPED, path, "weights of shapes that the node does not have")
+            context.report.add(Outcome.DROPPED, path, "the weights do not match the written shapes")
             continue
         motion = motions.get((channel.node, track.kind))
         if context.options.authored_keys:
@@ -338,7 +339,7 @@ def store_authored_keys(
             tracks: list[Json] = head.get("extras", {}).get("keyframer", {}).get("tracks", [])
             tracks.append(track_extras(track, number, in_sampler))
             attach_extras(head, {"tracks": tracks})
-        if len(track.times) > 1 and track.kind not in (*KINDS, "visible"):
+        if len(track.times) > 1 and track.kind not in (*PROPERTY_KINDS, "visible"):
             _report(context, channel.node, track, motion, motion_errors, aimed, span)
 
 

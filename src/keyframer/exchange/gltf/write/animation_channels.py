@@ -1,6 +1,6 @@
 """Writes the channels of one glTF animation: samplers, visibility, and animated properties of cameras and lights. Equal
-samplers are written once. Hidden geometry has KHR_node_visibility and, unless it is skinned, a scale of 0, which every
-viewer supports; animated properties need KHR_animation_pointer.
+samplers are written once. Hidden geometry has a scale of 0, which every viewer supports, unless it is skinned; it also
+has KHR_node_visibility. Animated properties need KHR_animation_pointer. With `GltfOptions.core_only` neither is used.
 """
 
 from __future__ import annotations
@@ -68,9 +68,10 @@ class Channels:
         return len(self._asset.animations) - 1
 
 
-KINDS = ("fov", "color", "multiplier", "hotspot", "falloff")
-"""kinds of tracks that animate cameras and lights"""
+PROPERTY_KINDS = ("fov", "color", "multiplier", "hotspot", "falloff")
+"""kinds of tracks that animate cameras and lights by KHR_animation_pointer"""
 _COLOR_ERROR = 1e-3
+"""allowed error of colours and multipliers"""
 
 
 class Properties:
@@ -87,7 +88,7 @@ class Properties:
         """Write the tracks of one node; ``tracks`` maps kinds to indices in the curve bank."""
         if not self._context.may_use_extensions:
             for kind, number in tracks.items():
-                detail, extras = "core glTF cannot animate it", self._maker.bank.tracks[number].extras
+                detail, extras = "core glTF cannot animate this property", self._maker.bank.tracks[number].extras
                 self._context.report.add(Outcome.EXTRAS, self._path(node, kind), detail, extras=extras)
             return
         camera, light = self._context.scene.nodes[node].camera, self._context.scene.nodes[node].light
@@ -133,7 +134,7 @@ class Properties:
             self._write_motion(node, kind, f"{base}/spot/{name}", motion, np.degrees(1.0), "degree")
 
     def _converted(self, track: int, tolerance: float, convert: Function, measure: Measure = VECTORS) -> Motion | None:
-        """Return the motion of a track whose values are converted by a non-linear function."""
+        """Return the motion of a track whose values are converted by a function; None without a usable key."""
         (motion,) = self._maker.without_fitting([track])
         if motion is None:
             return None
@@ -161,6 +162,7 @@ class Properties:
 
 
 _EXTENSION = "KHR_node_visibility"
+_SKINNED = f"a skinned mesh cannot be hidden without {_EXTENSION}"
 
 
 def hide_node(context: Context, number: int, parts: NodeParts, visible: bool) -> None:
@@ -177,8 +179,7 @@ def hide_node(context: Context, number: int, parts: NodeParts, visible: bool) ->
         node["scale"] = [0.0, 0.0, 0.0]
         context.report.add(Outcome.EXACT, path, "hidden by scale 0", extras=scene_node.extras)
     else:
-        detail = "a skinned mesh cannot be hidden without KHR_node_visibility"
-        context.report.add(Outcome.APPROXIMATED, path, detail, extras=scene_node.extras)
+        context.report.add(Outcome.APPROXIMATED, path, _SKINNED, extras=scene_node.extras)
 
 
 def animate_visibility(context: Context, number: int, parts: NodeParts, motion: Motion, channels: Channels) -> None:
@@ -197,5 +198,7 @@ def animate_visibility(context: Context, number: int, parts: NodeParts, motion: 
         pointer = f"/nodes/{parts.geometry}/extensions/{_EXTENSION}/visible"
         channels.pointer(pointer, steps, visible.astype(np.uint8))
     scene_node = context.scene.nodes[number]
-    detail = "visibility keys, and scale 0 while hidden"
-    context.report.add(Outcome.EXACT, f"/nodes/{scene_node.name}/visible", detail, extras=scene_node.extras)
+    outcome, detail = Outcome.EXACT, "scale 0 while hidden"
+    if scene_node.skin is not None:
+        outcome, detail = Outcome.APPROXIMATED, _SKINNED
+    context.report.add(outcome, f"/nodes/{scene_node.name}/visible", detail, extras=scene_node.extras)

@@ -34,7 +34,7 @@ _TYPES = {1: "SCALAR", 2: "VEC2", 3: "VEC3", 4: "VEC4", 16: "MAT4"}
 
 @dataclass(eq=False, repr=False)
 class _Pool:
-    """One buffer view."""
+    """The content of one buffer view."""
 
     target: int | None
     stride: int | None
@@ -73,7 +73,7 @@ class Buffers:
         return self._add(array, VERTICES, extra)
 
     def indices(self, array: Array) -> int:
-        """Add triangle corners (n,), in the smallest type that fits; the largest number of a type is reserved."""
+        """Add triangle corners (n,), with 16 bits if possible, else 32; the largest number of a type is reserved."""
         highest = int(array.max(initial=0))
         return self._add(array.astype("<u2" if highest < 0xFFFF else "<u4"), INDICES, {})
 
@@ -86,7 +86,7 @@ class Buffers:
         return self._add(array, None, {})
 
     def matrices(self, array: Array) -> int:
-        """Add inverse bind matrices (n, 16), column by column, in a view of their own."""
+        """Add inverse bind matrices (n, 16), column by column; they do not share a view with other arrays."""
         return self._add(array, None, {}, "matrices")
 
     def blob(self, data: bytes) -> int:
@@ -126,7 +126,7 @@ class Buffers:
         views: list[dict[str, Any]] = []
         view_numbers: dict[int, int] = {}
         offset = 0
-        for pool in self._all():
+        for pool in self._all_pools():
             view_numbers[id(pool)] = len(views)
             view: dict[str, Any] = {"buffer": 0, "byteOffset": offset, "byteLength": pool.size}
             if id(pool) in self._blob_sizes:  # without padding to the next one
@@ -147,13 +147,13 @@ class Buffers:
         """Return the buffer view of a blob from the number that `blob` returned: blobs follow the pools."""
         return len(self._pools) - blob_number - 1
 
-    def _all(self) -> Iterator[_Pool]:
+    def _all_pools(self) -> Iterator[_Pool]:
         yield from self._pools.values()
         yield from self._blobs
 
     def parts(self) -> Iterator[memoryview]:
         """Yield the parts of the buffer."""
-        for pool in self._all():
+        for pool in self._all_pools():
             for part in pool.parts:
                 yield part.reshape(-1).view(np.uint8).data
 
@@ -187,7 +187,7 @@ class Asset:
         self.extensions: set[str] = set()
         """used extensions; none is ever required"""
         self.roots: list[int] = []
-        """the nodes of the scene"""
+        """nodes without a parent"""
         self.properties: Json = {"version": "2.0", "generator": f"keyframer {__version__}"}
         self.scene: Json = {}
         """name and extras of the scene"""
@@ -215,7 +215,7 @@ class Asset:
         return self._finish()[1]
 
     def root(self, buffers: list[Json]) -> Json:
-        """Return the whole JSON; empty lists are left out, as glTF requires."""
+        """Return the whole JSON object with the given buffers; empty lists are left out, as glTF requires."""
         views, _ = self._finish()
         root: Json = {"asset": self.properties}
         if self.extensions:
@@ -241,13 +241,13 @@ _LARGEST_GLB = 0xFFFFFFFF
 
 
 def glb_parts(asset: Asset) -> Iterator[bytes | memoryview]:
-    """Yield the parts of a binary glTF file; raises ValueError if it would exceed the 4 GiB of its header."""
+    """Yield the parts of a binary glTF file; raises ValueError if it would exceed 4 GiB, the limit of its header."""
     size = asset.buffer_size
     text = _json(asset.root([{"byteLength": size}] if size else []))
     text += b" " * (-len(text) % 4)
     total = 12 + 8 + len(text) + (8 + size if size else 0)
     if total > _LARGEST_GLB:
-        raise ValueError(f"{total} bytes do not fit a .glb file, which is limited to 4 GiB; write a .gltf")
+        raise ValueError(f"{total} bytes do not fit in a .glb file, which is limited to 4 GiB; write a .gltf")
     yield struct.pack("<III", _GLB_MAGIC, 2, total)
     yield struct.pack("<II", len(text), _JSON_CHUNK)
     yield text
@@ -284,8 +284,8 @@ def write_gltf(asset: Asset, path: Path, *, overwrite: bool) -> list[str]:
 def _json(root: Json, indent: int | None = None) -> bytes:
     """Return the JSON text.
 
-    Extras contain values of the scene, which the encoder converts as it finds them. Only if some have numbers or keys
-    that JSON does not support, all extras are converted first.
+    Extras contain values of the scene, which the encoder converts as it finds them. If some have numbers or keys that
+    JSON does not support, all extras are converted first.
     """
     separators = (",", ":") if indent is None else (",", ": ")
 

@@ -1,9 +1,9 @@
-"""Cameras, and lights as KHR_lights_punctual; without extensions lights are in extras only.
+"""Writes cameras, and lights as KHR_lights_punctual; without extensions lights are in extras only.
 
 The original programs store the horizontal field of view, glTF stores the vertical one. The original lights do not dim
-with distance unless they are `attenuated`; those of glTF dim with its square, except directional ones. Their intensity
-is chosen to be that of the original at the centre of the visible scene at the start (times pi, because a white surface
-reflects 1 / pi). Reading divides by the same numbers: all that they depend on is in core glTF.
+with distance unless they are `attenuated`; those of glTF dim with its square, except directional ones. The intensity
+is chosen so that the centre of the visible scene at the start is as bright as with the original light; it includes a
+factor of pi, because a white surface reflects 1 / pi. Reading computes the same factors from the file.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ _FIELDS_IN_EXTRAS = (
 """fields of a light that are stored in extras"""
 _NOT_IN_GLTF = ("rectangular", "casts_shadows", "projector", "excludes", "inner_range")
 _GAP = math.radians(0.25)
-"""difference between the cones: in glTF the inner one must be smaller"""
+"""smallest difference between the half angles of the cones: in glTF the inner cone must be smaller"""
 
 
 def cone_angles(hotspot_degrees: npt.ArrayLike, falloff_degrees: npt.ArrayLike) -> tuple[Floats, Floats]:
-    """Return inner and outer half angles in radians from the full angles of the cones."""
+    """Return valid inner and outer half angles in radians from the full angles of the cones."""
     outer = np.nan_to_num(np.radians(np.asarray(falloff_degrees, np.float64)) / 2, nan=0.5)
     outer = np.clip(outer, 2 * _GAP, math.pi / 2)
     inner = np.nan_to_num(np.radians(np.asarray(hotspot_degrees, np.float64)) / 2, nan=0.0)
@@ -62,8 +62,8 @@ def cone_angles(hotspot_degrees: npt.ArrayLike, falloff_degrees: npt.ArrayLike) 
 
 
 def unit_intensities(scene: Scene, world: Floats, shown: list[bool], unit: float = 1.0) -> list[float]:
-    """Return the glTF intensity for a multiplier of 1 of each light, for nodes at ``world`` (nodes, 4, 4). The distance
-    to the centre is at least a hundredth of the size of the scene.
+    """Return the glTF intensity of each light for a multiplier of 1, with nodes at ``world`` (nodes, 4, 4) and ``unit``
+    metres per unit. The distance of a light to the centre (`shown_extent`) is at least a hundredth of the extent.
     """
     intensities = [math.pi] * len(scene.lights)
     light_nodes = [
@@ -93,7 +93,7 @@ class LightStart:
 
 
 class Lights:
-    """All lights except ambient ones; `numbers` maps scene indices to glTF indices."""
+    """Writes all lights except ambient ones, if extensions are allowed; `numbers` maps scene to glTF indices."""
 
     def __init__(self, context: Context, unit_intensities: list[float], starts: list[LightStart]) -> None:
         self.numbers: dict[int, int] = {}
@@ -103,7 +103,7 @@ class Lights:
         for number, light in enumerate(context.scene.lights):
             path = f"/lights/{light.name}"
             if light.type not in _TYPES:
-                context.report.add(Outcome.EXTRAS, path, "ambient light", extras=light.extras)
+                context.report.add(Outcome.EXTRAS, path, "glTF has no ambient lights", extras=light.extras)
                 continue
             if not context.may_use_extensions:
                 context.report.add(Outcome.EXTRAS, path, "core glTF has no lights", extras=light.extras)
@@ -113,7 +113,7 @@ class Lights:
             context.asset.extensions.add("KHR_lights_punctual")
 
     def brightest(self, number: int) -> float:
-        """Return the divisor that limits the colours of a light to 1; the intensity is multiplied by it."""
+        """Return the divisor of colours and factor of the intensity: the largest component at the start, at least 1."""
         return max(float(np.nan_to_num(np.asarray(self.starts[number].color)).max()), 1.0)
 
     def _light(self, number: int, light: Light, path: str) -> Json:
@@ -157,11 +157,11 @@ def dimming_difference(light: Light) -> str:
     """Return the text for the loss report on how a written omni or spot light dims, and how the original one does."""
     if light.attenuated:
         return "dims with the square of the distance; the original light dims between its two ranges"
-    return "dims with distance; the original light did not"
+    return "dims with the square of the distance; the original light does not dim"
 
 
 def light_extras(light: Light) -> Json:
-    """Return all original values of a light, for extras."""
+    """Return the original values of a light, for extras."""
     content: Json = {"type": light.type.value, "color": light.color}
     content.update({**raw_name(light.raw_name, light.name), **non_default_fields(light, *_FIELDS_IN_EXTRAS)})
     if light.extras:
@@ -170,7 +170,7 @@ def light_extras(light: Light) -> Json:
 
 
 ASPECT_RATIO = 4.0 / 3.0
-"""aspect ratio of the picture: no format stores it, and this was the screen of the time"""
+"""aspect ratio of pictures: the original formats do not store it, and screens of the time had this one"""
 _WIDEST = 179.0
 _NARROWEST = 1e-4
 

@@ -30,18 +30,18 @@ _DEFAULTS = {"translation": (0.0, 0.0, 0.0), "rotation": (0.0, 0.0, 0.0, 1.0), "
 
 
 def world_error(context: Context, rig: Rig, span: Span, parts: list[NodeParts], samplers: Samplers) -> float:
-    """Return the largest distance between the written pose and the pose of the scene, in scene units, of node
-    origins and of corners of boxes around geometry.
+    """Return the largest measured distance along an axis between the written pose and the pose of the scene, in scene
+    units: of the origins of moving nodes, and of the corners of boxes around their geometry.
     """
-    written = unique_values(np.concatenate([sampler.times for sampler in samplers.values()])).astype(np.float64)
-    gaps = span.wide_gaps(written, float(written[-1]))
-    seconds = (written[gaps, None] + np.diff(written)[gaps, None] * _FRACTIONS).reshape(-1)
-    tree = _Tree(context, samplers)
-    moving = [number for number, node_parts in enumerate(parts) if tree.moving[node_parts.tail]]
+    key_times = unique_values(np.concatenate([sampler.times for sampler in samplers.values()])).astype(np.float64)
+    gaps = span.wide_gaps(key_times, float(key_times[-1]))
+    seconds = (key_times[gaps, None] + np.diff(key_times)[gaps, None] * _FRACTIONS).reshape(-1)
+    nodes = _WrittenNodes(context, samplers)
+    moving = [number for number, node_parts in enumerate(parts) if nodes.moving[node_parts.tail]]
     if not len(seconds) or not moving:
         return 0.0
-    matrices = min(_MOST_MATRICES, budget_left("samples") // _SAMPLES_PER_MATRIX)
-    most_times = max(24, min(_MOST_TIMES, matrices // max(len(context.scene.nodes), len(moving), 1)))
+    matrix_count = min(_MOST_MATRICES, budget_left("samples") // _SAMPLES_PER_MATRIX)
+    most_times = max(24, min(_MOST_TIMES, matrix_count // max(len(context.scene.nodes), len(moving), 1)))
     if len(seconds) > most_times:
         seconds = seconds[np.linspace(0, len(seconds) - 1, most_times).astype(int)]
     scene_world = rig.world(rig.sample(seconds * span.rate + span.begin), len(seconds))
@@ -51,17 +51,17 @@ def world_error(context: Context, rig: Rig, span: Span, parts: list[NodeParts], 
         tails = [parts[number].tail for number in moving]
         boxes = _boxes(context, moving)
         worst = max(
-            _largest_distance(tree.worlds(seconds, player, tails), expected, boxes)
+            _largest_distance(nodes.worlds(seconds, player, tails), expected, boxes)
             for player in range(1 + has_linear_rotation)
         )
     return worst / context.axes.unit
 
 
 def _largest_distance(measured: Floats, expected: Floats, boxes: list[tuple[Floats, Floats]]) -> float:
-    """Return the largest distance along an axis, of origins and corners of boxes (their centres and half sizes, (nodes,
-    3) each) under two lists of matrices (T, nodes, 4, 4).
+    """Return the largest distance along an axis between origins and corners of boxes that are placed by two lists of
+    matrices (T, nodes, 4, 4). Boxes are centres and half sizes, (nodes, 3) each.
 
-    The distance of the farthest corner is that of the centre plus the contribution of each axis.
+    The distance of the farthest corner is that of the centre plus the contribution of each axis of the box.
     """
     difference = measured - expected
     columns, origins = np.abs(difference[..., :3, :3]), difference[..., :3, 3]
@@ -85,7 +85,7 @@ def _parents(context: Context) -> list[int]:
     return parents
 
 
-class _Tree:
+class _WrittenNodes:
     """The written nodes, animated by samplers."""
 
     def __init__(self, context: Context, samplers: Samplers) -> None:
@@ -152,14 +152,14 @@ def _boxes(context: Context, numbers: list[int]) -> list[tuple[Floats, Floats]]:
     space. Nodes with fewer boxes than others get empty boxes at the origin.
     """
     boxes = [_boxes_of(context, number) for number in numbers]
-    corners = []
+    centred_boxes = []
     for slot in range(max(map(len, boxes))):
         with_box = [place for place, node_boxes in enumerate(boxes) if len(node_boxes) > slot]
         low, high = (np.array([boxes[place][slot][end] for place in with_box]) for end in (0, 1))
         centre, half = np.zeros((len(numbers), 3)), np.zeros((len(numbers), 3))
         centre[with_box], half[with_box] = context.axes.vectors((low + high) / 2), np.abs(high - low) / 2
-        corners.append((centre, half))
-    return corners
+        centred_boxes.append((centre, half))
+    return centred_boxes
 
 
 def _boxes_of(context: Context, number: int) -> list[tuple[Floats, Floats]]:

@@ -89,7 +89,7 @@ def _attach_parts(
     visible: list[bool],
     weights: dict[int, Floats],
 ) -> None:
-    """Add meshes, cameras and lights to the nodes."""
+    """Add meshes, skins, weights, cameras and lights to the nodes, and hide geometry that is not visible."""
     meshes = Meshes(context, materials)
     skins = None if tree.root is None else Skins(context, [parts.tail for parts in tree.parts], tree.root)
     for number, (node, parts) in enumerate(zip(context.scene.nodes, tree.parts, strict=True)):
@@ -119,7 +119,7 @@ def _attach_parts(
 
 
 def _add_metadata(context: Context, clips: list[Json]) -> None:
-    """Set generator, source and the extras of the whole scene."""
+    """Set copyright and name, and attach provenance and the extras of the whole scene."""
     scene, asset = context.scene, context.asset
     if scene.copyright:
         asset.properties["copyright"] = scene.copyright
@@ -161,13 +161,13 @@ _SEARCH_OPTIONS = ("texture_path", "texture_recursive", "textures")
 """options of `save` for the search for images"""
 
 
-def _images(
+def _image_source(
     scene: Scene,
     texture_path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),
     texture_recursive: bool = False,
     textures: bool = True,
 ) -> ImageSource:
-    """Return a source of images that searches the folder of the scene, then the given folders, and nothing else."""
+    """Return a source of embedded images and of files in the folder of the scene, then in the given folders."""
     if not textures:
         return no_images
     extra_folders = [texture_path] if isinstance(texture_path, (str, os.PathLike)) else list(texture_path)
@@ -188,7 +188,7 @@ def save(scene: Scene, path: Path, dialect: str | None, overwrite: bool, options
         if search_options:
             raise ValueError(f"{next(iter(search_options))} cannot be combined with images")
     else:
-        gltf_options = replace(gltf_options, images=_images(scene, **search_options))
+        gltf_options = replace(gltf_options, images=_image_source(scene, **search_options))
     check_output(path, overwrite=overwrite)
     asset, report = export(scene, gltf_options)
     as_text = dialect == "text" or (dialect is None and path.suffix.lower() == ".gltf")

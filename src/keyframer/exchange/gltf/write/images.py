@@ -1,5 +1,5 @@
 """Images for the exporter: the interface that supplies them, and the implementation for image files. JPEG and PNG files
-are copied, all others become PNG; maps without a glTF slot are merged into others.
+are copied if possible, all other images become PNG; an opacity map is merged into the base colour.
 """
 
 from __future__ import annotations
@@ -61,10 +61,11 @@ class Missing:
 
 
 ImageSource = Callable[[Material, str, TextureMap], Image | Missing | None]
-"""function of material, slot and map that returns the image, or why there is none. Slots: ``base_color`` (made from
-``texture1``, with the opacity map in its alpha if possible), ``alpha`` (from ``opacity`` if there is no base colour
-image: white, with the map in its alpha), ``normal`` (from ``bump``: a normal map computed from the height map),
-``emissive`` (from ``self_illumination``, multiplied by the image of ``texture1`` if there is one), `GLTF_ONLY_SLOTS`
+"""function of material, slot and map that returns the image, the reason why there is none, or None. Slots:
+``base_color`` (made from ``texture1``, with the opacity map in its alpha if possible), ``alpha`` (from ``opacity`` if
+there is no base colour image: white, with the map in its alpha), ``normal`` (from ``bump``: a normal map computed from
+the height map), ``emissive`` (from ``self_illumination``, multiplied by the image of ``texture1`` if there is one), and
+`GLTF_ONLY_SLOTS`. Maps that were read from glTF need no conversion
 """
 
 
@@ -85,8 +86,8 @@ _ALPHA_TOLERANCE = 8
 _MASK_FRACTION = 0.98
 """an image is a mask if at least this fraction of its pixels has an alpha of 0 or 255: edges are slightly blurred"""
 _MOST_COMPUTED_PIXELS = 2048 * 2048
-"""maximum number of pixels of an image that is merged or computed: computing takes a hundred bytes per pixel, and a few
-kilobytes of PNG can have 67 million; copied images may be larger
+"""maximum number of pixels of an image that is merged or computed: computing takes a hundred bytes per pixel, and a PNG
+of a few kilobytes can have 67 million pixels; copied images may be larger
 """
 
 
@@ -99,12 +100,12 @@ class Pictures:
         self._pngs: dict[tuple[object, ...], bytes] = {}
 
     def __call__(self, material: Material, slot: str, map: TextureMap) -> Image | Missing | None:
-        merged = [_key(map_) for name in _MERGED_MAPS.get(slot, ()) if (map_ := material.maps.get(name)) is not None]
+        merged_maps = [material.maps[name] for name in _MERGED_MAPS.get(slot, ()) if name in material.maps]
         key = (
             slot,
             _key(map),
             material.diffuse if slot == "base_color" else None,
-            *merged,
+            *(_key(merged_map) for merged_map in merged_maps),
             original_gltf_values(material.extras).get("alpha_mode"),
         )
         if key not in self._images:
@@ -163,7 +164,7 @@ class Pictures:
     def _opacity(
         self, material: Material, base_map: TextureMap, notes: dict[str, tuple[Outcome, str]], texture: Texture
     ) -> Floats | None:
-        """Return the opacity map at the size of ``texture``, which it is merged with; None if there is none."""
+        """Return the opacity map at the size of ``texture``, and add its note; None if it is missing or unreadable."""
         map = material.maps.get("opacity")
         if map is None or not map.file_name:
             return None
@@ -175,7 +176,7 @@ class Pictures:
         same_transform = _transform_of(map) == _transform_of(base_map)
         notes["opacity"] = _note(
             opened,
-            note if same_transform else f"{note}, with its transform",
+            note if same_transform else f"{note}, with the transform of the base colour",
             Outcome.BAKED if same_transform else Outcome.APPROXIMATED,
         )
         return _weighted_opacity(_levels(opened.texture, map, texture.image.size), map)
@@ -225,7 +226,8 @@ class Pictures:
             if upright is not texture.data:
                 notes[map_name] = outcome, f"{image_note}; its Exif orientation is reset to upright"
             return Image(name, upright, "image/jpeg", alpha, notes)
-        notes[map_name] = outcome, f"{image_note}; converted from {texture.format} to PNG"
+        change = "encoded again" if texture.format == "PNG" else f"converted from {texture.format} to PNG"
+        notes[map_name] = outcome, f"{image_note}; {change}"
         return Image(name, self._encoded(texture.image), "image/png", alpha, notes)
 
     def _png(
@@ -243,7 +245,7 @@ class Pictures:
 
 
 _MERGED_MAPS = {"base_color": ("opacity",), "emissive": ("texture1",)}
-"""maps that are merged into the image of a slot"""
+"""further maps that are merged into the image of a slot"""
 
 
 _ROLES = {
@@ -253,7 +255,7 @@ _ROLES = {
     "emissive": "emission",
     **{name: name for name in GLTF_ONLY_SLOTS},
 }
-"""roles of images that are copied unchanged"""
+"""role of images that need no conversion, by slot"""
 
 
 def _key(map: TextureMap) -> tuple[object, ...]:
@@ -282,11 +284,11 @@ def _weighted_opacity(levels: Floats, map: TextureMap) -> Floats:
 
 
 def _alpha_kind(alpha: Bytes) -> str:
-    """Return the alpha mode from the content: a stencil is a mask, everything softer is blended."""
+    """Return ``opaque``, ``mask`` (almost all levels are close to 0 or 255) or ``blend``."""
     if not alpha.size or alpha.min() >= 255 - _ALPHA_TOLERANCE:
         return "opaque"
-    clear = (alpha <= _ALPHA_TOLERANCE) | (alpha >= 255 - _ALPHA_TOLERANCE)
-    return "mask" if clear.mean() >= _MASK_FRACTION else "blend"
+    is_extreme = (alpha <= _ALPHA_TOLERANCE) | (alpha >= 255 - _ALPHA_TOLERANCE)
+    return "mask" if is_extreme.mean() >= _MASK_FRACTION else "blend"
 
 
 def _alpha_of(texture: Texture) -> Bytes:
@@ -306,7 +308,7 @@ def _reduced(texture: Texture, opened: OpenedTexture) -> tuple[Texture, OpenedTe
 
 
 def _note(opened: OpenedTexture, note: str, outcome: Outcome = Outcome.EXACT) -> tuple[Outcome, str]:
-    """Return the outcome of an image that was found; it is not exact if it was guessed or has a note (`reason`)."""
+    """Return outcome and description of an opened image; a guessed file or one with a `reason` is not exact."""
     if outcome is Outcome.EXACT and (opened.match.is_guess or opened.reason):
         outcome = Outcome.APPROXIMATED
     return outcome, f"{note}; {opened!s}" if note else str(opened)
@@ -389,8 +391,9 @@ def without_ancillary_chunks(data: bytes) -> bytes | None:
 
 
 STEEPNESS = 4.0
-"""height of white above black, in pixels, for a map of full amount: the usual bump of 30 % gives slopes up to about 50
-degrees between black and white. The original programs bent normals by an amount that glTF cannot express.
+"""height of white above black, in pixels, for a map of full amount: the usual bump of 30 % gives slopes up to about 30
+degrees along a row or column, and 40 diagonally. The original programs bent normals by an amount that glTF cannot
+express.
 """
 
 _ROWS = 16
@@ -398,7 +401,7 @@ _ROWS = 16
 
 
 def normal_map(heights: Floats, amount: float, *, tiled: bool) -> Bytes:
-    """Return (height, width, 3) with green up, as in glTF; ``heights`` are 0 to 1, the first row is the top."""
+    """Return a normal map (height, width, 3) with green up, as in glTF; ``heights`` are 0 to 1, the top row first."""
     padded = np.pad(heights, 1, "wrap" if tiled else "edge")
     slope = STEEPNESS * amount
     out = np.empty((*heights.shape, 3), np.uint8)

@@ -1,6 +1,4 @@
-"""Writes materials of the original programs as metallic-roughness ones that look similar, and textures; the original
-values go to extras.
-"""
+"""Writes textures, and materials as metallic-roughness ones that look similar; the original values go to extras."""
 
 from __future__ import annotations
 
@@ -61,7 +59,7 @@ _NOT_IN_GLTF = (
 
 
 class Materials:
-    """Writes every material of the scene in order, and one for faces without a material."""
+    """Writes every material of the scene in order, then, on demand, a default material and materials without images."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
@@ -84,10 +82,9 @@ class Materials:
         return 0 <= number < len(self._images) and "normal" in self._images[number]
 
     def write(self, number: int, *, mapped: bool = True) -> int:
-        """Return the glTF material for an index of the scene.
+        """Return the glTF material for a material of the scene; ``mapped``: for a mesh with texture coordinates.
 
-        The default material of glTF is metal, so faces without a material get one that is not. Vertex colours are
-        multiplied by the colour of the material, as in the original engines.
+        The default material of glTF is metal, so faces without a material (-1) get another one.
         """
         if 0 <= number < len(self._images):
             return number if mapped or not self._images[number] else self._without_images(number)
@@ -103,7 +100,7 @@ class Materials:
         if number not in self._unmapped:
             self._unmapped[number] = len(self._context.asset.materials)
             material = self._context.scene.materials[number]
-            written = self._surface(material, {})
+            written = self._gltf_material(material, {})
             written["name"] = f"{shown_name(material.name)}_unmapped"
             attach_extras(written, {"helper": "unmapped", "of": number})
             self._context.asset.materials.append(written)
@@ -116,10 +113,10 @@ class Materials:
     def _find_images(self, material: Material) -> dict[str, Image]:
         images: dict[str, Image] = {}
         for slot, map_name in SLOTS.items():
-            texture = material.maps.get(map_name)
-            if texture is None or not texture.file_name or (slot == "alpha" and "base_color" in images):
+            texture_map = material.maps.get(map_name)
+            if texture_map is None or not texture_map.file_name or (slot == "alpha" and "base_color" in images):
                 continue
-            image = self._context.options.images(material, slot, texture)
+            image = self._context.options.images(material, slot, texture_map)
             if isinstance(image, Missing):
                 self._missing.setdefault(id(material), {})[map_name] = image.reason
             elif image is not None:
@@ -127,14 +124,14 @@ class Materials:
         return images
 
     def _material(self, material: Material, images: dict[str, Image]) -> Json:
-        written = self._surface(material, images)
+        written = self._gltf_material(material, images)
         attach_extras(written, self._extras(material))
         if "alpha" in images and "texture1" in material.maps:
             attach_extras(written, {"base_color_of": "opacity"})  # the image of texture1 is missing
         self._report(material, images)
         return written
 
-    def _surface(self, material: Material, images: dict[str, Image]) -> Json:
+    def _gltf_material(self, material: Material, images: dict[str, Image]) -> Json:
         diffuse = (0.8, 0.8, 0.8) if material.diffuse is None else material.diffuse
         color = [linear_level(float(level)) for level in diffuse]
         alpha = 1.0 - fraction(material.transparency)
@@ -145,11 +142,11 @@ class Materials:
             written = {"name": name, **written}
         factor = color
         if "base_color" in images:
-            texture = material.maps["texture1"]
-            surface["baseColorTexture"] = self._textures.write(images["base_color"], texture)
-            # in glTF the colour tints the image; originally a full map replaced the colour
-            if "gltf" not in texture.extras:
-                amount = fraction(texture.amount, 1.0)
+            texture_map = material.maps["texture1"]
+            surface["baseColorTexture"] = self._textures.write(images["base_color"], texture_map)
+            # glTF multiplies image and colour; in the original programs a map of full amount replaces the colour
+            if "gltf" not in texture_map.extras:
+                amount = fraction(texture_map.amount, 1.0)
                 factor = [level + (1.0 - level) * amount for level in color]
         elif "alpha" in images:
             surface["baseColorTexture"] = self._textures.write(images["alpha"], material.maps["opacity"])
@@ -161,12 +158,12 @@ class Materials:
             if "gltf" in material.maps["bump"].extras:  # in a map made from heights the amount is in the pixels
                 _set_unless_default(written["normalTexture"], "scale", material.maps["bump"].amount)
         if "metallic_roughness" in images:
-            texture = material.maps["metallic_roughness"]
-            surface["metallicRoughnessTexture"] = self._textures.write(images["metallic_roughness"], texture)
+            texture_map = material.maps["metallic_roughness"]
+            surface["metallicRoughnessTexture"] = self._textures.write(images["metallic_roughness"], texture_map)
         if "occlusion" in images:
-            texture = material.maps["occlusion"]
-            written["occlusionTexture"] = self._textures.write(images["occlusion"], texture)
-            _set_unless_default(written["occlusionTexture"], "strength", fraction(texture.amount, 1.0))
+            texture_map = material.maps["occlusion"]
+            written["occlusionTexture"] = self._textures.write(images["occlusion"], texture_map)
+            _set_unless_default(written["occlusionTexture"], "strength", fraction(texture_map.amount, 1.0))
         glow = fraction(material.self_illumination)
         if "emissive" in images:
             written["emissiveTexture"] = self._textures.write(images["emissive"], material.maps["self_illumination"])
@@ -181,7 +178,7 @@ class Materials:
         return written
 
     def _restore_gltf_values(self, material: Material, written: Json, surface: Json) -> None:
-        """Restore the values that a glTF file had for a surface, which the original parameters only approximate."""
+        """Restore values of a material that was read from glTF, which `Material` only approximates."""
         original = original_gltf_values(material.extras)
         for name, factor in (("metallic", "metallicFactor"), ("roughness", "roughnessFactor")):
             if type(original.get(name)) is float:
@@ -196,7 +193,7 @@ class Materials:
         self._add_extensions(written, original)
 
     def _add_extensions(self, written: Json, original: Json) -> None:
-        """Add the extensions for surfaces that are read and written."""
+        """Restore emissive strength and unlit surfaces, which need extensions."""
         strength = original.get("emissive_strength")
         if not self._context.may_use_extensions:
             return
@@ -237,31 +234,31 @@ class Materials:
         for image in images.values():
             notes.update(image.notes)
         missing = self._missing.get(id(material), {})
-        for slot, texture in material.maps.items():
-            source_extras = texture.extras or material.extras
+        for slot, texture_map in material.maps.items():
+            source_extras = texture_map.extras or material.extras
             if slot in notes:
                 outcome, detail = notes[slot]
                 report.add(outcome, f"{path}/maps/{slot}", detail, extras=source_extras)
                 if outcome is not Outcome.EXTRAS:
-                    self._report_texture_transform(f"{path}/maps/{slot}", texture)
+                    self._report_map_options(f"{path}/maps/{slot}", texture_map)
             else:
                 reason = (
                     "not embedded" if slot in SLOTS.values() else "not embedded, because glTF has no map of this kind"
                 )
-                detail = f"{missing.get(slot, f'{safe_text(texture.file_name)}: {reason}')}; the name is kept"
+                detail = f"{missing.get(slot, f'{safe_text(texture_map.file_name)}: {reason}')}; the name is kept"
                 report.add(Outcome.EXTRAS, f"{path}/maps/{slot}", detail, extras=source_extras)
 
-    def _report_texture_transform(self, path: str, texture: TextureMap) -> None:
-        """Report texture transforms that glTF cannot express."""
+    def _report_map_options(self, path: str, texture_map: TextureMap) -> None:
+        """Report options of a map that glTF cannot express."""
         report = self._context.report
-        if texture.decal:
+        if texture_map.decal:
             detail = "outside the image its border pixels are repeated"
-            report.add(Outcome.APPROXIMATED, f"{path}/decal", detail, extras=texture.extras)
-        if texture.tints:
-            report.add(Outcome.EXTRAS, f"{path}/tints", extras=texture.extras)
-        if not self._context.may_use_extensions and transform(texture):
+            report.add(Outcome.APPROXIMATED, f"{path}/decal", detail, extras=texture_map.extras)
+        if texture_map.tints:
+            report.add(Outcome.EXTRAS, f"{path}/tints", extras=texture_map.extras)
+        if not self._context.may_use_extensions and transform(texture_map):
             detail = "core glTF cannot offset, tile or rotate textures"
-            report.add(Outcome.EXTRAS, f"{path}/transform", detail, extras=texture.extras)
+            report.add(Outcome.EXTRAS, f"{path}/transform", detail, extras=texture_map.extras)
 
 
 def _rounded(levels: Iterable[float]) -> list[float]:
@@ -269,10 +266,10 @@ def _rounded(levels: Iterable[float]) -> list[float]:
     return [round(level * 1e6) / 1e6 for level in levels]
 
 
-def _set_unless_default(target: Json, name: str, amount: float, default: float = 1.0) -> None:
-    """Store a number unless it is the default of glTF."""
-    if math.isfinite(amount) and amount != default:
-        target[name] = float(amount)
+def _set_unless_default(target: Json, name: str, number: float, default: float = 1.0) -> None:
+    """Store a number unless it is non-finite or the default of glTF."""
+    if math.isfinite(number) and number != default:
+        target[name] = float(number)
 
 
 def roughness(material: Material) -> float:
@@ -300,22 +297,22 @@ _ALLOWED: dict[str, tuple[int, ...]] = {
 class Textures:
     """Writes textures, images and samplers, each once."""
 
-    def __init__(self, asset: Asset, extensions: bool) -> None:
+    def __init__(self, asset: Asset, may_use_extensions: bool) -> None:
         self._asset = asset
-        self._extensions = extensions
+        self._may_use_extensions = may_use_extensions
         self._images: dict[bytes, int] = {}
         self._samplers: dict[str, int] = {}
         self._textures: dict[tuple[int, int], int] = {}
 
-    def write(self, image: Image, texture: TextureMap) -> Json:
+    def write(self, image: Image, texture_map: TextureMap) -> Json:
         """Return the texture reference for a material."""
-        key = (self._image(image), self._sampler(_sampling(texture)))
+        key = (self._image(image), self._sampler(_sampling(texture_map)))
         if key not in self._textures:
             self._textures[key] = len(self._asset.textures)
             self._asset.textures.append({"source": key[0], "sampler": key[1]})
         reference: Json = {"index": self._textures[key]}
-        texture_transform = transform(texture)
-        if texture_transform and self._extensions:
+        texture_transform = transform(texture_map)
+        if texture_transform and self._may_use_extensions:
             self._asset.extensions.add("KHR_texture_transform")
             reference["extensions"] = {"KHR_texture_transform": texture_transform}
         return reference
@@ -335,10 +332,10 @@ class Textures:
         return self._samplers[key]
 
 
-def _sampling(texture: TextureMap) -> Json:
-    """Return wrap mode and filters of an image; those of the glTF file if the wrap mode is still the same."""
-    wrap = MIRRORED if texture.mirror else REPEAT if texture.tiled and not texture.decal else CLAMP
-    original = original_gltf_values(texture.extras).get("sampler")
+def _sampling(texture_map: TextureMap) -> Json:
+    """Return wrap modes and filters for a map; those of the original glTF file if its wrap mode is still the same."""
+    wrap = MIRRORED if texture_map.mirror else REPEAT if texture_map.tiled and not texture_map.decal else CLAMP
+    original = original_gltf_values(texture_map.extras).get("sampler")
     if type(original) is dict:
         known = {name: int(original[name]) for name, allowed in _ALLOWED.items() if original.get(name) in allowed}
         if known.get("wrapS", REPEAT) == wrap:
@@ -346,18 +343,18 @@ def _sampling(texture: TextureMap) -> Json:
     return {"magFilter": _LINEAR, "minFilter": _LINEAR_MIPMAPS, "wrapS": wrap, "wrapT": wrap}
 
 
-def transform(texture: TextureMap) -> Json:
-    """Return offset, rotation and scale for KHR_texture_transform; empty for the identity.
+def transform(texture_map: TextureMap) -> Json:
+    """Return offset, rotation and scale for KHR_texture_transform; empty for the identity and for non-finite numbers.
 
     The original programs tile and rotate about the centre of the image, w' = R S (w - 1/2 - offset) + 1/2 with v
     running down and R = [c -s; s c] (`scene.TextureMap`). The extension computes T R S about the corner of the
     image, with [c s; -s c] as the rotation.
     """
-    (su, sv), (ou, ov) = texture.scale, texture.offset
-    numbers = (su, sv, ou, ov, texture.rotation_degrees)
+    (su, sv), (ou, ov) = texture_map.scale, texture_map.offset
+    numbers = (su, sv, ou, ov, texture_map.rotation_degrees)
     if not all(map(math.isfinite, numbers)) or numbers == (1.0, 1.0, 0.0, 0.0, 0.0):
         return {}
-    angle = math.radians(-texture.rotation_degrees)
+    angle = math.radians(-texture_map.rotation_degrees)
     cosine, sine = math.cos(angle), math.sin(angle)
     u, v = su * (0.5 + ou), sv * (0.5 + ov)
     offset = (0.5 - (cosine * u + sine * v), 0.5 - (cosine * v - sine * u))

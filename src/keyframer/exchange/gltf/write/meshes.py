@@ -43,7 +43,7 @@ _FACES_SPLIT = 20_000
 
 
 class Meshes:
-    """Writes the meshes of a scene, each once for each kind of use."""
+    """Writes the meshes of a scene, each once for each morph and skin that it is used with."""
 
     def __init__(self, context: Context, materials: Materials) -> None:
         self._context = context
@@ -57,7 +57,7 @@ class Meshes:
         self._drafts: dict[int, _MeshDraft] = {}
 
     def write(self, number: int, morph: Morph | None = None, skin: int | None = None) -> int | None:
-        """Return the glTF mesh for a mesh of the scene; None if it has nothing to draw."""
+        """Return the glTF mesh for a mesh of the scene; None if it has no valid face."""
         key = (number, None if morph is None else id(morph), skin)
         if key not in self._written:
             self._written[key] = self._write(number, morph, skin)
@@ -73,13 +73,13 @@ class Meshes:
                     numbers.append(self._waiting.popleft())
                     faces += len(meshes[numbers[-1]].corners)
             drafts = {mesh_number: self._new_draft(meshes[mesh_number]) for mesh_number in numbers}
-            visible = [draft for draft in drafts.values() if draft.surface is not None]
+            with_faces = [draft for draft in drafts.values() if draft.surface is not None]
             splits = (
-                split_vertices([draft.surface for draft in visible if draft.surface is not None], self._smooth)
-                if visible
+                split_vertices([draft.surface for draft in with_faces if draft.surface is not None], self._smooth)
+                if with_faces
                 else []
             )
-            for draft, split in zip(visible, splits, strict=True):
+            for draft, split in zip(with_faces, splits, strict=True):
                 draft.split = split
             self._drafts.update(drafts)
         return self._drafts.pop(number)
@@ -102,7 +102,7 @@ class Meshes:
         draft = self._draft(number)
         drawable, surface = draft.drawable, draft.surface
         if drawable.dropped:
-            detail = f"{counted(drawable.dropped, 'face')} with missing vertices"
+            detail = f"{counted(drawable.dropped, 'face')} with invalid indices"
             report.add(Outcome.DROPPED, f"{path}/corners", detail, extras=mesh.extras)
         if surface is None:
             if len(mesh.positions):
@@ -119,26 +119,25 @@ class Meshes:
             attributes.update(self._skin_attributes(mesh, skin, split))
         targets = [] if morph is None else self._targets(mesh, morph, surface, split)
         primitives = self._primitives(split, attributes, targets)
-        number = len(self._context.asset.meshes)
         name = shown_name(mesh.name)
-        plain_mesh: Json = {**({"name": name} if name else {}), "primitives": primitives}
+        written: Json = {**({"name": name} if name else {}), "primitives": primitives}
         if targets and morph is not None:
-            plain_mesh["extras"] = {"targetNames": [shown_name(name) for name in morph.names]}
-        self._extras(mesh, drawable, split, plain_mesh)
-        self._context.asset.meshes.append(plain_mesh)
+            written["extras"] = {"targetNames": [shown_name(name) for name in morph.names]}
+        self._extras(mesh, drawable, split, written)
+        self._context.asset.meshes.append(written)
         unused = len(surface.positions) - split.used_vertices
         if unused:
             detail = f"{counted(unused, 'vertex')} not used by any face"
             report.add(Outcome.DROPPED, f"{path}/positions", detail, extras=mesh.extras)
         report.add(Outcome.EXACT, path, extras=mesh.extras)
-        return number
+        return len(self._context.asset.meshes) - 1
 
     def _drawable_faces(self, mesh: Mesh) -> _DrawableFaces:
         faces = np.asarray(mesh.corners).astype(np.int64).reshape(-1, 3)
         valid = _valid_faces(faces, len(mesh.positions), 0)
         for table, numbers in ((mesh.uv, mesh.uv_corners), (mesh.colors, mesh.color_corners)):
-            if table is not None and numbers is not None:
-                in_table = _valid_faces(np.asarray(numbers), len(table), -1)  # -1: a face without texture coordinates
+            if table is not None and numbers is not None:  # -1: no texture coordinates or colour
+                in_table = _valid_faces(np.asarray(numbers), len(table), -1)
                 valid = in_table if valid is None else valid if in_table is None else valid & in_table
         if valid is None:
             return _DrawableFaces(faces, mesh, None, len(self._context.scene.materials))
@@ -193,10 +192,10 @@ class Meshes:
         joints, weights = influences(self._context, skin, len(mesh.positions))
         vertex = split.vertex
         attributes: dict[str, Array] = {}
-        for part in range(joints.shape[1] // 4):
-            columns = slice(4 * part, 4 * part + 4)
-            attributes[f"JOINTS_{part}"] = np.ascontiguousarray(joints[vertex, columns])
-            attributes[f"WEIGHTS_{part}"] = np.ascontiguousarray(weights[vertex, columns])
+        for set_number in range(joints.shape[1] // 4):
+            columns = slice(4 * set_number, 4 * set_number + 4)
+            attributes[f"JOINTS_{set_number}"] = np.ascontiguousarray(joints[vertex, columns])
+            attributes[f"WEIGHTS_{set_number}"] = np.ascontiguousarray(weights[vertex, columns])
         return attributes
 
     def _primitives(self, split: Split, attributes: dict[str, Array], targets: list[dict[str, Array]]) -> list[Json]:
@@ -243,7 +242,7 @@ class Meshes:
 
 
 def _valid_faces(numbers: Array, count: int, lowest: int) -> Flags | None:
-    """Return (F,) the faces with valid indices; None if all are valid."""
+    """Return (F,) whether the indices of each face are valid; None if all are valid."""
     if not numbers.size or (int(numbers.min()) >= lowest and int(numbers.max()) < count):
         return None
     return np.asarray(((numbers >= lowest) & (numbers < count)).all(axis=1))
@@ -253,17 +252,19 @@ class _DrawableFaces:
     """The faces that can be drawn, with their data."""
 
     def __init__(self, faces: Indices, mesh: Mesh, valid: Flags | None, material_count: int) -> None:
-        def kept(column: Array | None) -> Array | None:
+        def valid_rows(column: Array | None) -> Array | None:
             return column if column is None or valid is None else np.asarray(column)[valid]
 
         self.faces = faces
         self.dropped = 0 if valid is None else len(valid) - len(faces)
         """faces with invalid indices"""
-        self.uv = None if mesh.uv_corners is None else np.asarray(kept(mesh.uv_corners)).astype(np.int64)
-        self.colors = None if mesh.color_corners is None else np.asarray(kept(mesh.color_corners)).astype(np.int64)
-        self.masks = kept(mesh.smoothing)
-        self.edges = kept(mesh.edges)
-        face_materials = kept(mesh.face_materials)
+        self.uv = None if mesh.uv_corners is None else np.asarray(valid_rows(mesh.uv_corners)).astype(np.int64)
+        self.colors = (
+            None if mesh.color_corners is None else np.asarray(valid_rows(mesh.color_corners)).astype(np.int64)
+        )
+        self.masks = valid_rows(mesh.smoothing)
+        self.edges = valid_rows(mesh.edges)
+        face_materials = valid_rows(mesh.face_materials)
         if face_materials is not None:
             numbers = np.asarray(face_materials).astype(np.int64)
             face_materials = np.where((numbers >= 0) & (numbers < material_count), numbers, -1)
@@ -285,19 +286,20 @@ class _MeshDraft:
     surface: Surface | None
     """None without faces"""
     split: Split = field(init=False)
+    """set if there are faces"""
 
 
 MOST_INFLUENCES = 8
 """maximum number of influences of a vertex that are written: two sets of four"""
 
 
-def influences(context: Context, number: int, vertices: int) -> tuple[Array, Singles]:
+def influences(context: Context, number: int, vertex_count: int) -> tuple[Array, Singles]:
     """Return (V, 4 or 8) joint indices and weights that sum to 1, heaviest first; joints without weight are 0.
 
     Vertices without influences follow an additional static joint after those of the skin (see `Skins`).
     """
     skin = context.scene.skins[number]
-    vertex, joint, weight = _merged_influences(skin, vertices)
+    vertex, joint, weight = _merged_influences(skin, vertex_count)
     rank = np.arange(len(vertex)) - np.searchsorted(vertex, vertex)
     widest = int(rank.max(initial=0)) + 1
     if widest > MOST_INFLUENCES:
@@ -307,8 +309,8 @@ def influences(context: Context, number: int, vertices: int) -> tuple[Array, Sin
         keep = rank < MOST_INFLUENCES
         vertex, joint, weight, rank = vertex[keep], joint[keep], weight[keep], rank[keep]
     width = 4 if widest <= 4 else MOST_INFLUENCES
-    joints = np.zeros((vertices, width), np.uint8 if len(skin.joints) < 255 else np.uint16)
-    weights = np.zeros((vertices, width))
+    joints = np.zeros((vertex_count, width), np.uint8 if len(skin.joints) < 255 else np.uint16)
+    weights = np.zeros((vertex_count, width))
     joints[vertex, rank], weights[vertex, rank] = joint, weight
     total = weights.sum(axis=1)
     unbound = total == 0
@@ -319,12 +321,12 @@ def influences(context: Context, number: int, vertices: int) -> tuple[Array, Sin
     return joints, written
 
 
-def _merged_influences(skin: Skin, vertices: int) -> tuple[Indices, Indices, Floats]:
+def _merged_influences(skin: Skin, vertex_count: int) -> tuple[Indices, Indices, Floats]:
     """Return vertex, joint and weight of each influence, by vertex, heaviest first; equal joints are added up."""
     vertex = np.asarray(skin.vertex_indices).astype(np.int64)
     joint = np.asarray(skin.joint_indices).astype(np.int64)
     weight = np.nan_to_num(np.asarray(skin.weights, np.float64))
-    usable = (vertex >= 0) & (vertex < vertices) & (joint >= 0) & (joint < len(skin.joints)) & (weight > 0)
+    usable = (vertex >= 0) & (vertex < vertex_count) & (joint >= 0) & (joint < len(skin.joints)) & (weight > 0)
     vertex, joint, weight = vertex[usable], joint[usable], weight[usable]
     pairs, place = np.unique(vertex * max(len(skin.joints), 1) + joint, return_inverse=True)
     total: Floats = np.asarray(np.bincount(place.reshape(-1), weight, len(pairs)), np.float64)
@@ -334,8 +336,8 @@ def _merged_influences(skin: Skin, vertices: int) -> tuple[Indices, Indices, Flo
 
 
 def bind_error(skin: Skin, positions: npt.ArrayLike) -> float:
-    """Return the largest distance between positions given for each influence and the mesh moved by the inverse bind
-    matrices.
+    """Return the largest distance along an axis between positions given for each influence and the mesh moved by the
+    inverse bind matrices; 0 if the skin has no such positions.
     """
     if skin.positions is None or not len(skin.vertex_indices):
         return 0.0
@@ -348,7 +350,7 @@ def bind_error(skin: Skin, positions: npt.ArrayLike) -> float:
 
 
 class Skins:
-    """Writes skins; the nodes that are their joints must be written before."""
+    """Writes skins, after their joints: ``joint_nodes`` has the glTF node of each node of the scene."""
 
     def __init__(self, context: Context, joint_nodes: list[int], root: int) -> None:
         self._context = context
@@ -357,7 +359,7 @@ class Skins:
         self._written: dict[int, int] = {}
 
     def write(self, number: int, mesh: int) -> int:
-        """Return the glTF skin for one of the scene; ``mesh`` is the mesh of the scene that it moves."""
+        """Return the glTF skin for a skin of the scene; ``mesh`` is the mesh of the scene that it moves."""
         if number not in self._written:
             self._written[number] = self._write(self._context.scene.skins[number], mesh)
         return self._written[number]
@@ -390,8 +392,8 @@ class Skins:
         return len(context.asset.skins) - 1
 
 
-def _has_unbound_vertices(skin: Skin, vertices: int) -> bool:
+def _has_unbound_vertices(skin: Skin, vertex_count: int) -> bool:
     """Return whether some vertex follows no joint."""
     weight = np.asarray(skin.weights, np.float64)
     bound = np.asarray(skin.vertex_indices).astype(np.int64)[weight > 0]
-    return len(unique_values(bound)) < vertices
+    return len(unique_values(bound)) < vertex_count

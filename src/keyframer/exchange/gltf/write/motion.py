@@ -36,7 +36,7 @@ _MARGIN = 0.8
 """fraction of the allowed error that fits may use: the largest error may be between the probes"""
 
 _CLOSEST = 5e-4
-"""seconds between two linear keys: Blender, at 24 frames per second, joins keys within 0.01 frames"""
+"""shortest time between two linear keys, in seconds: Blender, at 24 frames per second, joins keys within 0.01 frames"""
 
 _SINGLE_PRECISION = 5e-7
 """relative error of single precision and some arithmetic"""
@@ -48,15 +48,15 @@ _FRACTIONS = np.array((0.03, 0.31, 0.5, 0.69, 0.97))
 """fractions between two keys at which errors are measured"""
 
 _POINTS_FITTED = 30_000
-"""breaks and frames of motions that are fitted together: some 100 numbers of temporaries each"""
+"""maximum number of breaks and frames of motions that are fitted together: some 100 numbers of temporaries each"""
 
 _KEYS_MEASURED = 8_000
-"""keys of motions that are measured together"""
+"""maximum number of keys of motions that are measured together"""
 
 _LINEAR = (Interpolation.LINEAR, Interpolation.SAMPLED)
 
 
-def _all_keys() -> int:
+def _keys_left() -> int:
     """Return how many keys motions may still get: the rest of the budget, limited by the samples needed to find them.
 
     Half of the samples are reserved for measuring.
@@ -66,8 +66,8 @@ def _all_keys() -> int:
 
 
 def _most_keys() -> int:
-    """Return how many keys one motion may have: a share of the budget."""
-    return min(budget_total("keys") // _BUDGET_PARTS, _all_keys())
+    """Return how many keys one motion may have: a share of the budget, if that much is left."""
+    return min(budget_total("keys") // _BUDGET_PARTS, _keys_left())
 
 
 @dataclass(frozen=True)
@@ -133,9 +133,11 @@ class Motion:
     jumps: Flags
     """(n,) whether it jumps there"""
     has_track_keys: bool = False
-    """whether the keys are those of the track, one for one, and need not be stored elsewhere"""
+    """whether the keys are those of the track, one for one"""
     complete: bool = True
     """whether all necessary keys exist: false if the budget cut the motion short or made it less exact"""
+    periodic: bool = False
+    """whether the keys of a track are repeated"""
     too_fast: bool = False
     """whether the motion changes faster than keys at the shortest allowed interval can follow"""
     sampler: Sampler = field(init=False)
@@ -146,7 +148,7 @@ class Motion:
         last = float(self.keys.times[-1])
         if not self.complete:
             cut_short = f"repeated only up to {last:g} of {span.end:g}"
-            return f"{cut_short if last < span.end else 'less exact than requested'} (LIMIT_KEYS)"
+            return f"{cut_short if self.periodic and last < span.end else 'less exact than requested'} (LIMIT_KEYS)"
         is_lost = self.too_fast and errors([self], span)[0] > self.unacceptable_error
         return f"it changes faster than keys {_CLOSEST:g} s apart can follow" if is_lost else ""
 
@@ -158,7 +160,7 @@ class Motion:
 
 
 def errors(motions: Sequence[Motion], span: Span) -> list[float]:
-    """Return the largest error of each written motion at and between keys, for any player; degrees for rotations."""
+    """Return the largest error of each written motion between keys, for any player; degrees for rotations."""
     groups: dict[tuple[object, ...], list[int]] = {}
     for number, motion in enumerate(motions):
         bank = motion.truth.bank if isinstance(motion.truth, TrackFunction) else number
@@ -280,7 +282,7 @@ class MotionMaker:
         """
         drafts = self._all_drafts(numbers, tolerances)
         self._fit([draft for draft in drafts if draft is not None])
-        self._write([draft.motion for draft in drafts if draft is not None])
+        self._set_samplers([draft.motion for draft in drafts if draft is not None])
         return [None if draft is None else draft.motion for draft in drafts]
 
     def without_fitting(self, numbers: Sequence[int]) -> list[Motion | None]:
@@ -308,16 +310,16 @@ class MotionMaker:
             [_FitRequest(truth, breaks, jumps, tolerance, measure)], self.style
         )
         motion = Motion(keys, truth, outcome, measure, breaks, jumps, complete=complete, too_fast=too_fast)
-        self._write([motion])
+        self._set_samplers([motion])
         return motion
 
-    def _write(self, motions: list[Motion]) -> None:
+    def _set_samplers(self, motions: list[Motion]) -> None:
         samplers = in_seconds([motion.keys for motion in motions], self.span.begin, self.span.rate)
         for motion, sampler in zip(motions, samplers, strict=True):
             motion.sampler = sampler
 
     def _drafts(self, numbers: list[int], tolerances: list[float]) -> Iterator[_Draft | None]:
-        """Return drafts of tracks of one family, form and interpolation."""
+        """Yield drafts of tracks of one family, form and interpolation; None for those without a usable key."""
         tracks = [self.bank.tracks[number] for number in numbers]
         first = tracks[0]
         columns = gather(tracks, 1 if first.values.ndim == 1 else first.values.shape[1])
@@ -342,7 +344,7 @@ class MotionMaker:
             seams = jumps.copy()
             seams[-1] = True
         complete = not periodic or float(keys.times[-1]) >= self.span.end
-        exact = Motion(keys, truth, Outcome.EXACT, measure, breaks, seams, complete=complete)
+        exact = Motion(keys, truth, Outcome.EXACT, measure, breaks, seams, complete=complete, periodic=periodic)
         draft = _Draft(exact, self.style)
         if authored_keys.mode == STEP or len(breaks) == 1:
             return draft
@@ -382,7 +384,7 @@ class MotionMaker:
     def _fitted(self, requests: list[_FitRequest], style: str) -> Iterator[tuple[Keys, bool, bool]]:
         """Yield the keys of each request, whether they are complete, and whether the motion is too fast for them.
 
-        The requests are tracks of one family, or one function.
+        The requests are tracks of one measure and width, or one function.
         """
         frames = self.span.frames() if style == "frames" else None
         lengths = [(request.breaks[-1] - request.breaks[0]) / self.span.frame for request in requests]
@@ -401,7 +403,7 @@ class MotionMaker:
         function = _function_of([request.truth for request in requests])
         tolerances = np.array([request.tolerance for request in requests])
         lasts = np.array([request.breaks[-1] for request in requests])
-        if not is_rotation:  # closer than single precision is useless
+        if not is_rotation:  # tolerances below single precision are useless
             owner = np.repeat(np.arange(len(requests)), [len(request.breaks) for request in requests])
             largest = np.zeros(len(requests))
             values = function(owner, np.concatenate([request.breaks for request in requests]))
@@ -417,12 +419,12 @@ class MotionMaker:
         shortest = self.span.shortest(lasts) if style == "cubic" else self.span.closest(lasts)
         counts = np.array([len(times) for times in breaks])
         functions = Functions(function, np.concatenate(breaks), np.concatenate(jumps), counts, tolerances, shortest)
-        most_keys, all_keys = _most_keys(), _all_keys()
+        most_keys, keys_left = _most_keys(), _keys_left()
         if style == "cubic":
-            fits = fit_cubic(functions, requests[0].measure.distance, most_keys=most_keys, most_in_all=all_keys)
+            fits = fit_cubic(functions, requests[0].measure.distance, most_keys=most_keys, most_in_all=keys_left)
             return [(Keys.cubic(fit.keys, is_rotation), fit.complete, False) for fit in fits]
         lines = place_keys(
-            functions, requests[0].measure, frame=self.span.frame, most_keys=most_keys, most_in_all=all_keys
+            functions, requests[0].measure, frame=self.span.frame, most_keys=most_keys, most_in_all=keys_left
         )
         return [(Keys.of(LINEAR, line.times, line.values, is_rotation), line.complete, line.too_fast) for line in lines]
 
@@ -467,7 +469,7 @@ class _AuthoredKeys:
             u = _WORST_FRACTION
             differences = np.arctan2(u * np.sin(angles), 1 - u + u * np.cos(angles)) - u * angles
             inexact = np.degrees(2 * np.abs(differences)) > (_MARGIN * tolerances)[columns.track]
-            # players use the shortest way: a rotation of 180 degrees or more needs keys between
+            # players rotate the shorter way: a rotation of 180 degrees or more needs keys in between
             inexact |= angles >= 0.5 * np.pi - 1e-6
             straight &= ~_any_key(columns, inexact & ~columns.is_first)
         self.straight: list[bool] = straight.tolist()
@@ -483,7 +485,7 @@ class _AuthoredKeys:
         return Keys.of(self._mode, self._times[rows], self._values[rows], self._is_rotation)
 
     def cubic(self, place: int, rows: slice) -> Keys | None:
-        """Return the track as a cubic spline; None if it is not one."""
+        """Return the track as a cubic spline; None if it is not one or cubic keys are not requested."""
         if self._cubics is None or self.eased[place]:
             return None
         return Keys.cubic(Hermite(*(column[rows] for column in self._cubics)), self._is_rotation)

@@ -1,13 +1,13 @@
 """Writes the node tree: every node of the scene, and helper nodes for properties that glTF nodes do not have.
 
-N           has translation, rotation and scale; holds the children, the camera, the light and the mesh. Exceptions:
-  N_scale   if the node has scale axes: is rotated to these axes and has the scale
-    N_shape if the node has scale axes: is rotated back and holds what N would hold
-  N_geo     if the geometry is hidden or shifted by a pivot, which must not affect children: holds the mesh;
-            also for a skinned mesh, at the root
+N           has translation, rotation and scale, the children, the camera, the light and the mesh. Exceptions:
+  N_scale   if scale axes have an effect: is rotated to these axes and has the scale
+    N_shape below N_scale: is rotated back and has the children, the camera, the light and the mesh
+  N_geo     if the geometry is ever hidden or is shifted by a pivot, which must not affect children: has the mesh;
+            also for a skinned mesh, without a parent
 
 glTF has no targets, so the rotation of aimed cameras and lights is baked. The node stays below its parent if the scale
-of all ancestors is uniform and not animated; otherwise it moves to the root, with its position baked too.
+of its ancestors is uniform, positive and constant; otherwise it moves below the root, with its position baked too.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ class AimConstraint:
 
     node: int
     involved: tuple[int, ...]
-    """the nodes that determine it: itself, its target, and their ancestors"""
+    """the nodes that determine its rotation: itself, and all that it depends on by parents and targets"""
     detached: bool
-    """whether its glTF node must leave its parent and move to the root"""
+    """whether its glTF node must leave its parent and move below the root"""
     scale: float
-    """inverse of the scale of all ancestors; 1 if detached"""
+    """inverse of the scale that it would inherit; 1 if detached"""
 
 
 def find_aim_constraints(scene: Scene, order: Order) -> dict[int, AimConstraint]:
@@ -56,7 +56,7 @@ def find_aim_constraints(scene: Scene, order: Order) -> dict[int, AimConstraint]
 
 
 def _has_aim(scene: Scene, number: int, order: Order) -> bool:
-    """Return whether a node is aimed and has a target; targets that form a cycle do not count."""
+    """Return whether a node is aimed and has a target; targets that form a cycle are ignored."""
     node = scene.nodes[number]
     return is_aimed(scene, node) and (bool(order.targets[number] >= 0) or stored_target(scene, node) is not None)
 
@@ -95,7 +95,7 @@ class AimMotion:
         self._reference: tuple[Floats, Floats] | None = None
 
     def frames(self, times: Floats) -> Floats:
-        """Return (T, 4, 4) matrices below the parent; the linear part is a rotation."""
+        """Return (T, 4, 4) matrices in the space of the parent; the linear part is a rotation."""
         world = self._rig.world(self._rig.sample(times), len(times))
         return frames_in_parent(world[:, self._index], None if self._parent is None else world[:, self._parent])
 
@@ -177,9 +177,9 @@ class NodeParts:
     tail: int
     """parent of the children: the head, or N_shape"""
     geometry: int | None = None
-    """has the mesh, if there is one"""
+    """has the mesh; None if there is none"""
     shape: int | None = None
-    """N_shape"""
+    """N_shape, if the node has one"""
 
 
 class Tree:
@@ -230,10 +230,10 @@ class Tree:
                 asset.roots.append(head)
             else:
                 asset.nodes[parent_node].setdefault("children", []).append(head)
-        self._geometry_nodes()
+        self._add_geometry_nodes()
 
     def _set_transforms(self) -> None:
-        """Set position, rotation and scale of the nodes, with helpers for scale axes."""
+        """Set position, rotation and scale of the nodes, with helpers for scale axes, and attach extras."""
         start = self.start
         rows = zip(*(json_numbers(values) for values in (start.position, start.rotation, start.scale)), strict=True)
         for number, (position, rotation, scale) in enumerate(rows):
@@ -271,8 +271,8 @@ class Tree:
         if abs(aim.scale - 1.0) > 1e-9:
             _set(head, "scale", json_numbers(np.full(3, aim.scale)), _FULL_SIZE)
 
-    def _geometry_nodes(self) -> None:
-        """Add a node for geometry that is shifted, hidden or skinned; skinned meshes are at the root."""
+    def _add_geometry_nodes(self) -> None:
+        """Add a node for geometry that is shifted, ever hidden or skinned; skinned meshes have no parent."""
         asset, axes = self._context.asset, self._context.axes
         hideable = self._nodes_with_track("visible")
         for number, node in enumerate(self._context.scene.nodes):
@@ -327,7 +327,7 @@ class StartTransforms:
 
 
 def _has_effective_axes(context: Context, axes: Floats, scale: Floats) -> Flags:
-    """Return whether scale axes have an effect: they are rotated, and the scale is not always uniform."""
+    """Return (nodes,) whether scale axes have an effect: they are rotated, and the scale is not always uniform."""
     rotated = np.asarray(np.any(np.abs(axes[:, :3]) > 1e-9, axis=1))
     channels = [channel for clip in context.scene.clips for channel in clip.channels if 0 <= channel.node < len(axes)]
     for channel in channels:

@@ -29,7 +29,7 @@ Box = tuple[Floats, Floats]
 
 
 def mesh_boxes(scene: Scene) -> list[Box]:
-    """Return lower and upper corner of each mesh, in its own space.
+    """Return lower and upper corner of the box around each mesh, in its own space.
 
     Vertices with non-finite numbers are ignored; the box then includes the origin.
     """
@@ -79,7 +79,7 @@ def joint_boxes(scene: Scene) -> dict[int, Box]:
 def shown_extent(scene: Scene, world: Floats, shown: list[bool]) -> tuple[float, Floats]:
     """Return diagonal and centre of the box around the faces of the ``shown`` nodes at ``world`` (nodes, 4, 4).
 
-    Without such faces the result is 1 and the origin. Meshes with a scale of 0 are ignored.
+    Without such faces the result is 1 and the origin. Meshes with a scale of 0 are ignored, unless they are skinned.
     """
     box = GrowingBox()
     with np.errstate(all="ignore"):
@@ -95,14 +95,16 @@ def shown_extent(scene: Scene, world: Floats, shown: list[bool]) -> tuple[float,
 
 
 def written_span(clip: Clip, fps: float | None) -> Span:
-    """Return the time range of a clip to write: the whole animation, at ``fps`` frames per second (None: its rate)."""
+    """Return the time range of a clip to write: the whole animation, at ``fps`` frames per second (None: its rate, or
+    30 if that is invalid).
+    """
     rate = clip.rate if fps is None else fps * clip.units_per_frame
     if not (np.isfinite(rate) and rate > 0):
         rate = 30.0 * clip.units_per_frame
-    return Span(*clip_span(clip), rate, _frame(clip))
+    return Span(*clip_span(clip), rate, _frame_length(clip))
 
 
-def _frame(clip: Clip) -> float:
+def _frame_length(clip: Clip) -> float:
     length = float(clip.units_per_frame)
     return length if np.isfinite(length) and length > 0 else 1.0
 
@@ -129,7 +131,7 @@ class GltfOptions:
     keeps the numbers unchanged
     """
     fps: float | None = None
-    """frames per second; None uses that of the clip"""
+    """frames per second; None uses the rate of the clip"""
     smooth: bool | None = None
     """normals of meshes without smoothing groups: smooth or flat; None: flat for formats that have smoothing groups
     (3D Studio renders such meshes flat), smooth for the others"""
@@ -138,7 +140,7 @@ class GltfOptions:
     images: ImageSource = no_images
     """source of the images of materials; by default `save` searches next to the model"""
     source: Mapping[str, Any] = field(default_factory=dict)
-    """properties of the file: ``name``, ``sha256``, ``dialect``, ``version`` …; stored in the extras of the asset"""
+    """properties of the source file for the extras of the asset: ``name``, ``sha256``, ``dialect``, ``version`` …"""
 
     def __post_init__(self) -> None:
         check_max_error(self.max_error)
@@ -167,7 +169,7 @@ class GltfOptions:
         return UNITS[self.unit] if isinstance(self.unit, str) else float(self.unit)
 
     def provenance_fields(self) -> dict[str, Any]:
-        """Return the options to record in the provenance: the main ones always, the others if set."""
+        """Return the options that the file records: the main ones always, some others if set."""
         options: dict[str, Any] = {"core_only": self.core_only, "max_error": self.max_error, "keys": self.keys}
         if not self.authored_keys:
             options["authored_keys"] = False
@@ -207,5 +209,4 @@ class Context:
 
     @property
     def may_use_extensions(self) -> bool:
-        """Whether extensions may be used."""
         return not self.options.core_only

@@ -47,7 +47,7 @@ class Keys:
 
     @cached_property
     def is_still(self) -> bool:
-        """Return whether the value never changes."""
+        """Whether the value never changes."""
         if len(self.times) < 2:
             return True
         all_equal = bool((self.values == self.values[0]).all())
@@ -72,7 +72,7 @@ class Keys:
         return self._changed(self.times[rows], lambda column: column[rows])
 
     def _with_key_at(self, time: float) -> Keys:
-        """Return the keys with one at this time; a key that is added does not change the curve."""
+        """Return the keys with a key at this time; an added key does not change the curve."""
         place = int(np.searchsorted(self.times, time, side="right"))
         if place and self.times[place - 1] == time:
             return self
@@ -127,15 +127,16 @@ class Keys:
         return keys.cut(begin, min(end, last * period))
 
     def _seam(self, later: Keys) -> tuple[float, bool]:
-        """Return the sign that makes ``later`` rotations continuous, and whether they start with our last value."""
-        ours, theirs = self.values[-1], later.values[0]
-        sign = -1.0 if self.is_rotation and float(np.dot(ours, theirs)) < 0 else 1.0
-        near = np.abs(ours - sign * theirs) <= 1e-9 * max(1.0, float(np.abs(ours).max()))
+        """Return the sign that makes ``later`` rotations continuous, and whether they start with the last value."""
+        last, first = self.values[-1], later.values[0]
+        sign = -1.0 if self.is_rotation and float(np.dot(last, first)) < 0 else 1.0
+        near = np.abs(last - sign * first) <= 1e-9 * max(1.0, float(np.abs(last).max()))
         return sign, bool(near.all())
 
     def _tiled(self, first: int, last: int, period: float) -> Keys:
-        """Return periods ``first`` to before ``last``; if one ends with the first value of the next, they share a
-        key."""
+        """Return the periods from ``first`` up to, but not including, ``last``; if a period ends with the first value
+        of the next one, they share a key.
+        """
         sign, closed = self._seam(self)
         count = last - first
         times = (self.times + np.arange(first, last)[:, None] * period).reshape(-1)
@@ -157,12 +158,12 @@ class Keys:
 
 
 def _joined(first: Keys, later: Keys) -> Keys:
-    """Return concatenated keys; if one ends with the first value of the next, they share a key."""
+    """Return concatenated keys; if ``first`` ends with the first value of ``later``, they share a key."""
     sign, closed = first._seam(later)
     skip = int(closed)
     values, into, out = (
-        np.concatenate([ours, (sign * theirs)[skip:]])
-        for ours, theirs in zip(first._columns(), later._columns(), strict=True)
+        np.concatenate([column, (sign * later_column)[skip:]])
+        for column, later_column in zip(first._columns(), later._columns(), strict=True)
     )
     if closed and len(out):
         out[len(first.times) - 1] = sign * later.tangents_out[0]
@@ -208,7 +209,7 @@ class Sampler:
 
 
 def in_seconds(all_keys: Sequence[Keys], origin: float, rate: float) -> list[Sampler]:
-    """Return a sampler for each list of keys: times in seconds, numbers in single precision."""
+    """Return a sampler for each of ``all_keys``: times in seconds, numbers in single precision."""
     groups: dict[tuple[str, int, bool], list[int]] = {}
     for number, keys in enumerate(all_keys):
         groups.setdefault((keys.mode, keys.values.shape[1], keys.is_rotation), []).append(number)
@@ -219,8 +220,9 @@ def in_seconds(all_keys: Sequence[Keys], origin: float, rate: float) -> list[Sam
 
 
 def _rounded(all_keys: list[Keys], origin: float, rate: float) -> Iterator[Sampler]:
-    """Yield samplers of keys of one mode and width. Tangents are for the rounded distances, so that curves keep their
-    shape. A jump becomes two keys as close as single precision allows; the later value is at the time itself.
+    """Yield samplers of keys of one mode and width. Tangents are adapted to the rounded distances, so that curves
+    keep their shape. A jump becomes two keys as close as single precision allows; the second one is at the time of the
+    jump.
     """
     counts = np.array([len(keys.times) for keys in all_keys])
     owner = np.repeat(np.arange(len(all_keys)), counts)

@@ -1,5 +1,5 @@
-"""Splits vertices whose corners differ, and computes normals and tangents. A smooth normal is the sum of the unit
-normals of its faces, independent of their size, as in 3D Studio.
+"""Splits vertices whose corners differ, and computes normals and tangents. A smooth normal is the normalised sum
+of the unit normals of its faces, independent of their size, as in 3D Studio.
 """
 
 from __future__ import annotations
@@ -31,12 +31,13 @@ def face_normals(positions: Array, corners: Indices) -> Floats:
         return _unit(out)
 
 
-def cluster_normals(faces: Floats, clusters: Indices, counts: Indices, corner_counts: Indices) -> Singles:
-    """Return (N, 3) unit normals of clusters; a cluster without area gets the normal of one of its faces, or +Z.
+def cluster_normals(normals_of_faces: Floats, clusters: Indices, counts: Indices, corner_counts: Indices) -> Singles:
+    """Return (N, 3) unit normals of clusters. If the normals of its faces cancel out, a cluster gets one of them, or +Z
+    if no face has an area.
 
-    ``faces`` are the result of `face_normals`; ``counts`` are the clusters of each mesh, ``corner_counts`` its corners.
+    ``clusters`` are the clusters of corners; each mesh has ``counts`` clusters and ``corner_counts`` corners.
     """
-    per_corner = np.repeat(faces, 3, axis=1)
+    per_corner = np.repeat(normals_of_faces, 3, axis=1)
     count = int(counts.sum())
     unshared = counts == corner_counts  # meshes without shared normals: face normals are unit vectors already
     any_unshared = bool(unshared.any())
@@ -80,8 +81,8 @@ def _normal_rows(normals: Floats) -> Singles:
 
 
 def _unit(vectors: Floats) -> Floats:
-    """Return unit vectors (3, n); zero for those without a direction. If squares would underflow or overflow, they are
-    scaled first.
+    """Normalise vectors (3, n) in place; zero for those without a direction. Vectors whose squares would underflow or
+    overflow are scaled first.
     """
     squares = np.einsum("ij,ij->j", vectors, vectors)
     in_range = (squares > 1e-280) & (squares < 1e280)
@@ -107,7 +108,7 @@ class Primitive:
     triangles: Indices
     """(T, 3) indices within ``vertices``"""
     faces: Indices | slice
-    """(T,) the source faces of the mesh"""
+    """(T,) indices in `Surface.faces`; a slice for all"""
 
 
 @dataclass(eq=False, repr=False)
