@@ -201,6 +201,7 @@ class TestDetect:
             (b"MM\x00*\0\0\0\x08" + bytes(20), "a TIFF image"),
             (b"II*\0" + bytes(20), "a TIFF image"),
             (b"\x00\x05\x16\x07" + bytes(20), "AppleDouble"),
+            (b"\x00\x05\x16\x00" + bytes(20), "AppleSingle"),
             (b"version https://git-lfs.github.com/spec/v1\n", "Git LFS pointer"),
             (b"--" + bytes(20), "shaper"),
             (b"=-" + bytes(20), "lofter"),

@@ -37,7 +37,7 @@ COMPANION_ENDINGS = tuple(
         for ending in (*known.extensions, *(companion.extension for companion in known.companions))
     )
 )
-"""extensions of companion files: files of the same stem in one folder that belong together"""
+"""extensions of formats with companions and of these companions: files of one stem in a folder belong together"""
 
 
 SURE = 0.9
@@ -65,7 +65,7 @@ class Detection(Match):
 
 
 def supported_formats() -> tuple[Format, ...]:
-    """Return every format that can be read and written."""
+    """Return all formats: the built-in ones, then those of other packages."""
     return FORMATS
 
 
@@ -82,15 +82,15 @@ _UNKNOWN_FORMAT = Format()
 
 
 def properties_of(name: str | None) -> Format:
-    """Return the format with this id, for its properties; a format with default properties if the id is unknown."""
+    """Return the format with this id, for its properties; one with default properties if the id is None or unknown."""
     return next((known for known in FORMATS if known.name == name), _UNKNOWN_FORMAT)
 
 
 def detect(data: bytes, *, size: int | None = None, name: str = "") -> Detection:
     """Detect the format of a file from its content.
 
-    ``data`` may be only the head of the file (the first 4096 bytes) if ``size`` gives its full size. The extension of
-    ``name`` only breaks ties.
+    ``data`` may be only the head of the file (the first 4096 bytes) if ``size`` is the size of the file. The extension
+    of ``name`` only breaks ties.
     """
     head = bytes(data[:HEAD_SIZE])
     size = len(data) if size is None else size
@@ -117,12 +117,12 @@ def detect(data: bytes, *, size: int | None = None, name: str = "") -> Detection
 
 
 def match_format(candidate: Format, head: bytes, size: int) -> Match | None:
-    """Return the match of a format for the head of a file; None without one, or if a plugin raises an error."""
+    """Return the match of a format for the head of a file; None if it does not match or is a plugin that fails."""
     return call_plugin(candidate, _sniff, candidate, head, size)
 
 
 def _sniff(candidate: Format, head: bytes, size: int) -> Match | None:
-    """Return the match of a format for the head of a file; raises ValueError if its score is not valid."""
+    """Return the match of a format for the head of a file; raises ValueError for an invalid result."""
     match = candidate.sniff(head, size)
     if match is not None and not (isinstance(match, Match) and 0 <= match.score <= 1):
         raise ValueError("detection must return a Match with a score from 0 to 1")
@@ -130,7 +130,7 @@ def _sniff(candidate: Format, head: bytes, size: int) -> Match | None:
 
 
 def is_apple_double(head: bytes) -> bool:
-    return head[:4] in (b"\x00\x05\x16\x07", b"\x00\x05\x16\x00")
+    return head.startswith(b"\x00\x05\x16\x07")
 
 
 def describe_foreign_file(head: bytes) -> str | None:
@@ -152,6 +152,7 @@ def describe_foreign_file(head: bytes) -> str | None:
 
 
 _MAGICS = (
+    (b"\x00\x05\x16\x00", "an AppleSingle file: a file of a Mac, packed together with its resource data"),
     (b"PK\x03\x04", "a zip archive"),
     (b"\x1f\x8b", "a gzip archive"),
     (b"Rar!", "a RAR archive"),
@@ -163,14 +164,14 @@ _MAGICS = (
     (b"glTF", "a binary glTF file, which has no document: it can be loaded, but not kept byte for byte"),
     (b"\x7fELF", "a program"),
     (b"MZ", "a program"),
-    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an OLE container, as 3ds Max writes .max files"),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an OLE container, such as a .max file of 3ds Max"),
     (b"Kaydara FBX", "an FBX file"),
     (b"BLENDER", "a Blender file"),
 )
 
 
 def _is_text(head: bytes) -> bool:
-    """Return whether the head is text: no control characters and mostly ASCII (a run of FF bytes is not text)."""
+    """Return whether the first 512 bytes are text: mostly ASCII, and no control characters except white space."""
     sample = head[:512]
     plain = sum(0x20 <= byte < 0x7F or byte in b"\t\r\n\f" for byte in sample)
     return plain > len(sample) / 2 and all(byte >= 0x20 or byte in b"\t\r\n\f" for byte in sample)

@@ -1,7 +1,8 @@
 """Match the parts of two scenes, and arrange a scene in the order of another.
 
-Parts match if their extras have the same location in the file. Parts without a location match by name, or by number if
-names changed. A node that changed its kind counts as new.
+Nodes and materials match if their extras have the same location in the file. Those without a location match by name, or
+else by number if both scenes have equally many. A node counts as new if it became another kind, or has another mesh,
+camera, light or skin.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 from keyframer.fields import dataclass
 from keyframer.scene import Channel, Clip, Material, Mesh, Node, Scene
 
-Key = Callable[[int], object]
+KeyFunction = Callable[[int], object]
 
 NODE_LINKS = {"mesh": "meshes", "camera": "cameras", "light": "lights", "skin": "skins"}
 """fields of a node that refer to other parts, and the lists of these parts in a scene"""
@@ -24,16 +25,18 @@ NODE_LINKS = {"mesh": "meshes", "camera": "cameras", "light": "lights", "skin": 
 
 @dataclass(eq=False)
 class Matching:
-    """Maps numbers in the edited scene to numbers in the original scene."""
+    """Maps numbers of nodes and materials in the edited scene to those in the original scene."""
 
     before: Scene
     """the original scene"""
     nodes: dict[int, int]
     materials: dict[int, int]
     replacements: dict[int, int] = field(default_factory=dict)
-    """new nodes that replace a node of another kind, and the original number of that node"""
+    """nodes that match an original node but count as new, and the number of that node"""
     same_numbers: bool = False
-    """whether no part was added, removed or renumbered"""
+    """whether no node, material, mesh, camera, light or skin was added, removed or renumbered, no morph shape was
+    added, and no clip was added to a scene without clips
+    """
 
     @cached_property
     def _originals(self) -> dict[str, dict[int, int]]:
@@ -44,11 +47,14 @@ class Matching:
         return {kind: {old: new for new, old in originals.items()} for kind, originals in self._originals.items()}
 
     def key(self, number: int, kind: str = "nodes") -> int:
-        """Return a unique number for a part of the edited scene: its original number, or one after all of those."""
+        """Return a unique number for a node or material of the edited scene.
+
+        This is its original number, or a number after all original ones if it is new.
+        """
         return self._originals[kind].get(number, len(getattr(self.before, kind)) + number)
 
     def number(self, key: int, kind: str = "nodes") -> int:
-        """Return the part of the edited scene that has this key; -1 if it was removed."""
+        """Return the number of the node or material with this key in the edited scene; -1 if it was removed."""
         count = len(getattr(self.before, kind))
         return key - count if key >= count else self._numbers[kind].get(key, -1)
 
@@ -66,7 +72,7 @@ def identity_matching(scene: Scene) -> Matching:
 
 
 def match(before: Scene, after: Scene) -> Matching:
-    """Match the parts of ``after`` with those of ``before``."""
+    """Match the nodes and materials of ``after`` with those of ``before``."""
     matching = Matching(before, _pairs(before.nodes, after.nodes), _pairs(before.materials, after.materials))
     links: dict[str, tuple[dict[int, int], dict[int, int]]] = {name: ({}, {}) for name in NODE_LINKS}
     for new, old in list(matching.nodes.items()):
@@ -74,8 +80,8 @@ def match(before: Scene, after: Scene) -> Matching:
             matching.replacements[new] = matching.nodes.pop(new)
     lists = [("nodes", matching.nodes), ("materials", matching.materials)]
     lists += [(NODE_LINKS[name], to_old) for name, (to_old, _) in links.items()]
-    shapes = {mesh.name for mesh in before.meshes}
-    shapes |= {name for node in before.nodes if node.morph is not None for name in node.morph.names}
+    shape_names = {mesh.name for mesh in before.meshes}
+    shape_names |= {name for node in before.nodes if node.morph is not None for name in node.morph.names}
     matching.same_numbers = (
         all(
             len(getattr(before, name)) == len(getattr(after, name)) and all(new == old for new, old in to_old.items())
@@ -83,7 +89,7 @@ def match(before: Scene, after: Scene) -> Matching:
         )
         and (len(matching.nodes), len(matching.materials)) == (len(after.nodes), len(after.materials))
         and not (after.clips and not before.clips)
-        and all(set(node.morph.names) <= shapes for node in after.nodes if node.morph is not None)
+        and all(set(node.morph.names) <= shape_names for node in after.nodes if node.morph is not None)
     )
     return matching
 
@@ -91,7 +97,8 @@ def match(before: Scene, after: Scene) -> Matching:
 def _is_same_node(new: Node, old: Node, links: dict[str, tuple[dict[int, int], dict[int, int]]]) -> bool:
     """Return whether a node has the same kind as before and the same mesh, camera, light and skin.
 
-    ``links`` has the numbers of these parts in both directions (new to old, old to new), and is extended.
+    ``links`` maps the numbers of these parts that earlier nodes use, in both directions (new to old, old to new). Those
+    of this node are added if the result is True.
     """
     pairs = {name: (getattr(new, name), getattr(old, name)) for name in NODE_LINKS}
     if new.kind is not old.kind or any((a is None) != (b is None) for a, b in pairs.values()):
@@ -107,27 +114,31 @@ def _is_same_node(new: Node, old: Node, links: dict[str, tuple[dict[int, int], d
     return True
 
 
-def pair_up(old_count: int, new_count: int, *rounds: tuple[Key, Key]) -> dict[int, int]:
-    """Map new numbers to old ones with the same key, in several rounds; each number is used once.
+def pair_up(old_count: int, new_count: int, *rounds: tuple[KeyFunction, KeyFunction]) -> dict[int, int]:
+    """Map new numbers to old ones with the same key, in several rounds; each number is used at most once.
 
-    A round has two functions that return the keys of an old and of a new number; None matches nothing.
+    A round is a pair of functions: the first returns the key of an old number, the second that of a new one. The key
+    None matches nothing.
     """
     pairs: dict[int, int] = {}
     unmatched = dict.fromkeys(range(old_count))
     for old_key, new_key in rounds:
-        known: dict[object, list[int]] = {}
+        old_by_key: dict[object, list[int]] = {}
         for old in unmatched:
-            known.setdefault(old_key(old), []).append(old)
+            old_by_key.setdefault(old_key(old), []).append(old)
         for new in range(new_count):
             key = None if new in pairs else new_key(new)
-            if key is not None and known.get(key):
-                pairs[new] = known[key].pop(0)
+            if key is not None and old_by_key.get(key):
+                pairs[new] = old_by_key[key].pop(0)
                 del unmatched[pairs[new]]
     return pairs
 
 
 def _pairs(before: Sequence[Node | Material], after: Sequence[Node | Material]) -> dict[int, int]:
-    """Match parts by location and name, then by location, then parts without a location by name, then by number."""
+    """Match parts by location and name, then by location; parts without a location by name, then by number.
+
+    Numbers are used only if there are as many parts as before.
+    """
     old, new = [file_location(part) for part in before], [file_location(part) for part in after]
     same_count = len(before) == len(after)
     return pair_up(
@@ -141,7 +152,7 @@ def _pairs(before: Sequence[Node | Material], after: Sequence[Node | Material]) 
 
 
 def file_location(part: Any) -> tuple[object, int] | None:
-    """Return path and offset of a part in the file, as bridges store them in extras."""
+    """Return path and offset of a part in the file, as bridges store them in extras; None without an offset."""
     for location in part.extras.values():
         if isinstance(location, dict) and location.get("offset") is not None:
             return location.get("path"), location["offset"]
@@ -149,9 +160,10 @@ def file_location(part: Any) -> tuple[object, int] | None:
 
 
 def reorder_parts(scene: Scene, reference: Scene, nodes: Mapping[int, int], materials: Mapping[int, int]) -> Scene:
-    """Return the scene with its parts in the order of ``reference``; missing parts are taken from ``reference``.
+    """Return the scene with its parts in the order of ``reference``.
 
-    ``nodes`` and ``materials`` map numbers in ``reference`` to numbers in the scene.
+    ``nodes`` and ``materials`` map numbers in ``reference`` to numbers in the scene. Parts that only ``reference`` has
+    are taken from it; parts that only the scene has are left out.
     """
     if _has_same_numbers(scene, reference, nodes, materials):
         return scene
@@ -166,10 +178,12 @@ def reorder_parts(scene: Scene, reference: Scene, nodes: Mapping[int, int], mate
         node = scene.nodes[nodes[number]]
         links: dict[str, Any] = {}
         for name, kind in NODE_LINKS.items():
-            new, old = getattr(reference_node, name), getattr(node, name)
-            links[name] = new if new is not None and old is not None else old
-            if new is not None and old is not None:
-                parts[kind][new] = _renumbered(getattr(scene, kind)[old], node_numbers, material_numbers)
+            number_in_reference, number_in_scene = getattr(reference_node, name), getattr(node, name)
+            in_both = number_in_reference is not None and number_in_scene is not None
+            links[name] = number_in_reference if in_both else number_in_scene
+            if in_both:
+                part = getattr(scene, kind)[number_in_scene]
+                parts[kind][number_in_reference] = _renumbered(part, node_numbers, material_numbers)
         parent, target = _link(node.parent, node_numbers), _link(node.target, node_numbers)
         arranged_nodes.append(replace(node, parent=parent, target=target, **links))
     arranged_materials = [
@@ -177,7 +191,7 @@ def reorder_parts(scene: Scene, reference: Scene, nodes: Mapping[int, int], mate
     ]
     clips = list(scene.clips)
     if clips:
-        added = [
+        missing_channels = [
             channel for channel in (reference.clips[0].channels if reference.clips else []) if channel.node not in nodes
         ]
         renumbered = [
@@ -185,7 +199,7 @@ def reorder_parts(scene: Scene, reference: Scene, nodes: Mapping[int, int], mate
             for channel in clips[0].channels
             if channel.node in node_numbers
         ]
-        clips[0] = replace(clips[0], channels=[*renumbered, *added])
+        clips[0] = replace(clips[0], channels=[*renumbered, *missing_channels])
     return replace(scene, nodes=arranged_nodes, materials=arranged_materials, clips=clips, **parts)
 
 
@@ -194,7 +208,7 @@ def _has_same_numbers(scene: Scene, reference: Scene, nodes: Mapping[int, int], 
     return (
         len(nodes) == len(scene.nodes) == len(reference.nodes)
         and len(materials) == len(scene.materials) == len(reference.materials)
-        and all(number == other for pairs in (nodes, materials) for number, other in pairs.items())
+        and all(number == scene_number for pairs in (nodes, materials) for number, scene_number in pairs.items())
         and all(
             getattr(reference_node, name) == getattr(node, name)
             for reference_node, node in zip(reference.nodes, scene.nodes, strict=True)
@@ -204,7 +218,7 @@ def _has_same_numbers(scene: Scene, reference: Scene, nodes: Mapping[int, int], 
 
 
 _MISSING = -1
-"""number of a part that the other scene does not have"""
+"""stands for the number of a part that the reference does not have"""
 
 
 def _link(number: int | None, node_numbers: Mapping[int, int]) -> int | None:
@@ -221,7 +235,10 @@ def _renumbered(part: Any, node_numbers: Mapping[int, int], material_numbers: Ma
 
 
 def new_parts(after: Scene, matching: Matching) -> tuple[Scene, Clip]:
-    """Return the new nodes and materials as a scene, with all parts of the nodes, and their channels, for reports."""
+    """Return a scene with the new nodes and materials and all parts of these nodes, and a clip with their channels.
+
+    They are only for reports: links between nodes are not renumbered.
+    """
     new = set(matching.new_nodes(after))
     additions = Scene(
         materials=[material for number, material in enumerate(after.materials) if number not in matching.materials]

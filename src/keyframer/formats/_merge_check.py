@@ -1,4 +1,4 @@
-"""Check that a merged document reads as the edited scene: equality, and fields that other parts override."""
+"""Compare the scene read from a merged document with the edited scene: fields, and world transforms of nodes."""
 
 from __future__ import annotations
 
@@ -19,40 +19,42 @@ from keyframer.posing.bounds_and_duration import clip_span, scene_size
 from keyframer.scene import NodeKind, Scene, Skin
 
 _NEAR = Comparison(1e-5)
-"""tolerance for float32 numbers after a matrix and its inverse"""
+"""comparison with a tolerance for float32 numbers that were multiplied by a matrix and its inverse"""
 _SAMPLED_TIMES = 97
-"""number of times at which tracks are compared, in addition to those near keys"""
+"""number of times in the clip at which tracks are compared, in addition to times at and between keys"""
 _PLACEMENT_ERROR = 1e-3
-"""tolerance for the placement of nodes, as a fraction of the scene's size, and of 1 for their axes"""
+"""tolerance for world matrices, as a fraction of the largest number: for positions at least the scene's size, for axes
+at least 1
+"""
 
 
-def misread_fields(goal: Scene, reread: Scene, new: Collection[int]) -> list[Path]:
-    """Return the fields that read back differently, without those of ``new`` nodes (see `displaced`)."""
+def misread_fields(intended: Scene, reread: Scene, new: Collection[int]) -> list[Path]:
+    """Return the fields that were read back with another meaning, except those of ``new`` nodes and their parts."""
     exempt: set[Path] = {("nodes", number) for number in new}
     exempt |= {("clips", 0, "channels", number) for number in new}
     for name, kind in NODE_LINKS.items():
-        exempt |= {(kind, getattr(goal.nodes[number], name)) for number in new}
+        exempt |= {(kind, getattr(intended.nodes[number], name)) for number in new}
     return [
         path
-        for path in _NEAR.scenes(goal, reread)
-        if path[:2] not in exempt and path[:4] not in exempt and not _is_equivalent(goal, reread, path)
+        for path in _NEAR.scenes(intended, reread)
+        if path[:2] not in exempt and path[:4] not in exempt and not _is_equivalent(intended, reread, path)
     ]
 
 
-def _is_equivalent(goal: Scene, reread: Scene, path: Path) -> bool:
-    """Return whether two different values of a field mean the same."""
+def _is_equivalent(intended: Scene, reread: Scene, path: Path) -> bool:
+    """Return whether the different values of a field in the two scenes mean the same."""
     match path:
         case ("meshes", int(number), "edges" | "face_materials" as name):
             default = 7 if name == "edges" else -1  # all edges, no material
             stored = getattr(reread.meshes[number], name)
-            return getattr(goal.meshes[number], name) is None and bool((np.asarray(stored) == default).all())
+            return getattr(intended.meshes[number], name) is None and bool((np.asarray(stored) == default).all())
         case ("nodes", int(number), "morph") | ("clips", 0, "channels", int(number), "morph"):
-            intended, actual = (_shapes_by_key(scene, number) for scene in (goal, reread))
-            return intended is not None and actual is not None and _NEAR.same(intended, actual)
+            expected, actual = (_shapes_by_key(scene, number) for scene in (intended, reread))
+            return expected is not None and actual is not None and _NEAR.same(expected, actual)
         case ("clips", 0, "channels", int(number), str(kind)):
-            return _repeats_rest_pose(goal, reread, number, kind) or _same_motion(goal, reread, number, kind)
+            return _repeats_rest_pose(intended, reread, number, kind) or _same_motion(intended, reread, number, kind)
         case ("skins", int(number), "joints" | "inverse_bind" | "joint_indices"):
-            return _NEAR.same(*(_influences(scene.skins[number]) for scene in (goal, reread)))
+            return _NEAR.same(*(_influences(scene.skins[number]) for scene in (intended, reread)))
     return False
 
 
@@ -60,33 +62,41 @@ def _track(scene: Scene, number: int, kind: str) -> Track | None:
     return (tracks_by_node_and_kind(scene.clips[0]) or {}).get((number, kind)) if scene.clips else None
 
 
-def _same_motion(goal: Scene, reread: Scene, number: int, kind: str) -> bool:
-    """Return whether two tracks give the same motion, whatever their keys.
+def _same_motion(intended: Scene, reread: Scene, number: int, kind: str) -> bool:
+    """Return whether a node has tracks of this kind in both scenes that give the same motion.
 
-    A format may store rotations in another form, or linear keys as curves. Losses of keys are in the report.
+    Their keys may differ: a format may store rotations in another form, or linear keys as curves. Losses of keys are in
+    the report.
     """
-    intended, actual = (_track(scene, number, kind) for scene in (goal, reread))
-    if intended is None or actual is None or not len(intended.times):
+    expected, actual = (_track(scene, number, kind) for scene in (intended, reread))
+    if expected is None or actual is None or not len(expected.times):
         return False
-    key_times = np.unique(np.concatenate([intended.times, actual.times]))
+    key_times = np.unique(np.concatenate([expected.times, actual.times]))
     key_times = key_times[np.isfinite(key_times)]
-    played = np.linspace(*clip_span(goal.clips[0]), _SAMPLED_TIMES)
+    played = np.linspace(*clip_span(intended.clips[0]), _SAMPLED_TIMES)
     times = np.unique(np.concatenate([key_times, subframes(key_times, np.linspace(0, 1, 6)[1:-1]), played]))
-    if intended.interpolation is Interpolation.STEP:
+    if expected.interpolation is Interpolation.STEP:
         times = np.setdiff1d(times, key_times)  # at a jump either value is accepted
-    allowed, distance, _ = Tolerance.of(goal, DEFAULT_MAX_ERROR).for_track(intended)
-    expected, values = (compile_track(track)(times).reshape(len(times), -1) for track in (intended, actual))
-    return expected.shape == values.shape and bool((distance(expected, values) <= allowed).all())
+    allowed, distance, _ = Tolerance.of(intended, DEFAULT_MAX_ERROR).for_track(expected)
+    expected_values, actual_values = (
+        compile_track(track)(times).reshape(len(times), -1) for track in (expected, actual)
+    )
+    if expected_values.shape != actual_values.shape:
+        return False
+    return bool((distance(expected_values, actual_values) <= allowed).all())
 
 
 def _influences(skin: Skin) -> list[object]:
-    """Return for each influence its vertex, the node of its joint, and the bind matrix, in any order of joints."""
+    """Return columns with the vertex, joint node and inverse bind matrix of each influence, for any order of joints."""
     chosen = np.asarray(skin.joint_indices, np.int64)
     return [skin.vertex_indices, np.asarray(skin.joints, np.int64)[chosen], np.asarray(skin.inverse_bind)[chosen]]
 
 
 def _shapes_by_key(scene: Scene, number: int) -> list[object] | None:
-    """Return for each key of a node's morph track: time, shape name and vertices; None if keys blend shapes."""
+    """Return the columns of a node's morph track, with the name and vertices of a shape instead of weights.
+
+    The result is None without a morph track, or if a key blends shapes.
+    """
     morph, track = scene.nodes[number].morph, _track(scene, number, "morph")
     if morph is None or track is None:
         return None
@@ -107,8 +117,8 @@ _REST_FIELDS = {"position": "position", "rotation": "rotation_xyzw", "scale": "s
 def is_overridden(scene: Scene, path: Path) -> bool:
     """Return whether another part overrides a field.
 
-    A track overrides the rest transform of its node, the name of a node that of its mesh, camera, light and skin, and
-    the name of a camera or light that of its target.
+    A track overrides the rest transform or visibility of its node, the name of a node that of its mesh, camera, light
+    and skin, and the name of a camera or light that of its target. The axes of a mesh follow from its node.
     """
     match path:
         case ("meshes" | "cameras" | "lights" | "skins", _, "name" | "axes"):
@@ -120,17 +130,20 @@ def is_overridden(scene: Scene, path: Path) -> bool:
     return False
 
 
-def _repeats_rest_pose(after: Scene, reread: Scene, number: int, kind: str) -> bool:
-    """Return whether a new track only repeats the rest transform, which some formats store as a track."""
+def _repeats_rest_pose(intended: Scene, reread: Scene, number: int, kind: str) -> bool:
+    """Return whether a track was added that only stores the rest transform, as some formats do.
+
+    It has one key, and the rest transform was read back unchanged.
+    """
     track, name = _track(reread, number, kind), _REST_FIELDS.get(kind)
-    is_new = track is not None and _track(after, number, kind) is None
+    is_new = track is not None and _track(intended, number, kind) is None
     if name is None or kind == "visible" or track is None or not is_new or len(track.times) != 1:
         return False
-    return _NEAR.same(*(np.asarray(getattr(scene.nodes[number], name)) for scene in (after, reread)))
+    return _NEAR.same(*(np.asarray(getattr(scene.nodes[number], name)) for scene in (intended, reread)))
 
 
 def displaced(intended: Scene, reread: Scene, places: Mapping[int, int]) -> set[int]:
-    """Return the nodes with another world transform than intended at some time.
+    """Return the nodes whose world transform is not as intended at one of five times in the clip.
 
     ``places`` maps node numbers in ``intended`` to those in ``reread``.
     """
@@ -153,7 +166,7 @@ def _world(scene: Scene, times: Floats) -> Floats:
 def read_again(merged: Document, options: Mapping[str, object]) -> tuple[bytes, Document, Scene]:
     """Return the bytes of a document, and the document and scene that are read from them.
 
-    Raises `CannotMerge` if they cannot be read, or not safely.
+    Raises `CannotMerge` if the bytes cannot be read safely, or would be detected as another dialect.
     """
     format = merged.format
     try:

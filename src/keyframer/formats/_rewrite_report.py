@@ -13,8 +13,8 @@ from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.text import counted, plural
 from keyframer.wire.record import Raw, Record
 
-_MOST = 100
-"""number of unknown parts that are listed one by one"""
+_MOST_LISTED = 100
+"""maximum number of places with unknown bytes that are listed one by one"""
 
 
 def report_parts(
@@ -25,10 +25,10 @@ def report_parts(
     places: Mapping[int, int],
     remaining_names: Collection[str] = (),
 ) -> None:
-    """Report nodes or materials that were removed from an original and added to it.
+    """Report nodes or materials that were removed from an original, added to it, replaced in it, or dropped.
 
-    ``places`` maps numbers in ``after`` to those in the new document. ``remaining_names`` are names of removed parts
-    that the new document still has.
+    ``places`` maps numbers in ``after`` to those in the merged document. ``remaining_names`` are names of removed parts
+    that the merged document still has.
     """
     pairs, replacements = (matching.nodes, matching.replacements) if kind == "nodes" else (matching.materials, {})
     before = getattr(matching.before, kind)
@@ -49,25 +49,27 @@ def report_parts(
             report.add(Outcome.DROPPED, path, f"{plural(part.kind.noun)} cannot be stored in this format")
 
 
-def report_rewrite(original: Document, written: Written, reason: str, replaced: tuple[type[Record], ...] = ()) -> None:
+def report_rewrite(
+    original: Document, written: Written, reason: str, equivalent_records: tuple[type[Record], ...] = ()
+) -> None:
     """Report that a new document was written, and which data of the original is lost.
 
-    ``replaced`` are types of records that the writer replaces by equivalent ones.
+    ``equivalent_records`` are types of records that the writer replaces by equivalent ones.
     """
     report = written.report
     report.add(Outcome.BAKED, "/", f"the original could not be edited in place ({reason}): a new file was written")
     unknown = _unknown(original)
-    for path, size in unknown[:_MOST]:
+    for path, size in unknown[:_MOST_LISTED]:
         report.add(Outcome.DROPPED, path, f"{counted(size, 'unknown byte')} of the original")
-    if len(unknown) > _MOST:
-        unlisted = unknown[_MOST:]
+    if len(unknown) > _MOST_LISTED:
+        unlisted = unknown[_MOST_LISTED:]
         total = counted(sum(size for _, size in unlisted), "more unknown byte")
         message = f"{total} in {counted(len(unlisted), 'place')}"
         report.add(Outcome.DROPPED, "/", message)
     written_types = {type(record) for record in written.document.find(Record)}
     lost: Counter[str] = Counter()
     for record in original.find(Record):
-        if type(record) not in written_types and not isinstance(record, Raw) and not isinstance(record, replaced):
+        if type(record) not in written_types and not isinstance(record, (Raw, *equivalent_records)):
             lost[type(record).__name__] += 1
     if lost:
         message = ", ".join(f"{count} {name}" for name, count in sorted(lost.items()))
@@ -75,7 +77,7 @@ def report_rewrite(original: Document, written: Written, reason: str, replaced: 
 
 
 def _unknown(original: Document) -> list[tuple[str, int]]:
-    """Return path and size of raw records, tails of records and trailing bytes."""
+    """Return path and size of all raw records, tails of records and trailing bytes."""
     unknown = []
     for place, record in original.walk():
         if isinstance(record, Raw):

@@ -1,8 +1,8 @@
 """Write a scene to a document: merge it into the original, if any, or make a new document.
 
-A merged document is checked: its bytes are read again and must give the same scene. A field that reads back differently
-is reported as dropped if a new file would not store it either. Otherwise a new document is written, and the report
-gives the reason and the data of the original that is lost.
+A merged document is checked: its bytes are read again and must give the edited scene. A field that reads back
+differently is reported as dropped if a new file would not store it either. Otherwise a new document is written, and the
+report gives the reason and the data of the original that is lost.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ from keyframer.wire.record import Raw, Record
 
 _EXACT = Comparison()
 _AFTER_AXIS_CHANGES = Comparison(1e-12)
-"""tolerance for float64 numbers after two changes of axes"""
+"""comparison with a tolerance for float64 numbers after two changes of axes"""
 _LAYOUT_INDEPENDENT_OPTIONS = {"max_error", "companion"}
-"""options that do not affect the layout of the file"""
+"""writer options that do not affect the layout of the file"""
 _NOT_STORED = "the format cannot store it, or other parts of the scene override it"
 
 
 def write_scene(format: Format, scene: Scene, options: dict[str, object]) -> Written:
-    """Write a scene as a document of a format, merged into its original if there is one."""
+    """Write a scene as a document of a format, merged into its original if possible."""
     writer = format.scene_writer()
     chosen = make_options(format.name, writer.options, options)
     scene, removed_links = without_invalid_links(scene)
@@ -63,7 +63,7 @@ def write_scene(format: Format, scene: Scene, options: dict[str, object]) -> Wri
         if isinstance(merged, Written):
             written = merged
         else:
-            spend("nodes", len(scene.nodes), "/nodes")  # a node takes half a millisecond; in glTF it may have 3 bytes
+            spend("nodes", len(scene.nodes), "/nodes")  # writing one takes 0.5 ms; in glTF a node may have only 3 bytes
             written = writer.from_scene(scene, chosen)
     for path, reason in removed_links:
         written.report.add(Outcome.DROPPED, path, reason)
@@ -75,7 +75,7 @@ def write_scene(format: Format, scene: Scene, options: dict[str, object]) -> Wri
 
 
 def _merged(format: Format, scene: Scene, options: dict[str, object]) -> Written | str | None:
-    """Return the original with the edits, or the reason why that fails; None without an original of this format."""
+    """Return the original with the edits, or why it cannot be edited; None without an original of this format."""
     origin = scene.origin
     if origin is None or origin.document.format.name != format.name:
         return None
@@ -93,8 +93,8 @@ def _merged(format: Format, scene: Scene, options: dict[str, object]) -> Written
     with budgeted(original.limits, original.size):
         before, links = merger.read(original, chosen)
     report = LossReport(format.name)
-    metres = (scene.space.metres_per_unit if merger.stores_unit else None) or before.space.metres_per_unit
-    after = in_space(scene, replace(before.space, metres_per_unit=metres))
+    metres_per_unit = (scene.space.metres_per_unit if merger.stores_unit else None) or before.space.metres_per_unit
+    after = in_space(scene, replace(before.space, metres_per_unit=metres_per_unit))
     comparison = _EXACT if after is scene else _AFTER_AXIS_CHANGES
     try:
         after = merger.normalise(_without_extra_clips(after, before, report), before, report)
@@ -104,15 +104,16 @@ def _merged(format: Format, scene: Scene, options: dict[str, object]) -> Written
             report.add(Outcome.EXACT, "/", "no changes: the original was written unmodified")
             companions = merger.companion_files(original, reader_options)
             return merger.choose_file(Written(original, report, companions), requested)
-        context = Original(original, before, chosen, matching, links)
-        work = _Merging(format, merger, context, reader_options, after, report)
-        return merger.choose_file(work.merged(comparison, changed), requested)
+        merging = _Merging(
+            format, merger, Original(original, before, chosen, matching, links), reader_options, after, report
+        )
+        return merger.choose_file(merging.merged(comparison, changed), requested)
     except (CannotMerge, ArithmeticError, ValueError) as error:  # for example a rate or lens of 0 or NaN
         return str(error)
 
 
 def _without_extra_clips(scene: Scene, before: Scene, report: LossReport) -> Scene:
-    """Return the scene with as many clips as the original has, but at least one; formats store only one."""
+    """Return the scene with at most as many clips as the original has, or one; further clips are reported."""
     most = max(len(before.clips), 1)
     for clip in scene.clips[most:]:
         report.add(Outcome.DROPPED, f"/clips/{clip.name}", "the format can store only one clip")
@@ -130,41 +131,46 @@ class _Merging:
     after: Scene
     report: LossReport
 
-    def merged(self, comparison: Comparison, known: list[Path] | None) -> Written:
-        """Return the original with the edit; raises `CannotMerge` if readers would not get the edited scene.
+    def merged(self, comparison: Comparison, known_changes: list[Path] | None) -> Written:
+        """Return the original with the edit; raises `CannotMerge` if data would be lost that a new file keeps.
 
-        ``known`` are the changed fields if parts have the same numbers in both scenes, else None.
+        ``known_changes`` are the changed fields if parts have the same numbers in both scenes, else None.
         """
         document, before, matching = self.original.document, self.original.scene, self.original.matching
         if self.after.clips and tracks_by_node_and_kind(self.after.clips[0]) is None:
             raise CannotMerge("a node has two tracks of one kind")
-        start = before
+        reordered_before = before
         if not matching.same_numbers:
-            start = reorder_parts(before, self.after, matching.nodes, matching.materials)
+            reordered_before = reorder_parts(before, self.after, matching.nodes, matching.materials)
         edited = self.after
-        after = self.after = self.merger.align(edited, start, self.report)
-        changed = comparison.scenes(start, after) if known is None or after is not edited else known
-        untouched = frozenset() if known is None else _untouched(after, before, changed, self.merger.stores_local)
+        after = self.after = self.merger.align(edited, reordered_before, self.report)
+        changed = known_changes
+        if changed is None or after is not edited:
+            changed = comparison.scenes(reordered_before, after)
+        untouched: frozenset[int] = frozenset()
+        if known_changes is not None:
+            untouched = _untouched(after, before, changed, self.merger.stores_local)
         unedited = self.original._replace(matching=identity_matching(before), untouched=untouched)
         base = self.merger.write(before, unedited)
         theirs = self.merger.write(after, self.original._replace(untouched=untouched))
         ours = self.merger.tree(document, before, self.original.links)
-        renamed = Tree(theirs.document, _with_keys(theirs.parts, matching))
-        tree = merge(ours, Tree(base.document, base.parts), renamed, self.merger.rules)
+        theirs_with_keys = Tree(theirs.document, _with_keys(theirs.parts, matching))
+        tree = merge(ours, Tree(base.document, base.parts), theirs_with_keys, self.merger.rules)
         merged_document, added_options, places = self.merger.finish(tree, theirs, self.original)
         options = {**self.reader_options, **added_options}
-        data, read, reread = read_again(merged_document, options)
-        nodes, materials = places or self._reread_numbers(Tree(merged_document, tree.parts), read, reread)
-        new = set(matching.new_nodes(after))
+        data, reread_document, reread = read_again(merged_document, options)
+        merged_tree = Tree(merged_document, tree.parts)
+        nodes, materials = places or self._reread_numbers(merged_tree, reread_document, reread)
+        new_nodes = set(matching.new_nodes(after))
         missing = set(range(len(after.nodes))) - set(nodes)
-        if missing - new:
+        if missing - new_nodes:
             raise CannotMerge("nodes would be lost")
-        read_scene = reorder_parts(reread, after, nodes, materials)
-        misread = misread_fields(after, read_scene, new)
+        reordered = reorder_parts(reread, after, nodes, materials)
+        misread = misread_fields(after, reordered, new_nodes)
         wrong = [path for path in misread if not is_overridden(after, path)]
         misplaced = set() if matching.same_numbers else displaced(after, reread, nodes)
         if wrong or missing or misplaced:
-            self._check_differences(wrong, missing, misplaced, start, read_scene, theirs)
+            self._check_differences(wrong, missing, misplaced, reordered_before, reordered, theirs)
         self._report_unknown(merged_document, ours)
         dropped = [path for path in misread if path in changed or path in (("clips", 0, "start"), ("clips", 0, "end"))]
         self._report_new(materials, reread, theirs.report)
@@ -173,16 +179,21 @@ class _Merging:
         )
         return Written(merged_document, self.report, self.merger.companion_files(merged_document, options), data=data)
 
-    def _reread_numbers(self, tree: Tree, read: Document, reread: Scene) -> tuple[Mapping[int, int], Mapping[int, int]]:
-        """Map numbers of nodes and materials in the intended scene to those in the scene that was read again."""
+    def _reread_numbers(
+        self, tree: Tree, reread_document: Document, reread: Scene
+    ) -> tuple[Mapping[int, int], Mapping[int, int]]:
+        """Map numbers of nodes and materials in the edited scene to those in the scene that was read again.
+
+        Raises `CannotMerge` if removed nodes or materials would remain.
+        """
         matching = self.original.matching
-        moved = _moved(tree.document, read)
+        moved = _moved(tree.document, reread_document)
         parts = _with_numbers(tree.parts, matching)
-        nodes = _pairs("nodes", self.after.nodes, reread.nodes, moved, parts)
-        materials = _pairs("materials", self.after.materials, reread.materials, moved, parts)
-        original_offsets = {offset for record, offset in moved if record.offset is not None}
+        nodes = _match_reread("nodes", self.after.nodes, reread.nodes, moved, parts)
+        materials = _match_reread("materials", self.after.materials, reread.materials, moved, parts)
+        offsets_of_original_records = {offset for record, offset in moved if record.offset is not None}
         for number in set(range(len(reread.nodes))) - set(nodes.values()):
-            if _offset(reread.nodes[number]) in original_offsets:
+            if _offset(reread.nodes[number]) in offsets_of_original_records:
                 raise CannotMerge(f"{reread.nodes[number].name!r} would not be removed")
         if len(materials) < len(reread.materials):
             raise CannotMerge("removed materials would remain")
@@ -193,14 +204,15 @@ class _Merging:
         misread: list[Path],
         missing: Collection[int],
         misplaced: Collection[int],
-        start: Scene,
-        read_scene: Scene,
+        before: Scene,
+        reread: Scene,
         theirs: Written,
     ) -> None:
         """Raise `CannotMerge` if the merged file loses data that a new file would not lose.
 
         ``misread`` fields read back differently, ``missing`` new nodes were not read, ``misplaced`` nodes have another
-        world transform than intended.
+        world transform than intended. ``before`` is the original scene, ``reread`` that of the merged file, both in the
+        order of the edited scene.
         """
         writer = self.format.scene_writer()
         try:
@@ -208,35 +220,35 @@ class _Merging:
         except NothingToWrite:
             return
         options = {**written.reader_options, **self.merger.companion_options(written)}
-        _, read, reread = read_again(written.document, options)
-        reread = in_time_unit_of(replace(in_space(reread, start.space), space=reread.space), start)
-        moved = _moved(written.document, read)
-        nodes = _pairs("nodes", self.after.nodes, reread.nodes, moved, written.parts)
-        materials = _pairs("materials", self.after.materials, reread.materials, moved, written.parts)
-        new_scene = reorder_parts(reread, self.after, nodes, materials)
-        lost_anyway = set(misread_fields(self.after, new_scene, set()))  # fields that new files do not store either
+        _, new_document, new_scene = read_again(written.document, options)
+        new_scene = in_time_unit_of(replace(in_space(new_scene, before.space), space=new_scene.space), before)
+        moved = _moved(written.document, new_document)
+        nodes = _match_reread("nodes", self.after.nodes, new_scene.nodes, moved, written.parts)
+        materials = _match_reread("materials", self.after.materials, new_scene.materials, moved, written.parts)
+        reordered = reorder_parts(new_scene, self.after, nodes, materials)
+        lost_anyway = set(misread_fields(self.after, reordered, set()))  # fields that new files do not store either
         # fields that have neither the value in a new file nor that in the original
-        other = set(misread_fields(new_scene, read_scene, set())) & set(misread_fields(start, read_scene, set()))
+        neither = set(misread_fields(reordered, reread, set())) & set(misread_fields(before, reread, set()))
         reported = {loss.path for loss in theirs.report if loss.outcome is Outcome.BAKED}
         for path in misread:
             if path[-1] == "name" and plain_path(str(path[0]), _part_name(self.after, path) or "") in reported:
                 continue  # the writer reported another name: this one is taken in the original
-            if path not in lost_anyway or path in other:
+            if path not in lost_anyway or path in neither:
                 raise CannotMerge(f"{path_text(path)} would read back differently")
         for number in missing:
             if number in nodes:
                 raise CannotMerge(f"{self.after.nodes[number].name!r} would be lost")
-        for number in set(misplaced) - (displaced(self.after, reread, nodes) if misplaced else set()):
+        for number in set(misplaced) - (displaced(self.after, new_scene, nodes) if misplaced else set()):
             raise CannotMerge(f"{self.after.nodes[number].name!r} would be misplaced")
 
-    def _report_new(self, materials: Mapping[int, int], reread: Scene, report: LossReport) -> None:
+    def _report_new(self, materials: Mapping[int, int], reread: Scene, their_report: LossReport) -> None:
         """Report data of new nodes and materials that the format cannot store, and added and removed materials.
 
         ``materials`` maps numbers in the edited scene to those in ``reread``, the scene read from the merged file.
         """
         new = new_parts(self.after, self.original.matching)
         if new[0].nodes or new[0].materials:
-            report_dropped(*new, report, self.merger.capabilities(self.original.document).handled | {"segment"})
+            report_dropped(*new, their_report, self.merger.capabilities(self.original.document).handled | {"segment"})
         remaining = {material.name for i, material in enumerate(reread.materials) if i not in materials.values()}
         report_parts(self.report, "materials", self.after, self.original.matching, materials, remaining)
 
@@ -261,11 +273,11 @@ class _Merging:
         self, base: LossReport, theirs: LossReport, changed: list[Path], dropped: list[Path], places: Mapping[int, int]
     ) -> None:
         """Report new losses, added and removed nodes, and changed and dropped fields."""
-        known = {(loss.outcome, loss.path, loss.detail) for loss in base}
+        base_losses = {(loss.outcome, loss.path, loss.detail) for loss in base}
         self.report.losses += [
             loss
             for loss in theirs
-            if loss.outcome is not Outcome.EXACT and (loss.outcome, loss.path, loss.detail) not in known
+            if loss.outcome is not Outcome.EXACT and (loss.outcome, loss.path, loss.detail) not in base_losses
         ]
         reported = {loss.path for loss in self.report}
         report_parts(self.report, "nodes", self.after, self.original.matching, places)
@@ -280,8 +292,9 @@ class _Merging:
 def _untouched(after: Scene, before: Scene, changed: list[Path], stores_local: bool) -> frozenset[int]:
     """Return the nodes that an edit does not affect, of two scenes with the same nodes.
 
-    A node is not affected if the node, its mesh, target, joints and (unless ``stores_local``) ancestors did not change.
-    The set is empty if the edit affects more than single nodes.
+    A node is affected if the node, its mesh, camera, light, skin or tracks changed, or if its target, a joint of its
+    skin, a node aimed at it or (unless ``stores_local``) its parent is affected. The set is empty if a change may
+    affect all nodes.
     """
     touched: set[int] = set()
     for path in changed:
@@ -312,7 +325,10 @@ def _untouched(after: Scene, before: Scene, changed: list[Path], stores_local: b
 
 
 def _part_name(scene: Scene, field: Path) -> str | None:
-    """Return the name of the part that a field belongs to, as in the reports of writers; None if it has none."""
+    """Return the name of the part that a field belongs to, as in the reports of writers.
+
+    A channel belongs to its node. The result is None for other fields of a clip, and for fields of the scene itself.
+    """
     if len(field) > 4 and field[2] == "channels":
         return scene.nodes[int(field[3])].name
     if len(field) > 1 and isinstance(field[1], int) and field[0] != "clips":
@@ -336,28 +352,29 @@ def _offset(part: Any) -> int | None:
     return None if location is None else location[1]
 
 
-def _moved(written: Document, read: Document) -> list[tuple[Record, int | None]]:
-    """Return the records of a document, and the new offset of each in its bytes."""
-    return [(record, reread.offset) for record, reread in zip(written.find(Record), read.find(Record), strict=False)]
+def _moved(written: Document, reread: Document) -> list[tuple[Record, int | None]]:
+    """Return each record of a written document, and its offset in the bytes that were read again."""
+    pairs = zip(written.find(Record), reread.find(Record), strict=False)
+    return [(record, reread_record.offset) for record, reread_record in pairs]
 
 
-def _pairs(
+def _match_reread(
     kind: str, after: Sequence[Any], reread: Sequence[Any], moved: list[tuple[Record, int | None]], parts: Parts
 ) -> dict[int, int]:
-    """Map numbers of parts in the intended scene to those in the scene that was read.
+    """Map numbers of parts in the edited scene to those in a scene that was read again.
 
-    Parts are matched by the new offsets of their records, then by name, then by kind in order.
+    Parts are matched by the new offsets of their records, then by name, then by order among parts of one kind.
     """
     numbers = {_offset(part): number for number, part in enumerate(reread)}
-    stored: dict[int, int] = {}
+    by_record: dict[int, int] = {}
     for record, offset in moved:
         part: Any = parts.get(id(record))
         if part and part[0] == kind and offset in numbers:
-            stored.setdefault(part[1], numbers[offset])
+            by_record.setdefault(part[1], numbers[offset])
     return pair_up(
         len(reread),
         len(after),
-        (lambda old: old, lambda new: stored.get(new)),
+        (lambda old: old, lambda new: by_record.get(new)),
         (lambda old: reread[old].name, lambda new: after[new].name),
         (lambda old: _kind(reread[old]), lambda new: _kind(after[new])),
     )

@@ -2,8 +2,8 @@
 
 A path is a tuple: ``("nodes", 3, "position")``, ``("materials", 0, "maps", "texture1", "file_name")``,
 ``("environment", "fog")``. A channel is named by its node and kind: ``("clips", 0, "channels", 3, "rotation")``. Lists
-of different lengths are one difference: ``("nodes",)``. Extras and stored names are not compared: they belong to the
-file, not to the scene.
+of different lengths are one difference: ``("nodes",)``. Extras, and names and ids as stored in a file, are not
+compared.
 """
 
 from __future__ import annotations
@@ -22,21 +22,25 @@ _LISTS = ("nodes", "meshes", "materials", "cameras", "lights", "skins")
 _SINGLE = ("environment", "title", "author", "copyright", "space")
 _SKIPPED = {"extras", "raw_name", "raw_file_name", "file_id", "channels"}
 _KEYS = ("times", "values", "tangents_in", "tangents_out")
-_COLUMNS = ("tension", "continuity", "bias", "ease_to", "ease_from")
+_TCB_COLUMNS = ("tension", "continuity", "bias", "ease_to", "ease_from")
 
 
 _compared: dict[type[Any], tuple[str, ...]] = {}
-"""fields of parts that are compared, found on first use"""
+"""names of the compared fields of each type, found on first use"""
 
 
-def _names(kind: type[Any]) -> tuple[str, ...]:
+def _field_names(kind: type[Any]) -> tuple[str, ...]:
     if kind not in _compared:
         _compared[kind] = tuple(field.name for field in fields(kind) if field.name not in _SKIPPED)
     return _compared[kind]
 
 
 class Comparison:
-    """Compares scenes. ``relative`` is the allowed relative difference of numbers, 0 for exact comparison."""
+    """Compares scenes.
+
+    ``relative`` is the allowed difference of numbers, relative to the numbers and to the largest one of their array; 0
+    means exact comparison.
+    """
 
     def __init__(self, relative: float = 0.0) -> None:
         self.relative = relative
@@ -66,7 +70,7 @@ class Comparison:
 
     def _fields(self, a: Any, b: Any) -> list[Path]:
         paths: list[Path] = []
-        for name in _names(type(a)):
+        for name in _field_names(type(a)):
             value_a, value_b = getattr(a, name), getattr(b, name)
             if value_a is value_b:
                 continue
@@ -89,12 +93,12 @@ class Comparison:
         ]
 
     def same_tracks(self, a: Track, b: Track) -> bool:
-        """Return whether two tracks have the same keys; a missing column of TCB parameters equals zeros."""
+        """Return whether two tracks are the same; a missing column of TCB parameters equals zeros."""
         if (a.kind, a.interpolation, a.wrap, a.form) != (b.kind, b.interpolation, b.wrap, b.form):
             return False
         if not all(self.same(getattr(a, name), getattr(b, name)) for name in _KEYS):
             return False
-        present = [name for name in _COLUMNS if getattr(a, name) is not None or getattr(b, name) is not None]
+        present = [name for name in _TCB_COLUMNS if getattr(a, name) is not None or getattr(b, name) is not None]
         return all(self.same(_or_zeros(a, name), _or_zeros(b, name)) for name in present)
 
     def same(self, a: Any, b: Any) -> bool:
@@ -104,15 +108,15 @@ class Comparison:
         if is_dataclass(a) and type(a) is type(b):
             return not self._fields(a, b)
         if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
-            return a is not None and b is not None and self._numbers(np.asarray(a), np.asarray(b))
+            return a is not None and b is not None and self._same_arrays(np.asarray(a), np.asarray(b))
         if isinstance(a, float) or isinstance(b, float):
             numeric = isinstance(a, (int, float)) and isinstance(b, (int, float))
-            return numeric and self._numbers(np.asarray(a), np.asarray(b))
+            return numeric and self._same_arrays(np.asarray(a), np.asarray(b))
         if isinstance(a, (tuple, list)) and isinstance(b, (tuple, list)):
             return len(a) == len(b) and all(self.same(value_a, value_b) for value_a, value_b in zip(a, b, strict=True))
         return bool(a == b)
 
-    def _numbers(self, a: Any, b: Any) -> bool:
+    def _same_arrays(self, a: Any, b: Any) -> bool:
         if a.shape != b.shape:
             return False
         if a.dtype == b.dtype and a.tobytes() == b.tobytes():  # ten times faster than comparing numbers

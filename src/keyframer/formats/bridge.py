@@ -79,7 +79,7 @@ class Merged(NamedTuple):
 
     document: Document
     reader_options: Mapping[str, object] = {}
-    """options that readers of the document need in addition: changed companions"""
+    """further options that readers of the document need: changed companions"""
     places: tuple[Mapping[int, int], Mapping[int, int]] | None = None
     """maps numbers of nodes and of materials in the edited scene to those in the merged document; None to find them by
     their records
@@ -108,14 +108,14 @@ class Merger(ABC, Generic[O]):
 
     @abstractmethod
     def write(self, scene: Scene, original: Original) -> Written:
-        """Return the scene written with the conventions of the original, and its ``parts``: one side of a merge."""
+        """Return a document of the scene with the conventions of the original, and its ``parts``, for `merge`."""
 
     def capabilities(self, original: Document) -> Capabilities:
         """Return the features and fields that documents like the original can store."""
         return original.format.scene_writer().capabilities
 
     def normalise(self, scene: Scene, before: Scene, report: LossReport) -> Scene:
-        """Return the scene with values that the format can store."""
+        """Return the scene with values that the format can store; by default only the time unit changes."""
         return in_time_unit_of(scene, before)
 
     def align(self, scene: Scene, before: Scene, report: LossReport) -> Scene:
@@ -127,7 +127,10 @@ class Merger(ABC, Generic[O]):
         return Merged(merged.document)
 
     def keeps_layout(self, original: Document, requested: Mapping[str, object], options: Mapping[str, object]) -> bool:
-        """Return whether the options ``requested`` for writing allow the original layout, read with ``options``."""
+        """Return whether the options ``requested`` for writing allow the layout of the original.
+
+        ``options`` are those with which the original was read.
+        """
         layout = str(original.dialect)
         return set(requested) <= {"dialect"} and str(requested.get("dialect", layout)) == layout
 
@@ -135,10 +138,10 @@ class Merger(ABC, Generic[O]):
         """Return the written files with the requested one first."""
         return written
 
-    def companion_files(self, original: Document, options: Mapping[str, object]) -> tuple[tuple[str, bytes], ...]:
-        """Return suffix and bytes of each companion."""
+    def companion_files(self, document: Document, options: Mapping[str, object]) -> tuple[tuple[str, bytes], ...]:
+        """Return suffix and bytes of each companion to write; ``options`` are those for reading the document."""
         return ()
 
     def companion_options(self, written: Written) -> dict[str, object]:
-        """Return options for reading that name the companions of a new file."""
+        """Return options for reading with the companions of a new file."""
         return {}

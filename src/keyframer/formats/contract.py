@@ -9,7 +9,7 @@ from __future__ import annotations
 from keyframer.plugins import PluginErrorBoundary
 from keyframer.text import did_you_mean
 
-TYPE_CHECKING = False  # `typing` and `dataclasses` would double the start of ``keyframer identify``
+TYPE_CHECKING = False  # `typing` and `dataclasses` would double the start time of ``keyframer identify``
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from typing import Any, Protocol
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 class Match:
-    """Result of `Format.sniff`: a score from 0 to 1, the reason, and the version and layout found in the head."""
+    """Result of `Format.sniff`: a score from 0 to 1, the reason, and the version and dialect, if known."""
 
     __slots__ = ("dialect", "reason", "score", "version")
 
@@ -97,7 +97,7 @@ class Format:
     """the id of the format, as in ``--from``"""
     title: str
     extensions: tuple[str, ...]
-    """extensions; new files get the first"""
+    """extensions with a dot, in lower case; new files get the first"""
     pronom: str | None = None
     """identifier in The National Archives' PRONOM registry, if any"""
 
@@ -127,14 +127,14 @@ class Format:
     preload: tuple[str, ...] = ()
     """modules that batch workers import in advance, for formats that are common in archives"""
     diagnoses_damage: bool = False
-    """whether `diagnose` is implemented; it reads the whole file"""
+    """whether `diagnose` is implemented, which needs the whole file"""
 
     def sniff(self, head: bytes, size: int) -> Match | None:
         """Return the match of a file with these first `HEAD_SIZE` bytes and this size; None if it does not match."""
         raise NotImplementedError
 
     def describe_related_file(self, head: bytes, size: int) -> str | None:
-        """Name a related file type of the same program that cannot be read: text for "this is …"."""
+        """Describe an unsupported file of the same program, as text for "this is …"; None if its type is unknown."""
         return None
 
     # Parts; each method imports its module on first use
@@ -143,27 +143,27 @@ class Format:
         raise NotImplementedError
 
     def reader(self) -> SceneReader[Any] | None:
-        """Return the reader, which makes scenes from documents; None if the format has no scene reader."""
+        """Return the reader, which makes scenes from documents; None if the format has none."""
         return None
 
     def writer(self) -> SceneWriter[Any] | None:
-        """Return the writer, which makes documents from scenes."""
+        """Return the writer, which makes documents from scenes; None if the format has none."""
         return None
 
     def merger(self) -> Merger[Any] | None:
-        """Return the merger, which merges edited scenes into their original documents."""
+        """Return the merger, which merges edited scenes into their original documents; None if the format has none."""
         return None
 
     def rules(self) -> Rules | None:
-        """Return the checks that only this format has."""
+        """Return the function with the checks that only this format has, or None."""
         return None
 
     def summary(self) -> Summary | None:
-        """Return the summary, which makes tables that only this format has."""
+        """Return the summary, which makes tables that only this format has, or None."""
         return None
 
     def dialect_type(self) -> type[Any] | None:
-        """Return the type of ``document.dialect``: an enum or a dataclass of plain values."""
+        """Return the type of ``document.dialect``: an enum or a dataclass of plain values; None for a single layout."""
         return None
 
     def diagnose(self, data: bytes) -> str | None:
@@ -210,7 +210,8 @@ class Format:
         """Write a scene as a document and report losses; ``options`` are those of the writer.
 
         A scene that was loaded from a document of this format is merged into it, unless an option requires a new
-        document. Raises ValueError for an unknown option, and if the format can store no part of the scene.
+        document or the edit cannot be merged. Raises ValueError for an unknown option, and if the format can store no
+        part of the scene.
         """
         from keyframer.formats._saving import write_scene
 
@@ -262,7 +263,7 @@ def make_options(name: str, options: type[Any], given: Mapping[str, object]) -> 
 
 
 def refuse_unknown(owner: str, known: Iterable[str], given: Iterable[str]) -> None:
-    """Raise ValueError for the first unknown option; ``owner`` is the name of the format in the message."""
+    """Raise ValueError if an option is unknown; ``owner`` is the name of the format in the message."""
     names = list(known)
     unknown = sorted(set(given) - set(names))
     if unknown:
@@ -274,7 +275,7 @@ _BOOLEANS = {"true": True, "yes": True, "1": True, "false": False, "no": False, 
 
 
 def options_from_text(types: Mapping[str, str], given: Mapping[str, object]) -> dict[str, object]:
-    """Convert text values of options to numbers and booleans.
+    """Convert values of options that are text to numbers and booleans.
 
     ``types`` has the type of each option (see `Format.option_types`). Raises ValueError for an invalid value.
     """
@@ -304,4 +305,4 @@ def _types(options: type[Any]) -> dict[str, str]:
 
 
 HEAD_SIZE = 4096
-"""number of bytes that detection reads"""
+"""number of bytes at the start of a file that detection uses"""

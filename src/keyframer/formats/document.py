@@ -40,7 +40,7 @@ class RawRun(Raw, Record):
 class Document:
     """Records in file order, the bytes after the last one, and the issues found.
 
-    ``dialect`` is the detected layout; None for formats with a single layout.
+    ``dialect`` is the layout of the file; None for formats with a single layout.
     """
 
     format: Format
@@ -51,7 +51,7 @@ class Document:
     limits: Limits = DEFAULT_LIMITS
     """limits for decoding and for building a scene"""
     size: int = 0
-    """size of the source file in bytes"""
+    """size of the source file in bytes; 0 for a new document"""
 
     @property
     def budget(self) -> Budget:
@@ -91,7 +91,7 @@ class Document:
                 stack.append((iter(record.children), number, {}))
 
     def find(self, kind: type[R] | tuple[type[R], ...]) -> Iterator[R]:
-        """Yield all records of one or several types (or their subtypes), in file order."""
+        """Yield all records of one or several types (or their subtypes), at any depth, in file order."""
         stack = self.records[::-1]
         while stack:
             record = stack.pop()
@@ -161,5 +161,8 @@ def encode(document: Document) -> bytes:
 
 
 def write(document: Document, path: PathLike, *, overwrite: bool = False) -> None:
-    """Write a document to a file. The file is complete or not written at all."""
+    """Write a document to a file, completely or not at all.
+
+    Raises FileExistsError if the file exists, unless ``overwrite`` is True.
+    """
     write_bytes(path, encode(document), overwrite=overwrite)

@@ -16,9 +16,9 @@ from keyframer.plugins import PluginErrorBoundary
 class GcPaused:
     """Pauses Python's search for reference cycles; objects without references are still freed at once.
 
-    The search visits a growing document again and again, so that a file of twice the size could take 2.9 times as long
-    to read; the figures are in docs/decisions/0010-lazy-fields-and-garbage-collection.md. The pause ends with the
-    block.
+    The search visits a growing document again and again, so that a file of twice the size could take more than 2.5
+    times as long to read; the figures are in docs/decisions/0010-lazy-fields-and-garbage-collection.md. The pause ends
+    with the block.
     """
 
     __slots__ = ("_was_on",)

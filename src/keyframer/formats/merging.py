@@ -2,9 +2,9 @@
 
 *Ours* is the original document. *Base* is the document that the writer makes from the scene as it was read, *theirs*
 the one that it makes from the edited scene. If base and theirs agree, ours stays unchanged to the byte. If they differ,
-ours takes the field, the row of an array or the bit of a flag word from theirs. Records that only theirs has are
-inserted after records of the same kind; records that theirs no longer has are removed. Data of ours that the writer
-never writes is kept.
+ours takes the field, the row of an array, the cell of a table or the bit of a flag word from theirs. Records that only
+theirs has are inserted, if possible after records of the same kind; records that theirs no longer has are removed. Data
+of ours that the writer never writes is kept.
 
 Records are matched by their scene part, else by the `RecordRules` of the format.
 """
@@ -32,12 +32,12 @@ Key = tuple[object, Hashable, int]
 """kind and name of a record, and its index among the siblings with both"""
 
 
-class Table(Protocol):
+class ColumnTable(Protocol):
     """Keys as columns of equal length; ``time`` identifies the rows."""
 
     def columns(self) -> dict[str, Array]: ...
 
-    def with_columns(self, columns: Mapping[str, Array]) -> Table: ...
+    def with_columns(self, columns: Mapping[str, Array]) -> ColumnTable: ...
 
 
 class FrameTable:
@@ -82,7 +82,9 @@ class RecordRules:
         return None
 
     def adapt(self, theirs: Record, ours: Record) -> Record:
-        """Return ``theirs`` converted to the type of ``ours``, a record of the same kind."""
+        """Return ``theirs`` converted to the type of ``ours``, a record of the same kind; unchanged if that is not
+        possible.
+        """
         return theirs
 
     def corresponds(self, ours: Record, base: Record) -> bool:
@@ -301,7 +303,8 @@ def _differs(a: Array, b: Array) -> Flags:
 def merge_rows(ours: Array, base: Array, theirs: Array, flag_column: int | None = None) -> Array:
     """Return an array with the rows of ours where base and theirs agree, and those of theirs elsewhere.
 
-    All rows are those of theirs if ours and base have different shapes, or theirs has other columns.
+    All rows are those of theirs if ours and base have different shapes, or theirs has another number of columns. In
+    rows that otherwise agree, the bits of the column ``flag_column`` are merged one by one.
     """
     if ours.shape != base.shape or ours.shape[1:] != theirs.shape[1:]:
         return theirs
@@ -318,10 +321,12 @@ def merge_rows(ours: Array, base: Array, theirs: Array, flag_column: int | None 
     return merged
 
 
-def merge_tables(ours: Table, base: Table, theirs: Table) -> Table:
+def merge_tables(ours: ColumnTable, base: ColumnTable, theirs: ColumnTable) -> ColumnTable:
     """Return a table with the cells of ours where base and theirs agree, and those of theirs elsewhere.
 
-    Rows of frames are matched by their origins, keys by order or time (see `_rows_in_base`).
+    Rows of frames are matched by their origins, keys by order or time (see `_rows_in_base`). All cells are those of
+    theirs if ours and base have different numbers of rows. Raises `CannotMerge` if new keys have no value for a column
+    that only ours has.
     """
     our_columns, base_columns, their_columns = ours.columns(), base.columns(), theirs.columns()
     if len(our_columns["time"]) != len(base_columns["time"]):
@@ -330,13 +335,13 @@ def merge_tables(ours: Table, base: Table, theirs: Table) -> Table:
         rows: npt.NDArray[Any] = theirs.origins
     else:
         rows = _rows_in_base(base_columns["time"], their_columns["time"])
-    known = rows >= 0
+    matched = rows >= 0
     columns: dict[str, Array] = {}
     for name in dict.fromkeys((*our_columns, *their_columns)):
         if name in base_columns and name not in their_columns:
             continue
         if name not in their_columns:
-            if not known.all():
+            if not matched.all():
                 raise CannotMerge(f"new keys have no {name}, but the original keys do")
             columns[name] = our_columns[name][rows]
             continue
@@ -346,12 +351,12 @@ def merge_tables(ours: Table, base: Table, theirs: Table) -> Table:
         columns[name] = np.array(new)
         if name not in our_columns:
             continue
-        stored, old = our_columns[name][rows[known]], base_columns.get(name, our_columns[name])[rows[known]]
+        stored, old = our_columns[name][rows[matched]], base_columns.get(name, our_columns[name])[rows[matched]]
         if name == "flags":
-            columns[name][known] = stored ^ old ^ new[known]
+            columns[name][matched] = stored ^ old ^ new[matched]
         else:
-            unchanged = ~_differs(old, new[known])
-            columns[name][np.flatnonzero(known)[unchanged]] = stored[unchanged]
+            unchanged = ~_differs(old, new[matched])
+            columns[name][np.flatnonzero(matched)[unchanged]] = stored[unchanged]
     return ours.with_columns(columns)
 
 

@@ -183,6 +183,13 @@ def test_files_of_3ds_max(path) -> None:  # type: ignore[no-untyped-def]
     assert keyframer.encode(document) == data
 
 
+def test_a_repeated_value_is_described_with_the_values_before_it() -> None:
+    document = keyframer.decode(w.ase_object("*MESH_BONE_VERTEX 0 1 2"))
+    (issue,) = document.issues
+    assert issue.code == "STRUCT_SYNTAX"
+    assert "expected whole number, 3 or more numbers (number and position of a vertex" in issue.message
+
+
 def test_a_broken_table_is_kept_line_by_line() -> None:
     data = w.ase_object("*MESH {\n*MESH_VERTEX_LIST {\n*MESH_VERTEX 0 1 2 3\n*MESH_VERTEX 1 1 2\n}\n}")
     document = keyframer.decode(data)

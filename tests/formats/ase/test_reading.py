@@ -192,6 +192,15 @@ def test_animated_meshes_and_visibility() -> None:
     assert pose.visible[:, 0].tolist() == [True, True, False, False]
 
 
+def test_animated_meshes_beyond_the_limit_of_samples_are_reported() -> None:
+    limits = keyframer.Limits(samples=4000)
+    with pytest.raises(keyframer.FormatError, match="LIMIT_SAMPLES"):
+        keyframer.load(SAMPLES / "morphing.ase", limits=limits)
+    scene = keyframer.load(SAMPLES / "morphing.ase", limits=limits, salvage=True)
+    assert all(node.morph is None for node in scene.nodes)
+    assert "LIMIT_SAMPLES" in [issue.code for issue in scene.issues]
+
+
 @pytest.mark.parametrize("name", ["Leg", "Boot"])
 def test_skins(name: str) -> None:
     scene = keyframer.load(SAMPLES / "skinned.ase")

@@ -1,9 +1,9 @@
 """ASE: ``.ase`` scenes, the ASCII export of 3ds Max (1996 to about 2010).
 
 Text: lines of ``*KEYWORD values``, nested in braces. The SDK of 3ds Max included the source of the exporter, so many
-programs and games have their own exporters, with more keywords. Sampled tracks have the values that 3ds Max computed
-for each frame.
-Unknown: the interpolation of Bezier rotation keys, and the layout of the skins that some exporters add.
+programs and games have their own exporters, with more keywords. Sampled tracks have the values that 3ds Max computed.
+Unknown: the interpolation of Bezier rotation keys, and how exporters store skins, except for the two layouts that are
+read.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """How the text of an ASE file is stored: encoding, byte order mark and line ends.
 
-Records have text in one form for all files: 8-bit (UTF-8 if the file is UTF-16) with line feeds.
+Records have text in one form for all files: 8-bit (UTF-8 if the file is UTF-16); if all lines end with CRLF, they end
+with a line feed in records.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ class Dialect:
     """How the text of one file is stored."""
 
     encoding: Encoding = "utf-8"
-    """encoding of names: text that is not UTF-8 is treated as Windows code page 1252, and its bytes are kept"""
+    """encoding of the text; 8-bit text that is not UTF-8 counts as Windows code page 1252, and its bytes are kept"""
     mark: bool = False
     """whether the file begins with a byte order mark"""
     newline: Literal["\n", "\r\n"] = "\n"
@@ -34,7 +35,7 @@ class Dialect:
 
 
 def read_text(data: bytes) -> tuple[bytes, Dialect, bytes]:
-    """Return the text of a file in the form of records, its dialect, and the last byte of UTF-16 with an odd size."""
+    """Return the text of a file as records have it, its dialect, and the last byte if UTF-16 text has an odd size."""
     detected, start = find_encoding(data)
     text, last_byte = data[start:], b""
     encoding: Encoding = "utf-8"
@@ -45,15 +46,15 @@ def read_text(data: bytes) -> tuple[bytes, Dialect, bytes]:
         text = text.decode(encoding, "surrogatepass").encode("utf-8", "surrogatepass")
     elif not text.isascii() and not is_utf8(text):
         encoding = "cp1252"
-    line_ends = text.count(b"\r\n")
-    uniform = line_ends > 0 and line_ends == text.count(b"\n") == text.count(b"\r")
+    crlf_count = text.count(b"\r\n")
+    uniform = crlf_count > 0 and crlf_count == text.count(b"\n") == text.count(b"\r")
     if uniform:
         text = text.replace(b"\r\n", b"\n")
     return text, Dialect(encoding, start > 0, "\r\n" if uniform else "\n"), last_byte
 
 
 def encode_text(text: bytes, dialect: Dialect) -> bytes:
-    """Return the bytes that a file stores for a text of records, without the byte order mark."""
+    """Return text of records as a file stores it, without the byte order mark."""
     if dialect.newline != "\n":
         text = text.replace(b"\n", b"\r\n")
     if dialect.encoding.startswith("utf-16"):
@@ -68,7 +69,7 @@ def byte_order_mark(dialect: Dialect) -> bytes:
 
 
 class Offsets:
-    """Converts positions in the text to byte offsets in the file; each must be at or after the previous one."""
+    """Converts positions in the text to byte offsets in the file; positions must not decrease from call to call."""
 
     def __init__(self, text: bytes, dialect: Dialect) -> None:
         self._text = text

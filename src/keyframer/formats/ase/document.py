@@ -38,7 +38,7 @@ from keyframer.wire.sink import Sink
 _HEAD = re.compile(
     rb"(\s*+)\*([A-Za-z0-9_]++)([^\"*{}\r\n]*+(?:\"[^\"\r\n]*+\"[^\"*{}\r\n]*+)*+)(?:(\s*+\{)|(?=[*}\s]|\Z))"
 )
-"""text before a record, its keyword, its values, and its brace, if any"""
+"""white space before a record, its keyword, its values, and its opening brace, if any"""
 _CLOSE = re.compile(rb"\s*+\}")
 _BODY = re.compile(rb"([^\"{}]*+(?:\"[^\"\r\n]*+\"[^\"{}]*+)*+)\}")
 """the text of a block that contains no blocks"""
@@ -69,32 +69,32 @@ class _Reader:
         self.blocks: list[Block] = []
         self.places: list[Place] = [Place()]
         self.numbers: list[dict[str, int]] = [{}]
-        """for the file and each open block: the number of records of each name so far"""
+        """for the file and each open block: the number of records with each path segment so far"""
         self.names: dict[bytes, bytes] = {}
         """one shared object for each keyword"""
 
     def read(self) -> int:
         """Read all records. Return the start of the text after the last one."""
-        at = 0
+        position = 0
         while True:
-            head = _HEAD.match(self.text, at)
+            head = _HEAD.match(self.text, position)
             if head is not None:
-                at = self._read_head(head)
+                position = self._read_head(head)
                 continue
-            close = _CLOSE.match(self.text, at) if self.blocks else None
+            close = _CLOSE.match(self.text, position) if self.blocks else None
             if close is not None:
                 self._close(close.group())
-                at = close.end()
-            elif _END.match(self.text, at):
+                position = close.end()
+            elif _END.match(self.text, position):
                 break
             else:
-                at = self._read_junk(at)
+                position = self._read_junk(position)
         for block in reversed(self.blocks):
             block.close = ""
         if self.blocks:
             path, offset = str(self.places[-1]), self.blocks[-1].offset or 0
             self.document.issues.add(STRUCT_SYNTAX, path, offset, wanted="a closing brace", found="the end of the file")
-        return at
+        return position
 
     def _read_head(self, head: re.Match[bytes]) -> int:
         lead, name, values, brace = head.groups()
@@ -169,28 +169,31 @@ class _Reader:
         block.close = None if as_default else text.decode("latin-1")
 
     def _read_junk(self, start: int) -> int:
-        """Read text up to the next record or the end of the block."""
-        at = start
+        """Keep text that is not a record as raw text, up to the next record, the end of the block or of the file."""
+        position = start
         while True:
-            junk = _JUNK.match(self.text, at)
+            junk = _JUNK.match(self.text, position)
             assert junk is not None
-            at = junk.end()
-            if at == len(self.text) or _HEAD.match(self.text, at) or (self.blocks and _CLOSE.match(self.text, at)):
+            position = junk.end()
+            at_end = position == len(self.text) or (self.blocks and _CLOSE.match(self.text, position))
+            if at_end or _HEAD.match(self.text, position):
                 break
-        while self.text[at - 1 : at].isspace():
-            at -= 1
-        text = self.text[start:at]
+        while self.text[position - 1 : position].isspace():
+            position -= 1
+        text = self.text[start:position]
         data = text.lstrip()
         lead = text[: len(text) - len(data)]
         offset = self.offsets.at(start + len(lead))
         self._report(STRUCT_SYNTAX, b"", offset, Severity.WARNING, wanted="a keyword", found=show_name(data[:60]))
         special_lead = self._special_lead(lead)
         self._add(RawText(data, STRUCT_SYNTAX.code, lead=special_lead, offset=offset, children=NO_CHILDREN))
-        return at
+        return position
 
     def _special_lead(self, lead: bytes) -> str | None:
-        """Return the text before a record; None if it is the default: nothing before the first record, otherwise a line
-        feed and a tab for each level."""
+        """Return the text before a record; None if it is the default.
+
+        The default is nothing before the first record, and otherwise a line feed and a tab for each level.
+        """
         default = b"\n" + b"\t" * len(self.blocks) if self.count else b""
         return None if lead == default else lead.decode("latin-1")
 
@@ -213,10 +216,7 @@ class _Reader:
 
 
 def encode(document: Document) -> bytes:
-    """Return the bytes of a document: its records, its trailing bytes, and the encoding and ending in its dialect.
-
-    The original file is not needed.
-    """
+    """Return the bytes of a document, as its dialect requires; raises ValueError for records that ASE cannot store."""
     dialect = document.dialect if isinstance(document.dialect, Dialect) else Dialect()
     parts: list[bytes] = []
     stack = [(iter(document.records), b"")]
@@ -236,7 +236,7 @@ def encode(document: Document) -> bytes:
             stack.append((iter(record.children), close.encode("latin-1")))
             continue
         if record.children:
-            raise ValueError(f"{type(record).__name__} cannot have records inside")
+            raise ValueError(f"{type(record).__name__} cannot contain records")
         parts.append(_record_text(record, depth))
     parts.append(dialect.ending.encode("latin-1"))
     return byte_order_mark(dialect) + encode_text(b"".join(parts), dialect) + document.trailing
@@ -267,7 +267,7 @@ def _opening(record: Line | Block) -> bytes:
 
 
 def _body(record: Table, depth: int) -> bytes:
-    """Return the text of a table: the original text if its columns have not changed."""
+    """Return the text in the braces of a table: the original text if its columns have not changed."""
     if record.body and all(map(is_, getattr(record, "as_read", (None,)), record.fields())):
         return record.body
     if record.body:
@@ -283,6 +283,6 @@ def _values_text(signature: str, values: Values) -> bytes:
 
 
 def record_types() -> dict[str, type[Record]]:
-    """Return every record by the name of its class."""
+    """Return every record type by the name of its class."""
     classes: tuple[type[Record], ...] = (Line, *BLOCK_TYPES.values(), Block, *dict.fromkeys(TABLES.values()), RawText)
     return {cls.__name__: cls for cls in classes}

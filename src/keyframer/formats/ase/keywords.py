@@ -28,12 +28,12 @@ class BlockEntry(NamedTuple):
 
 
 class Controller(NamedTuple):
-    """A controller: the possible keywords of its rows, and the minimum number of values in a key."""
+    """A controller: the possible keywords of its rows, and the minimum number of values after the time of a key."""
 
     rows: tuple[bytes, ...]
     width: int
     flags: bool = False
-    """whether the last value is an integer with flags"""
+    """whether keys with tangents end with an integer of flags"""
 
 
 TOP_LINES = {
@@ -273,7 +273,7 @@ LINES: dict[bytes, Entry] = {
 def _controllers(kind: str, width: int) -> dict[bytes, Controller]:
     """Return the controllers of a kind of value (POS, ROT …) with ``width`` numbers, by the keyword of their blocks."""
     sample, key = f"CONTROL_{kind}_SAMPLE".encode(), f"CONTROL_{kind}_KEY".encode()
-    # Blocks with samples of numbers and colours have the keyword that is otherwise that of a row.
+    # Blocks with samples of FLOAT and POINT3 have the keyword that other kinds use for the rows.
     sampled = {sample: (key,)} if kind in ("FLOAT", "POINT3") else {f"CONTROL_{kind}_TRACK".encode(): (sample,)}
     return {
         **{block: Controller(rows, width) for block, rows in sampled.items()},

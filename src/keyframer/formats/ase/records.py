@@ -1,7 +1,7 @@
 """The records of an ASE file: lines, blocks, and tables of numbers.
 
-A record is written as it was read if its fields have not changed; text that 3ds Max would write differently is kept
-with the fields (`lead`, `text`, `close`, `body`).
+A record is written as it was read if its fields have not changed: `body` has the original rows of a table, and `lead`,
+`text` and `close` have other text that 3ds Max would write differently.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from keyframer.wire.record import Raw, Record, record
 
 @record(kw_only=True)
 class AseRecord(Record):
-    """Base of all records: the text before them."""
+    """Base of all records, with the text before a record."""
 
     lead: str | None = None
-    """text before the record; None: a line feed and a tab for each level"""
+    """text before the record; None: a line feed and a tab for each level, or nothing before the first record"""
 
 
 @record
@@ -68,9 +68,9 @@ class Block(AseRecord):
     signature: ClassVar[str] = ""
     values: Values = values_field("between keyword and brace: a number or a name, if the keyword has one")
     text: str | None = None
-    """text between the keyword and the first line inside; None: the values and a brace"""
+    """text after the keyword, up to the opening brace; None: the values and a brace"""
     close: str | None = None
-    """text from the last record inside to the closing brace; None: the brace on its own line"""
+    """text from the last record inside to the closing brace; None: the brace on its own line; empty if it is missing"""
     other: str = ""
     """the keyword of a block of unknown kind"""
 
@@ -113,7 +113,7 @@ class Block(AseRecord):
         return values[0] if values and isinstance(values[0], bytes) else None
 
     def names(self, keyword: bytes) -> list[bytes]:
-        """Return the texts of all lines inside with this keyword."""
+        """Return the first value of each line inside with this keyword, if it is text."""
         lines = [child.values for child in self.children if isinstance(child, Line) and child.keyword == keyword]
         return [values[0] for values in lines if values and isinstance(values[0], bytes)]
 
@@ -122,7 +122,7 @@ class Block(AseRecord):
         return [child for child in self.children if isinstance(child, Block) and child.keyword in keywords]
 
     def block(self, keyword: bytes) -> Block | None:
-        """Return the first block inside with this keyword."""
+        """Return the first block inside with this keyword, or None."""
         return next(iter(self.blocks(keyword)), None)
 
 
@@ -240,7 +240,7 @@ class VertexList(NumberTable):
     values: Array = floats("x, y, z", 3)
     body: bytes = as_written("the rows as they were written")
     text: str | None = None
-    """text between the keyword and the rows; None: a brace"""
+    """text after the keyword, up to the opening brace; None: only a brace"""
 
 
 @record
@@ -253,7 +253,7 @@ class TextureVertexList(NumberTable):
     values: Array = floats("u, v, w; v runs up", 3)
     body: bytes = as_written("the rows as they were written")
     text: str | None = None
-    """text between the keyword and the rows; None: a brace"""
+    """text after the keyword, up to the opening brace; None: only a brace"""
 
 
 @record
@@ -267,7 +267,7 @@ class TextureFaceList(NumberTable):
     values: Array = integers("texture vertex of each corner", 3)
     body: bytes = as_written("the rows as they were written")
     text: str | None = None
-    """text between the keyword and the rows; None: a brace"""
+    """text after the keyword, up to the opening brace; None: only a brace"""
 
 
 @record
@@ -280,7 +280,7 @@ class ColorVertexList(NumberTable):
     values: Array = floats("red, green, blue", 3)
     body: bytes = as_written("the rows as they were written")
     text: str | None = None
-    """text between the keyword and the rows; None: a brace"""
+    """text after the keyword, up to the opening brace; None: only a brace"""
 
 
 @record
@@ -294,7 +294,7 @@ class ColorFaceList(NumberTable):
     values: Array = integers("colour of each corner", 3)
     body: bytes = as_written("the rows as they were written")
     text: str | None = None
-    """text between the keyword and the rows; None: a brace"""
+    """text after the keyword, up to the opening brace; None: only a brace"""
 
 
 _FACE = re.compile(rb"\*MESH_FACE\s([^*]*)(?:\*MESH_SMOOTHING(?![A-Z_])([^*]*))?(?:\*MESH_MTLID\s([^*]*))?")
@@ -315,7 +315,7 @@ class FaceList(Table):
     materials: Array = integers("number of the sub-material; -1: not stated")
     body: bytes = as_written("the rows as they were written")
     text: str | None = None
-    """text between the keyword and the rows; None: a brace"""
+    """text after the keyword, up to the opening brace; None: only a brace"""
 
     def read(self, body: bytes) -> bool:
         rows = _FACE.findall(body)
@@ -398,7 +398,7 @@ class Normals(Table):
     corner_normals: Array = floats("normals of the three corners", 9)
     body: bytes = as_written("the rows as they were written")
     text: str | None = None
-    """text between the keyword and the rows; None: a brace"""
+    """text after the keyword, up to the opening brace; None: only a brace"""
 
     def read(self, body: bytes) -> bool:
         count = body.count(b"*MESH_FACENORMAL")
@@ -440,7 +440,7 @@ class Keys(Table):
     )
     body: bytes = as_written("the rows as they were written")
     text: str | None = None
-    """text between the keyword and the rows; None: a brace"""
+    """text after the keyword, up to the opening brace; None: only a brace"""
 
     @classmethod
     def empty(cls, keyword: bytes) -> Keys:
@@ -488,7 +488,7 @@ class SoftSkin(Table):
     weights: Array = floats("weight of each influence")
     body: bytes = as_written("the rows as they were written")
     text: str | None = None
-    """text between the keyword and the rows; None: a brace"""
+    """text after the keyword, up to the opening brace; None: only a brace"""
 
     def read(self, body: bytes) -> bool:
         lines = [line for line in body.split(b"\n") if line.strip()]
@@ -516,11 +516,12 @@ class SoftSkin(Table):
         if sum(counts) != len(weights) or len(bones) != len(weights):
             raise ValueError("the numbers of bone names, influences and weights differ")
         parts = [f"\n{name}\n{len(counts)}"]
-        at = 0
+        start_of_vertex = 0
         for count in counts:
-            pairs = zip(bones[at : at + count], weights[at : at + count], strict=True)
+            influences = slice(start_of_vertex, start_of_vertex + count)
+            pairs = zip(bones[influences], weights[influences], strict=True)
             parts.append(f"\n{count}" + "".join(f'\t"{bone}"\t{write_number(weight)}' for bone, weight in pairs))
-            at += count
+            start_of_vertex += count
         return "".join(parts)
 
 

@@ -48,9 +48,9 @@ def apply_rules(document: Document, scene: Scene | None, reporter: Reporter) -> 
         if isinstance(record, Line):
             _check_line(reporter, record)
         elif isinstance(record, Table):
-            if scene is None or not isinstance(record, (Keys, NumberTable)):  # the reader reports those
-                names = [plan.name for plan in record.plan.fields if plan.name != "names"]
-                check_fields(reporter, record, names)
+            if scene is None or not isinstance(record, (Keys, NumberTable)):  # the scene reader reports those
+                field_names = [plan.name for plan in record.plan.fields if plan.name != "names"]
+                check_fields(reporter, record, field_names)
             if isinstance(record, Keys):
                 _check_keys(reporter, record, ticks_per_frame)
         elif isinstance(record, Block):
@@ -70,7 +70,9 @@ def apply_rules(document: Document, scene: Scene | None, reporter: Reporter) -> 
 
 def _check_line(reporter: Reporter, line: Line) -> None:
     value = line.values[0] if line.values else None
-    non_finite = [at for at, item in enumerate(line.values) if isinstance(item, float) and not math.isfinite(item)]
+    non_finite = [
+        index for index, item in enumerate(line.values) if isinstance(item, float) and not math.isfinite(item)
+    ]
     if non_finite:
         reporter.report(DATA_NON_FINITE, line, "values", count=len(non_finite), index=non_finite[0])
     if line.keyword == b"3DSMAX_ASCIIEXPORT" and value not in VERSIONS:
@@ -92,11 +94,11 @@ def _check_scene(reporter: Reporter, block: Block) -> None:
 
 
 def _check_counts(reporter: Reporter, mesh: Block) -> None:
-    """Report counts that differ from the length of their table."""
+    """Report counts that differ from the length of their table; counts without a table are not checked."""
     sizes = {table.keyword: len(table.index) for table in mesh.children if isinstance(table, (NumberTable, FaceList))}
     for name, (table, noun) in _COUNTS.items():
-        if table in sizes or mesh.number(name, 0) == 0:
-            _check_count(reporter, mesh, name, sizes.get(table, 0), noun)
+        if table in sizes:
+            _check_count(reporter, mesh, name, sizes[table], noun)
 
 
 def _check_count(reporter: Reporter, block: Block, name: bytes, count: int, noun: str) -> None:

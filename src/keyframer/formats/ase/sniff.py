@@ -23,7 +23,7 @@ def find_encoding(head: bytes) -> tuple[str, int]:
 
 
 def sniff(head: bytes, size: int) -> Match | None:
-    """Return a match: nearly certain for the first keyword of 3ds Max, uncertain for other keywords."""
+    """Return a match: nearly certain for the first keyword of 3ds Max, uncertain for some others, else None."""
     encoding, mark_size = find_encoding(head)
     text = head[mark_size:]
     if encoding != "utf-8":

@@ -26,7 +26,8 @@ def describe_signature(signature: str) -> str:
     parts: list[str] = []
     for letter, repeats in re.findall(r"(.)((?:\1)*\+?)", signature):
         if repeats.endswith("+"):
-            parts.append(f"any number of {plural(LETTERS[letter])}")
+            required = len(repeats) - 1
+            parts.append(f"{f'{required} or more' if required else 'any number of'} {plural(LETTERS[letter])}")
         else:
             parts.append(f"{len(repeats) + 1} x {LETTERS[letter]}" if repeats else LETTERS[letter])
     return ", ".join(parts)
@@ -103,7 +104,7 @@ def _value_from_json(value: object, letter: str) -> Value:
 
 
 class _Column(Kind):
-    """Columns of a table: integers or floats, one or several in a row."""
+    """One or several columns of a table: integers or floats."""
 
     def __init__(self, base: str, width: int | None) -> None:
         self.dtype = np.dtype(base)
@@ -136,7 +137,7 @@ class _Column(Kind):
 
 
 class _AsWritten(_Text):
-    """The original text of a table; null in dumps if its numbers would be written the same way."""
+    """The original rows of a table; null in dumps if the columns would be written as the same text."""
 
     type_name = "text"
 
@@ -162,12 +163,12 @@ def values_field(description: str) -> Any:
 
 
 def integers(description: str, width: int | None = None) -> Any:
-    """Declare a column of integers, ``width`` of them in a row."""
+    """Declare one column of integers, or ``width`` columns."""
     return declare(_Column("<i8", width), description)
 
 
 def floats(description: str, width: int | None = None) -> Any:
-    """Declare a column of floats, ``width`` of them in a row (0: any number, the same in every row)."""
+    """Declare one column of floats, or ``width`` columns (0: any number of columns)."""
     return declare(_Column("<f8", width), description)
 
 

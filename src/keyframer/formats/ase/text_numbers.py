@@ -1,7 +1,7 @@
-"""Numbers of ASE files: convert words and whole tables from and to text.
+"""Convert numbers, the values of lines and whole tables from and to text.
 
 3ds Max writes four decimals. A number that needs more gets as many as necessary. The numbers of a table are read and
-written together, because a mesh has a million of them.
+written together, because a mesh may have a million.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def read_values(signature: str, text: bytes) -> Values | None:
     """Return the values of a line according to its signature; None if they do not match.
 
     The signature has a letter for each value: i integer, f number, t quoted text, w word; a final + means any number of
-    the letter before it.
+    the letter before it. Further words are ignored.
     """
     if not signature:
         return ()
@@ -102,7 +102,7 @@ def write_values(signature: str, values: Values) -> str:
 def read_rows(text: bytes, keyword: bytes) -> Array | None:
     """Return the numbers of lines ``*KEYWORD number number …``, all with the same keyword and count, as (n, k) floats.
 
-    The result is None if the text contains anything else.
+    ``keyword`` includes the star. The result is None if the text contains anything else.
     """
     count = text.count(keyword)
     if count == 0:
@@ -113,12 +113,12 @@ def read_rows(text: bytes, keyword: bytes) -> Array | None:
     if numbers is None or len(numbers) % count:
         return None
     rows = numbers.reshape(count, -1)
-    missing = np.isnan(rows)
-    return rows[:, 1:] if missing[:, 0].all() and not missing[:, 1:].any() else None
+    is_keyword = np.isnan(rows)
+    return rows[:, 1:] if is_keyword[:, 0].all() and not is_keyword[:, 1:].any() else None
 
 
 def _read_odd_rows(text: bytes, keyword: bytes, count: int) -> Array | None:
-    """Read rows one number at a time, for decimal commas and non-finite numbers."""
+    """Read rows one number at a time, for decimal commas and non-finite numbers; None if there is anything else."""
     before, *parts = text.split(keyword)
     rows = [[read_number(word) for word in part.split()] for part in parts]
     width = len(rows[0])
@@ -131,13 +131,13 @@ def _parse(text: bytes) -> Array | None:
     """Return all numbers of a text; None if one of its words is not a number."""
     try:
         numbers: Array = np.fromstring(text + b" inf", np.float64, sep=" ")
-    except (ValueError, DeprecationWarning):  # numpy raises this for invalid text; by default it stops silently
+    except (ValueError, DeprecationWarning):  # warnings may be errors; otherwise numpy stops before "inf"
         return None
     return numbers[:-1] if len(numbers) and numbers[-1] == np.inf else None
 
 
 def as_integers(numbers: Array) -> Array | None:
-    """Return floats as integers; None if one of them is not a whole number."""
+    """Return floats as integers; None if one of them is not a whole number below 2**53."""
     with np.errstate(invalid="ignore"):
         fits = bool((np.abs(numbers) < _EXACT_LIMIT).all()) and bool((numbers == np.trunc(numbers)).all())
     return numbers.astype(np.int64) if fits else None

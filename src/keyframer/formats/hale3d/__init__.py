@@ -1,8 +1,8 @@
 """Hale3D: ``.anim`` skeletal animations and the ``.mdl`` models they move.
 
-The binary form of Doom 3's MD5 files in a hobby engine: a header, joints with their base pose, then frames of equal
-size. One real pair is known (``bob_lamp_update``); it shows that text ends with NUL. Unknown: how other writers store
-``std::string`` (see `dialect`), and versions other than 1.
+The binary form of Doom 3's MD5 files in a hobby engine. An animation has joints with their base pose, then frames of
+equal size; a model has meshes, then joints in their bind pose. One real pair is known (``bob_lamp_update``); its text
+ends with NUL. Unknown: how other writers store ``std::string`` (see `dialect`), and versions other than 1.
 """
 
 from __future__ import annotations

@@ -22,10 +22,10 @@ _MESH_COUNTS = struct.Struct("<III")
 
 ANIMATION_HEADER_SIZE = 24
 MODEL_HEADER_SIZE = 16
-LEAST_JOINT = 41
+LEAST_JOINT_SIZE = 41
 """parent, flags, startIndex, the NUL of an empty name, position, orientation"""
-LEAST_MESH = 13
-LEAST_MODEL_JOINT = 29
+LEAST_MESH_SIZE = 13
+LEAST_MODEL_JOINT_SIZE = 29
 BOUNDS_SIZE = 24
 
 
@@ -66,11 +66,11 @@ def find_dialect(data: bytes, find_end: Callable[[bytes, Dialect], int]) -> Dial
 
 
 def animation_end(data: bytes, dialect: Dialect) -> int:
-    """Return the end of the last frame of an animation with names in this dialect; -1 if one does not fit."""
+    """Return the end of the last frame of an animation with names in this dialect; -1 if names or frames do not fit."""
     frames, _, joints, components = struct.unpack_from("<IIII", data, 8)
     pos, size = ANIMATION_HEADER_SIZE, len(data)
     frames_size: int = frames * (BOUNDS_SIZE + 4 * components)
-    if joints * LEAST_JOINT + frames_size > size - pos:
+    if joints * LEAST_JOINT_SIZE + frames_size > size - pos:
         return -1
     for _ in range(joints):
         pos = text_end(data, pos + 12, dialect) + 28
@@ -80,10 +80,10 @@ def animation_end(data: bytes, dialect: Dialect) -> int:
 
 
 def model_end(data: bytes, dialect: Dialect) -> int:
-    """Return the end of the last joint of a model with text in this dialect; -1 if it does not fit."""
+    """Return the end of the last joint of a model with text in this dialect; -1 if meshes or joints do not fit."""
     meshes, joints = struct.unpack_from("<II", data, 8)
     pos, size = MODEL_HEADER_SIZE, len(data)
-    if meshes * LEAST_MESH + joints * LEAST_MODEL_JOINT > size - pos:
+    if meshes * LEAST_MESH_SIZE + joints * LEAST_MODEL_JOINT_SIZE > size - pos:
         return -1
     for _ in range(meshes):
         if pos + 12 > size:
@@ -119,7 +119,7 @@ class TextSink(Sink):
 
 
 class Text(Strz):
-    """A ``std::string``; the value is its bytes without length and without the NUL at its end."""
+    """A ``std::string``; the value is its bytes without the length and the NUL of the dialect."""
 
     type_name = "std::string (NUL-ended; see dialects)"
 

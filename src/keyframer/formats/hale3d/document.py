@@ -26,9 +26,9 @@ from keyframer.formats.hale3d import FORMAT
 from keyframer.formats.hale3d.dialect import (
     ANIMATION_HEADER_SIZE,
     BOUNDS_SIZE,
-    LEAST_JOINT,
-    LEAST_MESH,
-    LEAST_MODEL_JOINT,
+    LEAST_JOINT_SIZE,
+    LEAST_MESH_SIZE,
+    LEAST_MODEL_JOINT_SIZE,
     MODEL_HEADER_SIZE,
     Dialect,
     TextCursor,
@@ -110,7 +110,7 @@ class _Reader:
     def read_animation(self) -> None:
         top = self._read_record(Animation, self.root.child("animation"))
         self._open(top)
-        self._read_records(Joint, top.joint_count, LEAST_JOINT, "joint_count", 16)
+        self._read_records(Joint, top.joint_count, LEAST_JOINT_SIZE, "joint_count", 16)
         cursor = self.cursor
         row_size = BOUNDS_SIZE + 4 * top.component_count
         cursor.need_entries(top.frame_count, row_size, "frame_count", 8)
@@ -122,8 +122,8 @@ class _Reader:
     def read_model(self) -> None:
         top = self._read_record(Model, self.root.child("model"))
         self._open(top)
-        self._read_records(Mesh, top.mesh_count, LEAST_MESH, "mesh_count", 8)
-        self._read_records(ModelJoint, top.joint_count, LEAST_MODEL_JOINT, "joint_count", 12)
+        self._read_records(Mesh, top.mesh_count, LEAST_MESH_SIZE, "mesh_count", 8)
+        self._read_records(ModelJoint, top.joint_count, LEAST_MODEL_JOINT_SIZE, "joint_count", 12)
 
     def _open(self, top: Record) -> None:
         """Make the top record the parent of the following records."""
@@ -152,9 +152,9 @@ class _Reader:
         return record
 
     def _report_suspicious_name(self) -> None:
-        """Report the first name that is not printable ASCII: if the sizes do not add up, it is probably too long.
+        """Report the first name that is not printable ASCII, which is probably too long if the sizes do not add up.
 
-        A name without its NUL continues into the numbers after it, and nothing else in the file shows that.
+        A name without its NUL continues into the numbers after it, and nothing else in the file shows this.
         """
         for record in self.document.find(Record):
             text = record.material if isinstance(record, Mesh) else getattr(record, "name", b"")
@@ -187,7 +187,7 @@ def new_animation(
 def new_model(
     meshes: Iterable[Mesh], joints: Iterable[ModelJoint], *, dialect: Dialect = Dialect.NUL_ENDED
 ) -> Document:
-    """Make a model."""
+    """Make a model of meshes and joints."""
     mesh_records, joint_records = list(meshes), list(joints)
     return Document(
         FORMAT,
@@ -246,10 +246,10 @@ def _with_counts(top: Animation | Model) -> Animation | Model:
     if header.frame_count:
         header.component_count = as_rows(frames[0].rows).shape[1] - BOUNDS_FLOATS
         if header.component_count < 0:
-            raise ValueError(f"a frame begins with {BOUNDS_FLOATS} floats of bounding box")
+            raise ValueError(f"a frame must begin with the {BOUNDS_FLOATS} floats of its bounding box")
     return header
 
 
 def record_types() -> dict[str, type[Record]]:
-    """Return every record by the name of its class, animation before model."""
+    """Return every record type by the name of its class, animation before model."""
     return {cls.__name__: cls for cls in (Animation, Joint, Frames, Model, Mesh, ModelJoint, RawRun)}

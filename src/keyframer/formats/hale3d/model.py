@@ -25,7 +25,7 @@ _TYPE_NAMES = {"<f4": "f32", "<u4": "u32", "<i4": "i32"}
 
 
 class CountedAhead(LinkedArray):
-    """An array whose count is stored ``count_at`` bytes into the record, so that an error can give its offset."""
+    """An array whose count is stored ``count_at`` bytes after the start of the record; errors give this offset."""
 
     def __init__(self, dtype: npt.DTypeLike, count: str, count_at: int) -> None:
         super().__init__(dtype, count)

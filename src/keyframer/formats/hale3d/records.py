@@ -24,8 +24,8 @@ COMPONENTS = 6
 class Animation(Record):
     """The header, with the joints and the frames as children.
 
-    The three counts are recomputed from the children on writing, unless a `RawRun` is among them: then the counts of
-    the file are kept.
+    The counts are recomputed from the children on writing, unless a `RawRun` is among them: then the counts of the file
+    are kept. Without frames the component count is kept, too.
     """
 
     id: bytes = declare(Chars(4), "ID, the bytes H3DA", ANIMATION_ID)

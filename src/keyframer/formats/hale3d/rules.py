@@ -41,7 +41,7 @@ def apply_rules(document: Document, scene: Scene | None, reporter: Reporter) -> 
         check_name(reporter, joint, "name", unquoted(joint.name))
     for mesh in document.find(Mesh):
         check_file_name(reporter, mesh, "material", mesh.material)
-    # All joints of the one real animation are named "origin": reported once, as a warning.
+    # All joints of the one real animation are named "origin": a shared name is reported once.
     named = ((joint, unquoted(joint.name)) for joint in joints if isinstance(joint, (Joint, ModelJoint)))
     check_unique(reporter, "joints", "name", named)
     check_numbers(reporter, document, () if scene is None else _CHECKED_BY_READER)

@@ -11,7 +11,7 @@ MODEL_ID = b"H3DM"
 
 
 def sniff(head: bytes, size: int) -> Match | None:
-    """Return a match by signature; implausible counts only lower the score."""
+    """Return a match by signature; a truncated header or implausible counts only lower the score."""
     if head[:4] == ANIMATION_ID:
         return _sniff(head, size, "animation", 24)
     if head[:4] == MODEL_ID:

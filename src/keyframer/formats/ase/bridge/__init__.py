@@ -1,6 +1,6 @@
 """The bridge between ASE documents and scenes.
 
-`scene` reads a whole document with `object_meshes`, `skins`, `materials`, `cameras_lights` and `tracks`; `target_roll`
-handles cameras and lights with targets. `writing` writes a whole scene with `tracks` and the modules that begin with
-``write_``. `declared_fields` is for both directions. `merging` merges edits.
+`scene` reads a whole document with `object_meshes`, `skins`, `materials` and `cameras_lights`. `writing` writes a whole
+scene with the modules that begin with ``write_``. `tracks`, `target_roll` and `declared_fields` are for both
+directions. `merging` merges edits.
 """

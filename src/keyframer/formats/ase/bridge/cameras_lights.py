@@ -54,7 +54,7 @@ def read_light(reporter: Reporter, node: Block, name: str, encoding: str | None)
 
 
 def setting_tracks(reporter: Reporter, node: Block, is_camera: bool) -> list[Track]:
-    """Return a track for each setting that changes, from the settings at each sampled time."""
+    """Return a track for each setting that changes, from the blocks with the settings at several times."""
     animation = node.block(b"CAMERA_ANIMATION" if is_camera else b"LIGHT_ANIMATION")
     if animation is None:
         return []

@@ -1,6 +1,6 @@
-"""Declare how fields of a scene are stored in single lines, for reading and writing.
+"""Declare how fields of a scene are stored in lines: for reading, writing and loss reports.
 
-Reading, writing and loss reports use the tables below. Names and targets are read and written by code.
+Names and targets are not declared; other modules of the bridge read and write them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from keyframer.arrays import Ints
-from keyframer.formats.ase.bridge.write_lines import block, floats, line, quotable
+from keyframer.formats.ase.bridge.write_lines import block, float_line, line, quotable
 from keyframer.formats.ase.records import AseRecord, Block
 from keyframer.formats.kit.declared_fields import Capabilities, Field, FieldGroup, StoredAs
 from keyframer.scene import Camera, LightType
@@ -24,7 +24,7 @@ def _color(name: str, keyword: str, default: Any = None) -> LineField:
     return LineField(
         name,
         lambda block: block.vector(keyword.encode()) or default,
-        lambda value: [] if value is None else [floats(keyword, value)],
+        lambda value: [] if value is None else [float_line(keyword, value)],
     )
 
 
@@ -35,17 +35,17 @@ def _number(name: str, keyword: str, default: float | None = None) -> LineField:
         stated = block.get(keyword.encode()) is not None
         return block.number(keyword.encode(), 0.0 if default is None else default) if stated else default
 
-    return LineField(name, get, lambda value: [] if value is None else [floats(keyword, value)])
+    return LineField(name, get, lambda value: [] if value is None else [float_line(keyword, value)])
 
 
 def _angle(name: str, keyword: str) -> LineField:
-    """Declare optional degrees; negative numbers mean none."""
+    """Declare optional degrees; a missing line or a negative number means None."""
 
     def get(block: Block) -> float | None:
         value = block.number(keyword.encode(), -1.0)
         return value if value >= 0 else None
 
-    return LineField(name, get, lambda value: [] if value is None else [floats(keyword, value)])
+    return LineField(name, get, lambda value: [] if value is None else [float_line(keyword, value)])
 
 
 def _flag(name: str, keyword: str) -> LineField:
@@ -54,7 +54,7 @@ def _flag(name: str, keyword: str) -> LineField:
 
 
 def _word(name: str, keyword: str, yes: bytes, no: bytes) -> LineField:
-    """Declare a field with one of two words."""
+    """Declare a field that is true or false, stored as one of two words."""
     return LineField(
         name,
         lambda block: block.name(keyword.encode()) == yes,
@@ -63,7 +63,7 @@ def _word(name: str, keyword: str, yes: bytes, no: bytes) -> LineField:
 
 
 def _pair(name: str, first: str, second: str, default: float | None = None) -> LineField:
-    """Declare two numbers, each on its own line; without ``default`` both are required."""
+    """Declare two numbers, each on its own line; without ``default`` the field is None unless both are present."""
     keywords = (first.encode(), second.encode())
 
     def get(block: Block) -> tuple[float, ...] | None:
@@ -72,7 +72,7 @@ def _pair(name: str, first: str, second: str, default: float | None = None) -> L
         return tuple(block.number(keyword, default or 0.0) for keyword in keywords)
 
     def put(value: Sequence[float] | None) -> list[AseRecord]:
-        return [] if value is None else [floats(first, value[0]), floats(second, value[1])]
+        return [] if value is None else [float_line(first, value[0]), float_line(second, value[1])]
 
     return LineField(name, get, put)
 
@@ -82,7 +82,7 @@ def _falls_inwards(block: Block) -> bool:
 
 
 SHADINGS = {b"Constant": "flat", b"Phong": "phong", b"Blinn": "phong", b"Metal": "metal"}
-"""if a shading has two words, new files use that of the source file, else the first"""
+"""the shading of each word; if a shading has two words, that of the source file is written, or else the first"""
 
 
 def _put_shading(shading: str | None, extras: Mapping[str, Any]) -> list[AseRecord]:
@@ -123,13 +123,13 @@ MAP = (
     LineField(
         "offset",
         lambda block: (block.number(b"UVW_U_OFFSET", 0.0), 0.0 - block.number(b"UVW_V_OFFSET", 0.0)),
-        lambda value: [floats("UVW_U_OFFSET", value[0]), floats("UVW_V_OFFSET", 0.0 - value[1])],
+        lambda value: [float_line("UVW_U_OFFSET", value[0]), float_line("UVW_V_OFFSET", 0.0 - value[1])],
     ),
     _pair("scale", "UVW_U_TILING", "UVW_V_TILING", 1.0),
     LineField(
         "rotation_degrees",
         lambda block: 0.0 - math.degrees(block.number(b"UVW_ANGLE", 0.0)),
-        lambda value: [floats("UVW_ANGLE", 0.0 - math.radians(value))],
+        lambda value: [float_line("UVW_ANGLE", 0.0 - math.radians(value))],
     ),
     _flag("negative", "BITMAP_INVERT"),
     _word("summed_area", "BITMAP_FILTER", b"SAT", b"Pyramidal"),
@@ -174,7 +174,7 @@ def _aspect(block: Block) -> float:
 LIGHT_SETTINGS = (
     _color("color", "LIGHT_COLOR", (1.0, 1.0, 1.0)),
     _number("multiplier", "LIGHT_INTENS", 1.0),
-    LineField("aspect", _aspect, lambda value: [floats("LIGHT_ASPECT", -1.0 if value == 1.0 else value)]),
+    LineField("aspect", _aspect, lambda value: [float_line("LIGHT_ASPECT", -1.0 if value == 1.0 else value)]),
 )
 
 CONE = (_angle("hotspot_degrees", "LIGHT_HOTSPOT"), _angle("falloff_degrees", "LIGHT_FALLOFF"))
@@ -190,7 +190,7 @@ def _attenuation(block: Block) -> tuple[bool, float | None, float | None]:
 def _put_attenuation(attenuated: bool, inner: float | None, outer: float | None) -> list[AseRecord]:
     if not attenuated:
         return []
-    return [floats("LIGHT_ATTNSTART", inner or 0.0), floats("LIGHT_ATTNEND", outer or 0.0)]
+    return [float_line("LIGHT_ATTNSTART", inner or 0.0), float_line("LIGHT_ATTNEND", outer or 0.0)]
 
 
 ATTENUATION = (FieldGroup(("attenuated", "inner_range", "outer_range"), _attenuation, _put_attenuation),)
@@ -201,7 +201,7 @@ LIGHT_TYPES = {
     b"Free": LightType.SPOT,
     b"Directional": LightType.DIRECTIONAL,
 }
-"""if a type has two words, the second means a light without a target"""
+"""the type of each word; if a type has two words, the second is for lights without a target"""
 
 
 def _fov(block: Block) -> float:
@@ -212,7 +212,7 @@ def _fov(block: Block) -> float:
 CAMERA = (
     _pair("clip", "CAMERA_HITHER", "CAMERA_YON"),
     _pair("ranges", "CAMERA_NEAR", "CAMERA_FAR"),
-    LineField("fov_degrees", _fov, lambda value: [floats("CAMERA_FOV", math.radians(value))]),
+    LineField("fov_degrees", _fov, lambda value: [float_line("CAMERA_FOV", math.radians(value))]),
 )
 
 CAMERA_TRACKS = {"fov": "CAMERA_FOV"}
@@ -222,7 +222,7 @@ LIGHT_TRACKS = {
     "hotspot": "LIGHT_HOTSPOT",
     "falloff": "LIGHT_FALLOFF",
 }
-"""settings that may be animated"""
+"""the keyword of each animated setting, by the kind of track"""
 
 
 def _uses(block: Block) -> set[str]:

@@ -13,7 +13,7 @@ from keyframer.scene import Material, TextureMap
 from keyframer.text import decode_name
 
 _MAX_DEPTH = 8
-"""limit for nested sub-materials"""
+"""levels of sub-materials that are read; deeper ones are ignored"""
 
 
 class Palette:
@@ -25,14 +25,14 @@ class Palette:
         self._encoding = encoding
         self._by_number: dict[int, Block] = {}
         self.numbers: dict[int, int] = {}
-        """material number of each block, by the block's id"""
+        """number in the scene of each block that became a material, by the `id` of the block"""
         self._submaterials: dict[int, list[Block]] = {}
-        """sub-materials of each block, by the block's id"""
+        """sub-materials of each block, by the `id` of the block"""
 
     def read(self, materials: list[Block]) -> None:
-        for at, block in enumerate(materials):
-            number = block.values[0] if block.values else at
-            self._by_number.setdefault(number if isinstance(number, int) else at, block)
+        for index, block in enumerate(materials):
+            number = block.values[0] if block.values else index
+            self._by_number.setdefault(number if isinstance(number, int) else index, block)
             for leaf in _leaves(block):
                 self.numbers[id(leaf)] = len(self.materials)
                 self.materials.append(self._material(leaf, block if leaf is not block else None))
@@ -55,7 +55,7 @@ class Palette:
         return -1 if block is None else self.numbers.get(id(block), -1)
 
     def places(self) -> dict[int, tuple[int, int]]:
-        """Return for each material the number of an object's material and the id of a face that select it."""
+        """Return for each material the number in MATERIAL_REF and the id of a face that select it."""
         places: dict[int, tuple[int, int]] = {}
         for reference, block in self._by_number.items():
             for face_id in range(max(len(block.blocks(b"SUBMATERIAL")), 1)):

@@ -2,7 +2,8 @@
 
 Lines are matched by keyword; nodes, their animations and materials by the part of the scene that they store. Keys of
 positions match keys of positions even if the controller changed; the same holds for rotations and scales. The writer
-writes all nodes and materials at the top level; here they are moved into the groups and materials of the document.
+makes no groups and no sub-materials for a merge; here nodes and materials are moved into the groups and materials that
+contain them in the original.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from keyframer.scene import Scene
 from keyframer.wire.record import Record
 
 _CONTAINERS = {b"GROUP": None, b"MATERIAL": "NUMSUBMTLS", b"SUBMATERIAL": "NUMSUBMTLS"}
-"""blocks that contain nodes or materials, and the keyword of the line that counts these"""
+"""blocks that contain nodes or materials, and the keyword of the line that counts materials"""
 
 
 class LineRules(RecordRules):
@@ -69,22 +70,24 @@ class Merger(bridge.Merger[Options]):
         stored = {new: original.scene.nodes[old].raw_name for new, old in original.unrenamed(scene).items()}
         names = {new: raw_name for new, raw_name in stored.items() if raw_name}
         matched = matching.materials
-        unused = max((reference for reference, _ in links.materials.values()), default=-1) + 1
+        first_unused = max((reference for reference, _ in links.materials.values()), default=-1) + 1
         materials = {
-            number: links.materials.get(matched[number], (unused, 0)) if number in matched else (unused + number, 0)
+            number: links.materials.get(matched[number], (first_unused, 0))
+            if number in matched
+            else (first_unused + number, 0)
             for number in range(len(scene.materials))
         }
-        sampled = (keys for keys in document.find(Keys) if interpolation_of(keys) is Interpolation.SAMPLED)
-        samples = {keys.offset: keys.times for keys in sampled if keys.offset is not None}
+        sampled_keys = (keys for keys in document.find(Keys) if interpolation_of(keys) is Interpolation.SAMPLED)
+        sample_times = {keys.offset: keys.times for keys in sampled_keys if keys.offset is not None}
         rest_matrices = rest_world(original.scene)
         matrices = {new: (links.world[old], rest_matrices[old]) for new, old in matching.nodes.items()}
         return _Nesting(original).apply(
-            write_records(scene, OriginalConventions(names, materials, samples, matrices, original.untouched))
+            write_records(scene, OriginalConventions(names, materials, sample_times, matrices, original.untouched))
         )
 
 
 class _Nesting:
-    """Moves written nodes and materials into the groups and materials that contain them in the document."""
+    """Moves written nodes and materials into copies of the groups and materials that contain them in the original."""
 
     def __init__(self, original: bridge.Original) -> None:
         matching, parts = original.matching, original.links.parts
@@ -94,12 +97,12 @@ class _Nesting:
             self.parents |= {id(child): record for child in record.children}
             records[parts.get(id(record))] = record
         self.originals: dict[Hashable, Block] = {}
-        """record in the document of each node or material of the written scene"""
+        """original record of each node or material of the written scene that has one"""
         for kind, numbers in (("nodes", matching.nodes), ("materials", matching.materials)):
             known = {new: old for new, old in numbers.items() if (kind, old) in records}
             self.originals |= {(kind, new): records[kind, old] for new, old in known.items()}
         self.containers: dict[int, Block] = {}
-        """new copy of each group or material of the document that contains others, by the `id` of the original"""
+        """copy of each group or material of the original that contains others, by the `id` of the original record"""
         self.parts: dict[int, Hashable] = {}
 
     def apply(self, written: Written) -> Written:
@@ -125,7 +128,9 @@ class _Nesting:
         return nested
 
     def _container(self, original: Block | None, record: Record) -> Record:
-        """Put a record into copies of the blocks that contain its original; return the outermost one."""
+        """Put a record into copies of the blocks that contain its original; return the outermost copy, or the record if
+        there are none.
+        """
         parent = None if original is None else self.parents.get(id(original))
         while parent is not None and parent.keyword in _CONTAINERS:
             container = self.containers.setdefault(id(parent), type(parent)(parent.values))

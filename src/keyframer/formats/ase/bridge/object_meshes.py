@@ -38,7 +38,7 @@ T = TypeVar("T", bound=Table)
 
 
 def table(block: Block, kind: type[T]) -> T | None:
-    """Return the first table of a kind inside a block."""
+    """Return the first table of a type inside a block, or None."""
     return next((child for child in block.children if isinstance(child, kind)), None)
 
 
@@ -73,7 +73,7 @@ def read_mesh(reporter: Reporter, node: Block, block: Block, name: str, world: F
 
 
 def local_positions(reporter: Reporter, vertices: VertexList, world: Floats) -> Floats:
-    """Return vertices in the local space of a node with the matrix ``world``."""
+    """Return vertices in the local space of a node with the matrix ``world``; unchanged if this cannot be inverted."""
     stored = finite_rows(reporter, vertices, "values", vertices.values)
     rows: Floats = stored[_order(reporter, vertices, vertices.index)]
     if abs(np.linalg.det(world[:3, :3])) < 1e-12:
@@ -130,7 +130,10 @@ def _per_corner(
     valid: Flags,
     noun: str,
 ) -> tuple[Floats | None, Ints | None]:
-    """Return values and the index of the value of each corner: texture coordinates or colours; None without them."""
+    """Return values (texture coordinates or colours), and for each corner the index of its value.
+
+    Both are None if a table is missing or has another number of faces.
+    """
     value_table, corner_table = table(block, values_kind), table(block, corners_kind)
     if value_table is None or corner_table is None or not len(value_table.index) or not len(corner_table.index):
         return None, None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from keyframer.fields import dataclass
 
-CHOICES = ("auto", "relative", "absolute")
+_ROTATION_KEYS = ("auto", "relative", "absolute")
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,5 +18,5 @@ class Options:
     """encoding of names; None: UTF-8 if valid, else Windows code page 1252"""
 
     def __post_init__(self) -> None:
-        if self.rotation_keys not in CHOICES:
-            raise ValueError(f"rotation_keys must be one of {', '.join(CHOICES)}, not {self.rotation_keys!r}")
+        if self.rotation_keys not in _ROTATION_KEYS:
+            raise ValueError(f"rotation_keys must be one of {', '.join(_ROTATION_KEYS)}, not {self.rotation_keys!r}")

@@ -8,7 +8,13 @@ from typing import NamedTuple
 import numpy as np
 
 from keyframer.arrays import Floats
-from keyframer.catalogue import DATA_NON_FINITE, DATA_RATE_INVALID, LINK_PARENT_CYCLE, LINK_PARENT_MISSING
+from keyframer.catalogue import (
+    DATA_NON_FINITE,
+    DATA_RATE_INVALID,
+    LIMIT_SAMPLES,
+    LINK_PARENT_CYCLE,
+    LINK_PARENT_MISSING,
+)
 from keyframer.curves import Interpolation, Track
 from keyframer.formats.ase.bridge import skins
 from keyframer.formats.ase.bridge.cameras_lights import read_camera, read_light, setting_tracks
@@ -45,11 +51,11 @@ _ROUNDING = 1e-3
 
 
 class Links(NamedTuple):
-    """Data about a document that identifies its records in a merge."""
+    """Data of a document that a merge needs."""
 
     parts: Parts
     materials: Mapping[int, tuple[int, int]]
-    """see `Palette.places`"""
+    """for each material the number in MATERIAL_REF and the id of a face that select it"""
     world: Floats
     """(N, 4, 4) stored matrices of nodes"""
 
@@ -155,7 +161,7 @@ class _Builder:
                     node.scale_axes_xyzw = axes
 
     def _world_matrix(self, block: Block | None) -> Floats:
-        """Return the world matrix of a node; the file stores the rows of a matrix for row vectors."""
+        """Return the world matrix in a NODE_TM block, the identity without one; files store it for row vectors."""
         matrix = np.eye(4)
         if block is None:
             return matrix
@@ -169,19 +175,20 @@ class _Builder:
 
     def _read_clip(self) -> None:
         scene_block = next((block for block in self.document.find(Block) if block.keyword == b"SCENE"), Block())
-        ticks, rate = scene_block.number(b"SCENE_TICKSPERFRAME", 160.0), scene_block.number(b"SCENE_FRAMESPEED", 30.0)
-        if ticks <= 0 or rate <= 0:
+        ticks_per_frame = scene_block.number(b"SCENE_TICKSPERFRAME", 160.0)
+        rate = scene_block.number(b"SCENE_FRAMESPEED", 30.0)
+        if ticks_per_frame <= 0 or rate <= 0:
             field = "scene_framespeed" if rate <= 0 else "scene_ticksperframe"
-            stored = f"{rate:g} frames per second, {ticks:g} ticks per frame"
+            stored = f"{rate:g} frames per second, {ticks_per_frame:g} ticks per frame"
             self.reporter.report(DATA_RATE_INVALID, scene_block, field, rate=stored)
-            ticks, rate = ticks if ticks > 0 else 160.0, rate if rate > 0 else 30.0
-        clip = Clip(unit="tick", rate=ticks * rate, units_per_frame=ticks)
+            ticks_per_frame, rate = ticks_per_frame if ticks_per_frame > 0 else 160.0, rate if rate > 0 else 30.0
+        clip = Clip(unit="tick", rate=ticks_per_frame * rate, units_per_frame=ticks_per_frame)
         clip.start, clip.end = (
-            scene_block.number(b"SCENE_FIRSTFRAME", 0) * ticks,
-            scene_block.number(b"SCENE_LASTFRAME", 0) * ticks,
+            scene_block.number(b"SCENE_FIRSTFRAME", 0) * ticks_per_frame,
+            scene_block.number(b"SCENE_LASTFRAME", 0) * ticks_per_frame,
         )
         self.scene.clips.append(clip)
-        step = sample_step(list(self.document.find(Keys)), ticks)
+        step = sample_step(list(self.document.find(Keys)), ticks_per_frame)
         for number, (node, block) in enumerate(zip(self.scene.nodes, self.blocks, strict=True)):
             tracks = self._transform_tracks(node, block, clip.start, step)
             if node.kind is not NodeKind.TARGET:
@@ -196,7 +203,9 @@ class _Builder:
 
     @staticmethod
     def animations_of(node: Node, block: Block) -> list[Block]:
-        """Return at most one animation: the one with the name of the node, or else the first without a name."""
+        """Return at most one animation: the first with the name of the node, or else, except for targets, the first
+        without a name.
+        """
         animations = block.blocks(b"TM_ANIMATION")
         named = [animation for animation in animations if animation.name(b"NODE_NAME") == node.raw_name]
         if not named and node.kind is not NodeKind.TARGET:
@@ -231,7 +240,10 @@ class _Builder:
                     self._read_morph(number, node, block, motion)
 
     def _read_morph(self, number: int, node: Node, block: Block, motion: Motion) -> None:
-        """Read meshes at several times as shapes, and a track that blends from each to the next."""
+        """Read meshes at several times as shapes, and a track that blends from each to the next.
+
+        Meshes with another number of vertices are left out.
+        """
         animation = block.block(b"MESH_ANIMATION")
         if animation is None or node.mesh is None:
             return
@@ -249,7 +261,7 @@ class _Builder:
         times = np.array([time for time, _ in usable])
         worlds = motion.world_at(number, times)
         if worlds is None:
-            spend("samples", 16 * len(times), self.reporter.path(animation))  # raises: the budget is used up
+            self.reporter.report(LIMIT_SAMPLES, animation, count=motion.requested_samples, limit=motion.most_samples)
             return
         shapes = [
             local_positions(self.reporter, vertices, world) for (_, vertices), world in zip(usable, worlds, strict=True)

@@ -69,7 +69,10 @@ def _attach(
     numbers: dict[bytes, int],
     world: Floats,
 ) -> None:
-    """Add influences as a skin to the node ``owner``, unless it has one; ``numbers`` has the nodes by name."""
+    """Add influences as a skin to the node ``owner``, unless it has one; dummies that it uses become bones.
+
+    ``numbers`` has the number of each node, by its stored name.
+    """
     node = scene.nodes[owner]
     assert node.mesh is not None
     mesh = scene.meshes[node.mesh]
@@ -91,12 +94,12 @@ def _attach(
     if not usable or node.skin is not None:
         return
     joints = list(dict.fromkeys(numbers[bone] for _, bone, _ in usable))
-    place = {joint: at for at, joint in enumerate(joints)}
+    index_of_joint = {joint: index for index, joint in enumerate(joints)}
     vertices = np.array([vertex for vertex, _, _ in usable])
     weights = np.array([weight for _, _, weight in usable])
     check_weights(reporter, record, "", vertices, weights, count)
     bind = affine.multiply(affine.inverse(world[np.array(joints)]), world[owner])
-    bones = np.array([place[numbers[bone]] for _, bone, _ in usable])
+    bones = np.array([index_of_joint[numbers[bone]] for _, bone, _ in usable])
     skin = Skin(node.name, joints, bind, vertices, bones, weights)
     skin.rigid = bool(len(vertices) == len(np.unique(vertices)) and (weights == 1).all())
     skin.extras["ase"] = reporter.location_of(record)

@@ -1,4 +1,4 @@
-"""Convert sampled rotations of cameras and lights with a target to roll about the line of sight."""
+"""Find the roll of cameras and lights about the line of sight to their target, and world matrices over time."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _NO_ROLL = 0.05
 """degrees: smaller rolls are rounding errors of four decimals"""
 _AIM_TOLERANCE = 2.0
 """degrees: a node that points further away from its target is not aimed at it"""
-_MATRIX_COST = 2_000
-"""cost of composing one matrix, in numbers"""
+_COST_OF_ANCESTOR = 2_000
+"""cost of each ancestor in addition to its matrices, in samples"""
 
 
 class Motion:
@@ -24,22 +24,23 @@ class Motion:
 
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
-        self._remaining_samples = budget_total("samples") // 4
-        """samples that may still be computed here: a quarter of the budget, so that some is left for later steps"""
+        self.most_samples = budget_total("samples") // 4
+        """maximum number of samples computed here: a quarter of the budget, so that some is left for later steps"""
+        self.requested_samples = 0
         self.tracks: dict[int, dict[str, Track]] = {}
         for channel in scene.clips[0].channels if scene.clips else ():
             self.tracks.setdefault(channel.node, {}).setdefault(channel.track.kind, channel.track)
 
     def world_at(self, number: int, times: Floats) -> Floats | None:
-        """Return (T, 4, 4) world matrices of a node at times of the clip; None if the budget is used up.
+        """Return (T, 4, 4) world matrices of a node at times of the clip; None if `most_samples` is exceeded.
 
-        No ancestor of the node may have a target.
+        Targets of the node and of its ancestors are ignored.
         """
         world: Floats = np.broadcast_to(np.eye(4), (len(times), 4, 4))
         ancestor: int | None = number
         while ancestor is not None:
-            self._remaining_samples -= 16 * len(times) + _MATRIX_COST
-            if self._remaining_samples < 0:
+            self.requested_samples += 16 * len(times) + _COST_OF_ANCESTOR
+            if self.requested_samples > self.most_samples:
                 return None
             world = affine.multiply(self._local_at(ancestor, times), world)
             ancestor = self.scene.nodes[ancestor].parent
@@ -66,7 +67,8 @@ class Motion:
 def aim(scene: Scene, motion: Motion, rest_matrices: Floats) -> None:
     """Set the roll of cameras and lights with a target, from their rotation track or their rest matrix.
 
-    If the rotation track points elsewhere (or the budget is used up), the node keeps it and loses its target.
+    A rotation track is replaced by a roll track, or removed if there is no roll. If it does not point at the target (or
+    `Motion.most_samples` is exceeded), the track is kept and the target is removed.
     """
     roll_tracks: dict[int, Track | None] = {}
     for number, node in enumerate(scene.nodes):

@@ -1,4 +1,4 @@
-"""Read controllers as authored tracks, and write them: samples stay samples, keys stay keys if ASE supports them."""
+"""Read controllers as tracks, and write tracks as controllers: with their own keys if ASE can store them."""
 
 from __future__ import annotations
 
@@ -39,18 +39,22 @@ def interpolation_of(keys: Keys) -> Interpolation:
     return _INTERPOLATIONS[keys.keyword.rpartition(b"_")[2]]
 
 
-def sample_step(tables: list[Keys], ticks: float) -> float:
-    """Return the ticks between two samples, the same for all objects; ``ticks`` per frame if there are no samples."""
+def sample_step(tables: list[Keys], ticks_per_frame: float) -> float:
+    """Return the smallest number of ticks between two samples, which is used for all objects.
+
+    It is ``ticks_per_frame`` without samples.
+    """
     sampled_tables = [keys for keys in tables if keys.keyword.endswith(b"_TRACK")]
     gaps = [np.diff(keys.times) for keys in sampled_tables if len(keys.times) > 1]
     steps = [int(gap[gap > 0].min()) for gap in gaps if (gap > 0).any()]
-    return float(min(steps, default=ticks))
+    return float(min(steps, default=ticks_per_frame))
 
 
 def read_tracks(reporter: Reporter, keys: Keys, options: Options, start: float, step: float) -> list[Track]:
-    """Return the tracks of one controller: none without keys, two for a scale with rotated axes.
+    """Return the tracks of one controller: two for a scale with rotated axes, none without keys.
 
-    ``start`` is the start of the clip, ``step`` the time between two samples.
+    Only positions, rotations and scales are read. ``start`` is the start of the clip, ``step`` the time between two
+    samples.
     """
     if not len(keys.times):
         return []
@@ -87,7 +91,7 @@ def sampled(kind: str, times: Floats, values: Floats, step: float) -> Track:
 
 
 def fill_gaps(times: Floats, values: Floats, step: float, relative: bool = False) -> tuple[Floats, Floats]:
-    """Add a sample at the end of each gap: the value before the gap; for relative rotations, no rotation."""
+    """Add a sample one step before the end of each gap: the value before it; for relative rotations, no rotation."""
     after_gaps = np.flatnonzero(np.diff(times) > 1.5 * step) + 1
     if not len(after_gaps):
         return times, values
@@ -122,8 +126,8 @@ def _with_tcb(keys: Keys, track: Track) -> Track:
 def _rotation(reporter: Reporter, keys: Keys, options: Options, start: float, step: float) -> Track:
     """Return a rotation track of axes and angles; the angles in the file are left-handed.
 
-    Sampled rotations are increments of at most half a turn: 3ds Max writes the reverse rotation if its quaternion
-    changes sign.
+    Sampled rotations are increments of at most half a turn. If the quaternion changes sign, 3ds Max writes the rest of
+    the turn in the other direction.
     """
     interpolation, times = interpolation_of(keys), np.asarray(keys.times, np.float64)
     axis_angles = np.array(keys.values[:, :4])
@@ -135,7 +139,7 @@ def _rotation(reporter: Reporter, keys: Keys, options: Options, start: float, st
         with np.errstate(invalid="ignore"):
             axis_angles[:, 3] = np.remainder(axis_angles[:, 3] + np.pi, 2 * np.pi) - np.pi
         times, axis_angles = fill_gaps(times, axis_angles, step, relative=True)
-        if times[0] > start:  # no sample at the start: not rotated there
+        if times[0] > start:  # no sample at the start: the node is not rotated there
             before = max(start, times[0] - step)
             times, axis_angles = np.insert(times, 0, before), np.insert(axis_angles, 0, [0.0, 0.0, 1.0, 0.0], axis=0)
         return Track("rotation", times, axis_angles, interpolation, form=RotationForm.AXIS_ANGLE_RELATIVE)
@@ -163,17 +167,19 @@ def _scale(keys: Keys, step: float) -> list[Track]:
 
 
 _LAST_TICK = 2**31 - 1
-_NAMES = {"position": "POS", "rotation": "ROT", "scale": "SCALE"}
+_CONTROLLER_NAMES = {"position": "POS", "rotation": "ROT", "scale": "SCALE"}
 
 
 class TrackWriter:
     """Writes the tracks of one clip; times are ticks."""
 
-    def __init__(self, fitter: KeyFitter, step: int, samples: Mapping[int, Array] | None = None) -> None:
+    def __init__(
+        self, fitter: KeyFitter, ticks_per_frame: int, sample_times: Mapping[int, Array] | None = None
+    ) -> None:
         self.fitter = fitter
-        self.step = step
-        self.samples = samples or {}
-        """sample times of the original document, by offset"""
+        self.ticks_per_frame = ticks_per_frame
+        self.sample_times = sample_times or {}
+        """times of sampled keys in the original document, by the offset of their record"""
 
     def controllers(self, node: Node, tracks: dict[str, Track]) -> list[Keys]:
         """Return the position, rotation and scale controllers of a node."""
@@ -188,17 +194,22 @@ class TrackWriter:
             times = fitted["scale_axes"].times
             fitted["scale"] = Track("scale", times, np.tile(np.asarray(node.scale), (len(times), 1)))
         axes = fitted.pop("scale_axes", None)
-        return [self._keys(node, fitted[kind], axes) for kind in _NAMES if kind in fitted]
+        return [self._keys(node, fitted[kind], axes) for kind in _CONTROLLER_NAMES if kind in fitted]
 
     def _fit(self, node: Node, kind: str, track: Track) -> Track | None:
-        """Return the track in ticks: with its own keys if ASE can store them, else with keys fitted to it."""
+        """Return the track in ticks: with its own keys if ASE can store them, else with keys fitted to it.
+
+        The result is None if no key is usable.
+        """
         path = f"{plain_path('nodes', node.name)}/{kind}"
         track = self._within_range(track, path)
         usable = usable_keys(track)
         if len(usable.times) == len(track.times) and len(usable.times) and usable.wrap is Wrap.SINGLE:
             times = self.fitter.times(usable.times)
             whole_ticks = bool((times == np.rint(times)).all()) and bool((np.diff(times) > 0).all())
-            every_frame = usable.interpolation is Interpolation.SAMPLED and bool((np.diff(times) == self.step).all())
+            every_frame = usable.interpolation is Interpolation.SAMPLED and bool(
+                (np.diff(times) == self.ticks_per_frame).all()
+            )
             has_tangents = usable.interpolation is Interpolation.CUBIC and kind in ("position", "scale")
             if whole_ticks and usable.interpolation is Interpolation.SAMPLED:
                 with_original_times = self._original_samples(replace(usable, times=times))
@@ -225,11 +236,11 @@ class TrackWriter:
         return select_keys(track, np.flatnonzero(~outside))
 
     def _original_samples(self, track: Track) -> Track | None:
-        """Return the track with the sample times of the original document; None if it changes at other times.
+        """Return the track with the sample times of the original; None without these, or if it changes at other times.
 
         Samples that the reader added in gaps (`fill_gaps`) are left out.
         """
-        original_times = self.samples.get(track.extras.get("ase", {}).get("offset", -1))
+        original_times = self.sample_times.get(track.extras.get("ase", {}).get("offset", -1))
         if original_times is None:
             return None
         values = track.values.reshape(len(track.times), -1)
@@ -241,7 +252,7 @@ class TrackWriter:
         return replace(track, times=track.times[needed], values=track.values[needed])
 
     def _writable(self, track: Track) -> Track:
-        """Return the track with linear keys if these are equivalent, else with TCB keys."""
+        """Return the track with TCB keys, unless it is linear without ease and without turns of half a circle."""
         linear = track.interpolation is Interpolation.LINEAR and not is_eased(track)
         wide_turns = linear and track.is_rotation and (np.abs(increments(track)[1][1:]) > math.pi - 1e-3).any()
         return track if linear and not wide_turns else as_tcb(track)
@@ -260,7 +271,7 @@ class TrackWriter:
                 axes_track = Track("scale_axes", track.times, axes_xyzw, form=RotationForm.QUATERNION_ABSOLUTE)
                 axis_angles = _left_handed(with_form(axes_track, RotationForm.AXIS_ANGLE_ABSOLUTE).values)
             values = np.column_stack([values, axis_angles])
-        name = _NAMES[track.kind]
+        name = _CONTROLLER_NAMES[track.kind]
         columns = [shortest_decimals(values)]
         if interpolation is Interpolation.TCB:
             zeros = np.zeros(len(values))
@@ -296,9 +307,9 @@ class TrackWriter:
             return fitted
         self.fitter.report.forget(path)
         begin, end = float(track.times.min()), float(track.times.max())
-        count = math.ceil((end - begin) * self.fitter.factor / self.step) + 1
+        count = math.ceil((end - begin) * self.fitter.factor / self.ticks_per_frame) + 1
         ensure_budget("keys", count)
-        frames = np.minimum(begin + np.arange(count) * self.step / self.fitter.factor, end)
+        frames = np.minimum(begin + np.arange(count) * self.ticks_per_frame / self.fitter.factor, end)
         values = compile_track(track)(frames)
         sampled = Track(kind, np.unique(frames), values[: len(np.unique(frames))], Interpolation.SAMPLED)
         if len(sampled.times) < 2:

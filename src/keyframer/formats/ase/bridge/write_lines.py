@@ -14,11 +14,11 @@ from keyframer.wire.lossless_json import array_to_json
 
 _LARGEST = 3e38
 _FEW = 16
-"""fewer numbers than this are shortened one by one: most lines of a node have three"""
+"""fewer numbers than this are shortened one by one, which is faster: most lines of a node have three"""
 
 
 def shortest_decimals(values: npt.ArrayLike) -> Array:
-    """Return numbers rounded to as few digits as float32 needs; NaN becomes 0, infinity 3e38."""
+    """Return numbers rounded to as few digits as float32 needs; NaN becomes 0, the limit is ±3e38."""
     numbers = np.asarray(values, np.float64)
     if not (np.abs(numbers) <= _LARGEST).all():
         numbers = np.clip(np.nan_to_num(numbers, nan=0.0), -_LARGEST, _LARGEST)
@@ -34,8 +34,8 @@ def line(keyword: str, *values: Any) -> Line:
     return Line(keyword.encode(), tuple(plain))
 
 
-def floats(keyword: str, values: npt.ArrayLike) -> Line:
-    """Return a line of floats."""
+def float_line(keyword: str, values: npt.ArrayLike) -> Line:
+    """Return a line of floats, shortened by `shortest_decimals`."""
     return Line(keyword.encode(), tuple(shortest_decimals(np.asarray(values, np.float64).reshape(-1)).tolist()))
 
 
@@ -47,5 +47,5 @@ def block(keyword: str, *children: AseRecord | None, values: tuple[Any, ...] = (
 
 
 def quotable(name: str) -> bytes:
-    """Return a name as UTF-8, with quotes and line ends replaced, so that it can stand in quotes."""
+    """Return a name as UTF-8 that can be written in quotes: quotes and line ends are replaced."""
     return encode_name(name.replace('"', "'").replace("\n", " ").replace("\r", " "), "utf-8")

@@ -28,7 +28,9 @@ class MaterialWriter:
         self.scene = scene
         self.report = report
         self.original_places = original_places
-        """for each material: the number of an object's material in the original document, and the id of a face"""
+        """for each material the number in MATERIAL_REF and the id of a face that select it in the original; None for a
+        new document
+        """
         numbers_of_meshes = [np.unique(mesh.face_materials) for mesh in scene.meshes if mesh.face_materials is not None]
         self.multi = original_places is None and any((numbers >= 0).sum() > 1 for numbers in numbers_of_meshes)
         """whether all materials are sub-materials of one"""
@@ -42,10 +44,13 @@ class MaterialWriter:
         return block("MATERIAL_LIST", line("MATERIAL_COUNT", len(materials)), *materials)
 
     def object_material(
-        self, path: str, numbers: npt.NDArray[np.integer] | None, count: int
+        self, path: str, face_materials: npt.NDArray[np.integer] | None, count: int
     ) -> tuple[int | None, Ints]:
-        """Return the number of an object's material (None without one), and the id of each face."""
-        materials = np.full(count, -1) if numbers is None else np.asarray(numbers, np.int64)
+        """Return the number for MATERIAL_REF (None without a material), and the id of each of the ``count`` faces.
+
+        Raises `CannotMerge` if the materials are not sub-materials of one material of the original.
+        """
+        materials = np.full(count, -1) if face_materials is None else np.asarray(face_materials, np.int64)
         materials = np.where((materials >= 0) & (materials < len(self.scene.materials)), materials, -1)
         valid = materials[materials >= 0]
         if not len(valid):

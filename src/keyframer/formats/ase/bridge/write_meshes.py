@@ -50,7 +50,7 @@ class MeshWriter:
         self.fitter = fitter
         self.report = report
 
-    def parts(
+    def records(
         self, number: int, node: Node, names: Sequence[bytes], animation: Sequence[AseRecord | None]
     ) -> Iterator[AseRecord | None]:
         """Yield the records of an object that follow its transform; ``names`` are those of all nodes."""
@@ -103,7 +103,7 @@ class MeshWriter:
         visible = visible[:, [1, 0, 2]] if mirrored else visible
         smoothing = np.full(count, -1) if mesh.smoothing is None else np.asarray(mesh.smoothing) & 0xFFFFFFFF
         faces = FaceList(np.arange(count), corners[:, corner_order], visible, smoothing, ids)
-        parts: list[AseRecord | None] = [
+        records: list[AseRecord | None] = [
             line("TIMEVALUE", time),
             line("MESH_NUMVERTEX", len(positions)),
             line("MESH_NUMFACES", count),
@@ -113,7 +113,7 @@ class MeshWriter:
         if mesh.uv is not None and len(mesh.uv):
             corner_indices = corners if mesh.uv_corners is None else np.asarray(mesh.uv_corners, np.int64)
             uv = np.column_stack([np.asarray(mesh.uv, np.float64)[:, :2], np.zeros(len(mesh.uv))])
-            parts += [
+            records += [
                 line("MESH_NUMTVERTEX", len(uv)),
                 TextureVertexList(np.arange(len(uv)), shortest_decimals(uv)),
                 line("MESH_NUMTVFACES", count),
@@ -121,16 +121,19 @@ class MeshWriter:
             ]
         if mesh.colors is not None and len(mesh.colors):
             corner_indices = corners if mesh.color_corners is None else np.asarray(mesh.color_corners, np.int64)
-            parts += [
+            records += [
                 line("MESH_NUMCVERTEX", len(mesh.colors)),
                 ColorVertexList(np.arange(len(mesh.colors)), shortest_decimals(np.asarray(mesh.colors)[:, :3])),
                 line("MESH_NUMCVFACES", count),
                 ColorFaceList(np.arange(count), corner_indices[:, corner_order]),
             ]
-        return block("MESH", *parts, weights)
+        return block("MESH", *records, weights)
 
     def _morphs(self, number: int, node: Node, mesh: Mesh, mirrored: bool, ids: Ints) -> Block | None:
-        """Return the mesh at each key of its weights, or at each frame if it does not change linearly between keys."""
+        """Return the mesh at each key of its weights, or at each frame if keys are not linear or not at whole ticks.
+
+        The result is None if there are no shapes or no track uses them.
+        """
         if node.morph is None:
             return None
         track = self.motion.tracks.get(number, {}).get("morph")
@@ -146,9 +149,9 @@ class MeshWriter:
         weights = compile_track(track)(clip_times).reshape(len(times), -1)
         world = self._world_matrices(number, clip_times)
         meshes = []
-        for at, time in enumerate(times.tolist()):
-            shape = np.tensordot(weights[at], np.stack(shapes), axes=1) - np.asarray(node.pivot, np.float64)
-            positions = affine.transform_points(world[at], shape)
+        for row, time in enumerate(times.tolist()):
+            shape = np.tensordot(weights[row], np.stack(shapes), axes=1) - np.asarray(node.pivot, np.float64)
+            positions = affine.transform_points(world[row], shape)
             meshes.append(self._mesh(mesh, positions, mirrored, ids, round(time)))
         message = f"the weights of {counted(len(shapes), 'shape')} became {counted(len(times), 'mesh')}"
         self.report.add(Outcome.BAKED if exact else Outcome.APPROXIMATED, path, message)
@@ -167,6 +170,7 @@ class MeshWriter:
         return world
 
     def _morph_times(self, track: Track) -> tuple[Floats, bool]:
+        """Return the ticks at which meshes are written, and whether the motion stays exact."""
         times = self.fitter.times(track.times)
         times = times[np.isfinite(times)]
         straight = track.interpolation in (Interpolation.LINEAR, Interpolation.SAMPLED) and not is_eased(track)
@@ -180,15 +184,18 @@ class MeshWriter:
 
 def _weights(skin: Skin, positions: Floats, names: Sequence[bytes]) -> Block:
     """Return the block with the bones and weights of a skin."""
-    bones = [Line(b"MESH_BONE_NAME", (at, names[joint])) for at, joint in enumerate(skin.joints)]
-    rows: list[list[float]] = [list(place) for place in shortest_decimals(positions).tolist()]
+    bones = [Line(b"MESH_BONE_NAME", (index, names[joint])) for index, joint in enumerate(skin.joints)]
+    rows: list[list[float]] = [list(position) for position in shortest_decimals(positions).tolist()]
     weights = shortest_decimals(skin.weights).tolist()
     for vertex, joint, weight in zip(
         np.asarray(skin.vertex_indices).tolist(), np.asarray(skin.joint_indices).tolist(), weights, strict=True
     ):
         rows[vertex] += [float(joint), weight]
     unbound = [-1.0, 0.0]
-    lines = [Line(b"MESH_BONE_VERTEX", (at, *(row if len(row) > 3 else row + unbound))) for at, row in enumerate(rows)]
+    lines = [
+        Line(b"MESH_BONE_VERTEX", (vertex, *(row if len(row) > 3 else row + unbound)))
+        for vertex, row in enumerate(rows)
+    ]
     return block(
         "MESH_WEIGHTS",
         line("MESH_NUMVERTEX", len(rows)),

@@ -29,7 +29,7 @@ from keyframer.formats.ase.bridge.declared_fields import (
 )
 from keyframer.formats.ase.bridge.target_roll import Motion
 from keyframer.formats.ase.bridge.tracks import TrackWriter
-from keyframer.formats.ase.bridge.write_lines import block, floats, line, quotable, shortest_decimals
+from keyframer.formats.ase.bridge.write_lines import block, float_line, line, quotable, shortest_decimals
 from keyframer.formats.ase.bridge.write_materials import MaterialWriter
 from keyframer.formats.ase.bridge.write_meshes import MeshWriter
 from keyframer.formats.ase.dialect import Dialect
@@ -68,7 +68,7 @@ _LIGHT_WORDS = {light_type: word for word, light_type in LIGHT_TYPES.items()}
 
 @dataclass(frozen=True, slots=True)
 class WriteOptions:
-    """Options; the defaults match the exporter of 3ds Max."""
+    """Options for writing."""
 
     max_error: float = DEFAULT_MAX_ERROR
     """allowed error of motion that keys cannot store exactly: a fraction of the scene's size"""
@@ -100,16 +100,15 @@ class OriginalConventions(NamedTuple):
     names: Mapping[int, bytes]
     """stored names of nodes that were not renamed"""
     materials: Mapping[int, tuple[int, int]]
-    """for each material: the number of an object's material in the document, and the id of a face"""
-    samples: Mapping[int, Array]
+    """for each material the number in MATERIAL_REF and the id of a face that select it in the document"""
+    sample_times: Mapping[int, Array]
     """times of sampled keys in the document, by the offset of their record"""
     matrices: Mapping[int, tuple[Floats, Floats]]
-    """stored matrix of each node, and its rest matrix in the scene: they differ slightly, because files have four
-    decimals
+    """stored matrix of each node, and its rest matrix in the original scene: they differ slightly, because files have
+    four decimals
     """
-
     untouched: Collection[int]
-    """unchanged nodes, for which no record is written"""
+    """nodes that the edit does not affect: no record is written for them"""
 
     def merged_matrices(self, rest_matrices: Floats) -> Floats:
         """Return the matrices of nodes in the merged document: unchanged rows keep their stored values."""
@@ -150,10 +149,11 @@ class _SceneWriter:
         self.report = report
         self.conventions = conventions
         self.rate = max(round(frames_per_second(clip)), 1)
-        self.ticks = max(round(TICKS_PER_SECOND / frames_per_second(clip)), 1)
-        rules = KeyRules(float(self.rate * self.ticks), float(self.ticks))
+        self.ticks_per_frame = max(round(TICKS_PER_SECOND / frames_per_second(clip)), 1)
+        rules = KeyRules(float(self.rate * self.ticks_per_frame), float(self.ticks_per_frame))
         self.fitter = KeyFitter(clip, rules, Tolerance.of(scene, options.max_error), report)
-        self.tracks = TrackWriter(self.fitter, self.ticks, None if conventions is None else conventions.samples)
+        sample_times = None if conventions is None else conventions.sample_times
+        self.tracks = TrackWriter(self.fitter, self.ticks_per_frame, sample_times)
         self.materials = MaterialWriter(scene, report, None if conventions is None else conventions.materials)
         self.rest_matrices = rest_world(scene)
         motion = Motion(scene)
@@ -222,12 +222,12 @@ class _SceneWriter:
     def _scene_block(self) -> Block:
         environment = self.scene.environment
         first, last = self._segment()
-        parts = [
+        lines = [
             line("SCENE_FILENAME", quotable(self.scene.title)),
             line("SCENE_FIRSTFRAME", first),
             line("SCENE_LASTFRAME", last),
             line("SCENE_FRAMESPEED", self.rate),
-            line("SCENE_TICKSPERFRAME", self.ticks),
+            line("SCENE_TICKSPERFRAME", self.ticks_per_frame),
         ]
         if environment.background_color is not None and "background_color" not in environment.uses:
             self.report.add(
@@ -240,10 +240,10 @@ class _SceneWriter:
             self.report.add(
                 Outcome.DROPPED, "/environment/uses", "ASE stores only whether the background colour is in use"
             )
-        return block("SCENE", *parts, *put_fields(environment, ENVIRONMENT))
+        return block("SCENE", *lines, *put_fields(environment, ENVIRONMENT))
 
     def _segment(self) -> tuple[int, int]:
-        times = [float(value) / self.ticks for value in self.fitter.times([self.clip.start, self.clip.end])]
+        times = [float(value) / self.ticks_per_frame for value in self.fitter.times([self.clip.start, self.clip.end])]
         first, last = (whole_frame(time) for time in times)
         if [float(first), float(last)] != times:
             message = f"the active segment became frames {first} to {last}"
@@ -264,7 +264,7 @@ class _SceneWriter:
         if node.mesh is not None or node.kind is NodeKind.OBJECT:
             if node.kind is not NodeKind.OBJECT:
                 self._report_kind(node, "an object")
-            return block("GEOMOBJECT", *head, transform, *self.meshes.parts(number, node, self.names, tail))
+            return block("GEOMOBJECT", *head, transform, *self.meshes.records(number, node, self.names, tail))
         if node.kind not in (NodeKind.DUMMY, NodeKind.BONE):
             self._report_kind(node, "a dummy")
         kind = b"Bone" if node.kind is NodeKind.BONE else b"Dummy"
@@ -276,18 +276,18 @@ class _SceneWriter:
 
     def _transform(self, name: bytes, world: Floats) -> Block:
         position, rotation, scale, axes = affine.decompose_sheared(world)
-        parts: list[AseRecord] = [line("NODE_NAME", name)]
-        parts += [line(f"INHERIT_{part}", 0, 0, 0) for part in ("POS", "ROT", "SCL")]
-        parts += [floats(f"TM_ROW{row}", world[:3, row]) for row in range(4)]
-        parts.append(floats("TM_POS", position))
+        lines: list[AseRecord] = [line("NODE_NAME", name)]
+        lines += [line(f"INHERIT_{component}", 0, 0, 0) for component in ("POS", "ROT", "SCL")]
+        lines += [float_line(f"TM_ROW{row}", world[:3, row]) for row in range(4)]
+        lines.append(float_line("TM_POS", position))
         for turn, axis, angle in ((rotation, "TM_ROTAXIS", "TM_ROTANGLE"), (axes, "TM_SCALEAXIS", "TM_SCALEAXISANG")):
-            half = math.atan2(float(np.linalg.norm(turn[:3])), float(turn[3]))
             length = float(np.linalg.norm(turn[:3]))
+            half_angle = math.atan2(length, float(turn[3]))
             direction = turn[:3] / length if length > 0 else np.zeros(3)
-            parts += [floats(axis, direction), floats(angle, 0.0 - 2 * half)]
+            lines += [float_line(axis, direction), float_line(angle, 0.0 - 2 * half_angle)]
             if axis == "TM_ROTAXIS":
-                parts.append(floats("TM_SCALE", scale))
-        return block("NODE_TM", *parts)
+                lines.append(float_line("TM_SCALE", scale))
+        return block("NODE_TM", *lines)
 
     def _animation(self, number: int, node: Node, aim_keys: Keys | None = None) -> list[AseRecord]:
         tracks = {kind: track for kind, track in self.tracks_by_node.get(number, {}).items() if kind in _TRANSFORM}
@@ -318,7 +318,7 @@ class _SceneWriter:
         exact &= track.interpolation is Interpolation.STEP or len(times) < 2
         self.report.add(Outcome.EXACT if exact else Outcome.APPROXIMATED, path, counted(len(times), "step key"))
         if len(times) == 1:  # one key would be read as the rest state
-            times, shown = np.array([times[0], times[0] + self.ticks]), np.repeat(shown, 2, axis=0)
+            times, shown = np.array([times[0], times[0] + self.ticks_per_frame]), np.repeat(shown, 2, axis=0)
         return block("NODE_VISIBILITY_TRACK", Keys(b"CONTROL_FLOAT_SAMPLE", times.astype(np.int64), shown))
 
     # Cameras and lights
@@ -380,7 +380,7 @@ class _SceneWriter:
         return self.tracks.sampled_rotation(times, quat.to_matrix3(turns_xyzw)), (times, world)
 
     def _moving_nodes(self) -> list[bool]:
-        """Return for each node whether it or one of its ancestors moves or rotates."""
+        """Return for each node whether it or one of its ancestors has a transform or roll track."""
         order = evaluation_order(self.scene.nodes)
         moving = [
             bool(set(self.tracks_by_node.get(number, ())) & {*_TRANSFORM, "roll"})
@@ -395,10 +395,10 @@ class _SceneWriter:
         """Return the ticks of all frames with motion, and the world matrices at these times."""
         if self._sampled_frames is None:
             first, last = (float(value) for value in self.fitter.times(self._span()))
-            count = math.ceil((last - first) / self.ticks - 1e-9) + 1
+            count = math.ceil((last - first) / self.ticks_per_frame - 1e-9) + 1
             ensure_budget("keys", count)
             spend("samples", 16 * count * len(self.scene.nodes))
-            times = np.rint(first + self.ticks * np.arange(count, dtype=np.float64))
+            times = np.rint(first + self.ticks_per_frame * np.arange(count, dtype=np.float64))
             rig = Rig(self.scene)
             self._sampled_frames = times, rig.world(rig.sample(times / self.fitter.factor), count)
         return self._sampled_frames
@@ -417,12 +417,15 @@ class _SceneWriter:
         return max(float(times.min()), self.fitter.span[0]), min(float(times.max()), self.fitter.span[1])
 
     def _settings(
-        self, number: int, node: Node, name: str, lines: list[AseRecord], kinds: dict[str, str]
+        self, number: int, node: Node, name: str, lines: list[AseRecord], keywords: dict[str, str]
     ) -> list[Block]:
-        """Return the settings at rest (``lines``), and at each time at which one of them has a key."""
+        """Return the block of the settings at rest (``lines``), and a block of those at each key.
+
+        ``keywords`` has the keyword of each kind of track.
+        """
         blocks = [block(name, line("TIMEVALUE", 0), *lines)]
         tracks: dict[str, Track] = {}
-        for kind in kinds:
+        for kind in keywords:
             track = self.tracks_by_node.get(number, {}).get(kind)
             fitted = None if track is None else self.tracks.linear_track(node, kind, track)
             if fitted is not None:
@@ -430,12 +433,12 @@ class _SceneWriter:
         if tracks:
             times = np.unique(np.concatenate([track.times for track in tracks.values()]))
             if len(times) == 1:
-                times = np.append(times, times + self.ticks)
+                times = np.append(times, times + self.ticks_per_frame)
             samples = {kind: compile_track(track)(times) for kind, track in tracks.items()}
             frames = []
-            for at, time in enumerate(times.tolist()):
-                values = {kind: np.radians(rows[at]) if kind == "fov" else rows[at] for kind, rows in samples.items()}
-                changed = [floats(kinds[kind], value) for kind, value in values.items()]
+            for row, time in enumerate(times.tolist()):
+                values = {kind: np.radians(rows[row]) if kind == "fov" else rows[row] for kind, rows in samples.items()}
+                changed = [float_line(keywords[kind], value) for kind, value in values.items()]
                 frames.append(block(name, line("TIMEVALUE", round(time)), *changed))
             blocks.append(block(name.replace("SETTINGS", "ANIMATION"), *frames))
         return blocks
@@ -444,7 +447,7 @@ class _SceneWriter:
         target, animation = self._target_and_animation(number, node)
         position = self.rest_matrices[number, :3, 3]
         distance = 0.0 if target is None else float(np.linalg.norm(position - _position(target)))
-        lines = [*put_fields(camera, CAMERA), floats("CAMERA_TDIST", distance)]
+        lines = [*put_fields(camera, CAMERA), float_line("CAMERA_TDIST", distance)]
         settings = self._settings(number, node, "CAMERA_SETTINGS", lines, CAMERA_TRACKS)
         kind = line("CAMERA_TYPE", b"Free" if target is None else b"Target")
         transform = self._transform(self.names[number], self.rest_matrices[number])

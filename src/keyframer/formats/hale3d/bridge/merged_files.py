@@ -1,6 +1,7 @@
 """Convert a merged tree to the two files: order and number the joints, and lay out the columns of frames.
 
-The name of a column is the number of its joint with one of the six components; the column ``"box"`` has the boxes.
+A column is named by the key of its joint (`Matching.key`) and one of the six components; the column ``"box"`` has the
+boxes.
 """
 
 from __future__ import annotations
@@ -33,17 +34,17 @@ class MergedFiles:
         self.animation = next((top for top in tops if isinstance(top, Animation)), None)
         self.model = next((top for top in tops if isinstance(top, Model)), None)
         parts: Any = merged.parts
-        self.key = {id(child): parts[id(child)][1] for top in tops for child in top.children if id(child) in parts}
+        self.keys = {id(child): parts[id(child)][1] for top in tops for child in top.children if id(child) in parts}
         """keys of joints and meshes, by the `id` of their records"""
         top = self.animation or self.model
         assert top is not None
         joints: list[Any] = [child for child in top.children if isinstance(child, (Joint, ModelJoint))]
-        self.order = self._ordered({self.key[id(joint)]: joint.parent for joint in joints})
+        self.order = self._ordered({self.keys[id(joint)]: joint.parent for joint in joints})
         self.place = {key: place for place, key in enumerate(self.order)}
         self.renumbers = self.order != list(range(len(self.pair.names)))
 
     def _ordered(self, parents: dict[int, int]) -> list[int]:
-        """Return joints in the order of the original, new ones last, but parents before children, as readers require.
+        """Return the keys of joints: parents first, as readers require, and otherwise in original order, new ones last.
 
         An original with children before their parents keeps its order if no joint was added or removed.
         """
@@ -70,24 +71,27 @@ class MergedFiles:
         return bridge.Merged(main, {**reader_options, "found": ""} if reader_options else {}, self._new_numbers(meshes))
 
     def _new_numbers(self, meshes: list[Mesh]) -> tuple[dict[int, int], dict[int, int]]:
-        """Return the new numbers of nodes and materials: joints, then meshes, each with its own material."""
+        """Map numbers of nodes and materials in the edited scene to those in the merged files.
+
+        Nodes are joints, then meshes, each with its own material.
+        """
         matching = self.original.matching
         number_of = dict(self.place)
         for at, mesh in enumerate(meshes, len(self.order)):
-            number_of.setdefault(self.key[id(mesh)], at)
-        mesh_of = {self.key[id(mesh)] - len(self.pair.names): at for at, mesh in enumerate(meshes)}
+            number_of.setdefault(self.keys[id(mesh)], at)
+        mesh_of = {self.keys[id(mesh)] - len(self.pair.names): at for at, mesh in enumerate(meshes)}
         materials = {new: mesh_of[old] for new, old in matching.materials.items() if old in mesh_of}
         return {matching.number(key): at for key, at in number_of.items()}, materials
 
     def _with_parent_number(self, record: Any) -> Any:
-        """Return a joint with the current number of its parent."""
+        """Return a joint with the new number of its parent."""
         if self.renumbers:
             record = copy.copy(record)
             record.parent = self.place.get(record.parent, -1)
         return record
 
     def _animation(self, top: Animation) -> Animation:
-        by_key = {self.key[id(child)]: child for child in top.children if isinstance(child, Joint)}
+        by_key = {self.keys[id(child)]: child for child in top.children if isinstance(child, Joint)}
         joints = {key: self._with_parent_number(by_key[key]) for key in self.order}
         stored = None if self.pair.animation is None else self.pair.animation.first(Frames)
         frames = next((child for child in top.children if isinstance(child, Frames)), None)
@@ -100,7 +104,7 @@ class MergedFiles:
         return animation
 
     def _model(self, top: Model, meshes: list[Mesh]) -> Model:
-        bound = {self.key[id(child)]: child for child in top.children if isinstance(child, ModelJoint)}
+        bound = {self.keys[id(child)]: child for child in top.children if isinstance(child, ModelJoint)}
         model = copy.copy(top)
         model.children = [
             *map(self._with_joint_numbers, meshes),
@@ -109,7 +113,7 @@ class MergedFiles:
         return model
 
     def _with_joint_numbers(self, mesh: Mesh) -> Mesh:
-        """Return a mesh with the current joint numbers in its weights.
+        """Return a mesh with the new joint numbers in its weights.
 
         Weights of removed joints go to their parents.
         """
@@ -148,9 +152,10 @@ def arrange_columns(
 ) -> tuple[Singles, dict[int, Joint]]:
     """Return the rows of a merged table, and its joints with their column positions.
 
-    ``before`` are the joints of the original ``rows``, ``merged`` the current joints. Unchanged columns of a joint
+    ``before`` are the joints of the original ``rows``, ``merged`` the merged joints. Unchanged columns of a joint
     keep their position. Changed ones keep it if no other joint reads them; otherwise they are appended, like those of
-    new joints. Columns of removed joints are removed unless other joints read them. Columns that no joint reads stay.
+    new joints. Columns of removed joints are removed unless other joints read them. Columns that no original joint
+    reads stay.
     """
     columns: dict[object, Singles] = dict(enumerate(rows[table.origins, BOUNDS_FLOATS:].T))
     readers = Counter(at for number in merged.keys() & before.keys() for at in _columns_of(before[number]))

@@ -1,7 +1,7 @@
 """Merge an edited scene into its Hale3D pair: animation and model are merged as one tree.
 
 Joints and meshes are matched by their nodes. During the merge, frames are tables of named columns. `PairWriter` makes
-the trees of the scene before and after the edit, and `merged_files` makes the files of the merged tree.
+the records of the scene before and after the edit, and `merged_files` makes the files of the merged tree.
 """
 
 from __future__ import annotations
@@ -60,33 +60,34 @@ class Merger(bridge.Merger[Options]):
                 "a clip was added to a model without an animation" if scene.clips else "the clip was removed"
             )
         joint_count = len(pair.names)
-        remaining = {new: old for new, old in matching.nodes.items() if old < joint_count}
+        remaining_joints = {new: old for new, old in matching.nodes.items() if old < joint_count}
         mesh_nodes = sorted(
             (new for new, old in matching.nodes.items() if old >= joint_count), key=lambda new: matching.nodes[new]
         )
-        keys = {node: matching.key(node) for node in range(len(scene.nodes))}
+        joint_numbers = {node: matching.key(node) for node in range(len(scene.nodes))}
         report = LossReport("hale3d")
         clip = first_clip(scene, report)
         origins = np.zeros(0, np.int64)
         if len(pair.rows):
-            origins = original_frames(before, scene, remaining, len(pair.rows))
+            origins = original_frames(before, scene, remaining_joints, len(pair.rows))
         elif any(channel.track.kind in ("position", "rotation") for channel in clip.channels):
             raise CannotMerge("tracks were added to an animation without frames")
         times = np.arange(max(len(origins), 1), dtype=np.float64)
         untouched = original.untouched if pair.model is None else ()  # skins need all joints
-        order, _ = joints_in_original_order(scene, remaining, depth_first=False)
-        joints = unscaled_joints_at(scene, [node for node in order if node not in untouched], times, remaining)
+        order, _ = joints_in_original_order(scene, remaining_joints, depth_first=False)
+        written_nodes = [node for node in order if node not in untouched]
+        joints = unscaled_joints_at(scene, written_nodes, times, remaining_joints)
         if set(joints.nodes) & set(mesh_nodes):
             raise CannotMerge("a mesh has joints as children")
         if has_free_vertices(scene, set(range(len(scene.nodes))) - set(mesh_nodes)):
             raise CannotMerge("a mesh has vertices without a joint")
         meshes = {number: pair.meshes[matching.nodes[number] - joint_count] for number in mesh_nodes}
-        conventions = OriginalConventions(pair, before, remaining, keys, meshes)
+        conventions = OriginalConventions(pair, before, remaining_joints, joint_numbers, meshes)
         writer = PairWriter(scene, joints, report, conventions)
         animated = list(writer.animated_joints(clip)) if scene.clips else []
         records = [record for record, _ in animated]
         columns_by_name = {
-            (keys[node], bit): column
+            (joint_numbers[node], bit): column
             for node, (_, columns) in zip(joints.nodes, animated, strict=False)
             for bit, column in columns.items()
         }
@@ -103,7 +104,7 @@ class Merger(bridge.Merger[Options]):
         return Written(tree, report, parts=writer.parts)
 
     def normalise(self, scene: Scene, before: Scene, report: LossReport) -> Scene:
-        """Return the scene with a value and a box for every frame; an animation without frames stays without."""
+        """Return the scene with a value and a box for every frame; unchanged if the original has no frames."""
         boxes = before.clips[0].bounds if before.clips else None
         if not scene.clips or boxes is None or not len(boxes):
             return scene
@@ -116,7 +117,10 @@ class Merger(bridge.Merger[Options]):
         return replace(scene, clips=[replace(clip, bounds=bounds), *scene.clips[1:]])
 
     def align(self, scene: Scene, before: Scene, report: LossReport) -> Scene:
-        """Return the scene with a material for every mesh, and with influence positions that follow edited vertices."""
+        """Return the scene with the material of each mesh at its original number, as a file has one for each mesh.
+
+        Positions of influences follow edited vertices.
+        """
         meshes, materials = [], list(scene.materials)
         for mesh, original in zip(scene.meshes, before.meshes, strict=True):
             material_number = _material_of(mesh)
@@ -149,7 +153,7 @@ class Merger(bridge.Merger[Options]):
         suffix = ".mdl" if _kind(written.document) == "model" else ".anim"
         return Written(decode(data), written.report, ((suffix, encode(written.document)),))
 
-    def companion_files(self, original: Document, options: Mapping[str, Any]) -> tuple[tuple[str, bytes], ...]:
+    def companion_files(self, document: Document, options: Mapping[str, Any]) -> tuple[tuple[str, bytes], ...]:
         for name, suffix in _COMPANIONS:
             if options.get(name) is not None:
                 return ((suffix, encode(read_companion_document(options[name], f"the {name}"))),)

@@ -60,25 +60,25 @@ class OriginalConventions:
     """the scene of the original"""
     original_numbers: Mapping[int, int] = field(default_factory=dict)
     """the original number of each remaining joint, by its node"""
-    keys: Mapping[int, int] = field(default_factory=dict)
-    """the numbers of joints in parents and weights, by node; if empty, these are the indices of the joints"""
+    joint_numbers: Mapping[int, int] = field(default_factory=dict)
+    """the numbers that parents and weights use for joints, by node; if empty, they use the indices of the joints"""
     meshes: Mapping[int, Mesh] = field(default_factory=dict)
     """the original mesh of each remaining mesh node"""
 
     def names(self, scene: Scene, nodes: list[int]) -> list[bytes]:
-        """Return the names of joints: as stored if they were not renamed.
+        """Return the names of the joints of these nodes: as stored if they were not renamed.
 
         A renamed joint keeps its quotes. A new one gets quotes if all stored names have them.
         """
         stored = self.pair.names
         quoted = bool(stored) and all(unquoted(name) != name for name in stored)
-        claimed = UniqueByteNames(reserved=[unquoted(name) for name in stored])
+        unique_names = UniqueByteNames(reserved=[unquoted(name) for name in stored])
         names = []
         for node in nodes:
             name = "anchor" if node < 0 else scene.nodes[node].name
             old = self.original_numbers.get(node)
             if old is None:
-                raw, quotes = claimed.claim(name), quoted
+                raw, quotes = unique_names.claim(name), quoted
             else:
                 raw, quotes = encode_name(name), unquoted(stored[old]) != stored[old]
             if old is not None and name == self.scene.nodes[old].name:

@@ -1,5 +1,4 @@
-"""Write the records of an animation and its model: joints with the columns of their frames, joints in bind pose,
-and meshes."""
+"""Write the records of an animation (joints with the columns of their frames) and of its model (joints and meshes)."""
 
 from __future__ import annotations
 
@@ -39,14 +38,14 @@ class PairWriter:
         self.scene, self.joints, self.report, self.conventions = scene, joints, report, conventions
         self.names = conventions.names(scene, joints.nodes)
         self.joint_of_node = joints.joint_of_node
-        self.numbers = conventions.keys or self.joint_of_node
-        """numbers of joints, for parents and weights"""
+        self.joint_numbers = conventions.joint_numbers or self.joint_of_node
+        """the number that parents and weights use for the joint of each node"""
         self.parts: dict[int, tuple[str, int]] = {}
         """the node of each record, by the record's `id`"""
 
     def _parent(self, node: int) -> int:
         parent = None if node < 0 else self.scene.nodes[node].parent
-        return -1 if parent is None else self.numbers[parent]
+        return -1 if parent is None else self.joint_numbers[parent]
 
     def animated_joints(self, clip: Clip) -> Iterator[tuple[Joint, dict[int, Singles]]]:
         """Yield the joints of the animation, each with the columns of the components that move.
@@ -82,7 +81,8 @@ class PairWriter:
     def bound_joints(self) -> list[ModelJoint]:
         """Return the joints of the model in their bind pose.
 
-        In a new file it is the first frame. In a merge it is that of the skins or of the original model.
+        In a new file it is the first frame. In a merge it is that of the skins or of the original model; other joints
+        are placed relative to their parents as in the first frame.
         """
         pose = self._bind_pose()
         positions, turns = pose[:, :3, 3].tolist(), with_negative_w(quat.from_matrix3(pose[:, :3, :3]))[:, :3].tolist()
@@ -114,7 +114,10 @@ class PairWriter:
         return pose
 
     def _inverse_bind(self) -> dict[int, Floats]:
-        """Return inverse bind matrices of joints in skins; raises `CannotMerge` if skins of the original disagree."""
+        """Return inverse bind matrices of joints in skins; raises `CannotMerge` if skins of original meshes disagree.
+
+        Skins of new meshes do not change the bind pose of original joints.
+        """
         bound: dict[int, Floats] = {}
         for number, node in enumerate(self.scene.nodes):
             if node.skin is None:
@@ -129,7 +132,10 @@ class PairWriter:
         return bound
 
     def meshes(self) -> list[Mesh]:
-        """Return the meshes of all nodes, one for each material; those of the original first, in its order."""
+        """Return the meshes of all nodes, one for each material; those of the original first, in its order.
+
+        New meshes without vertices are left out.
+        """
         stored, nodes = self.conventions.meshes, self.scene.nodes
         added = [i for i, node in enumerate(nodes) if node.mesh is not None and i not in stored]
         added = [i for i in added if len(self.scene.meshes[nodes[i].mesh or 0].positions)]
@@ -166,7 +172,7 @@ class PairWriter:
         else:
             placed = np.asarray(skin.positions, np.float64)[order]
         offsets = np.einsum("nij,nj->ni", to_joints[chosen][:, :3, :3], placed) + to_joints[chosen][:, :3, 3]
-        places = np.array([self.joint_of_node[bone] for bone in skin.joints], np.int64)
+        places = np.array([self.joint_of_node[joint] for joint in skin.joints], np.int64)
         influences = _Influences(vertices, places[chosen], np.asarray(skin.weights, np.float64)[order], offsets)
         free = _free_vertices(scene, node)
         anchor = self.joint_of_node.get(-1)
@@ -182,7 +188,7 @@ class PairWriter:
         assert node.mesh is not None
         mesh = self.scene.meshes[node.mesh]
         starts = np.searchsorted(influences.vertices, np.arange(len(mesh.positions) + 1))
-        numbers = np.array([self.numbers[node] for node in self.joints.nodes], np.int64)
+        numbers = np.array([self.joint_numbers[node] for node in self.joints.nodes], np.int64)
         records = []
         for number, piece in split_by_material(mesh):
             counts = np.diff(starts)[piece.vertices]
@@ -244,14 +250,14 @@ class _Influences:
 
 
 def has_free_vertices(scene: Scene, numbers: Iterable[int]) -> bool:
-    """Return whether the skinned mesh of one of these nodes has vertices without a bone."""
+    """Return whether the skinned mesh of one of these nodes has vertices without a joint."""
     nodes = (scene.nodes[number] for number in numbers)
     skinned = [node for node in nodes if node.skin is not None and node.mesh is not None]
     return any(len(_free_vertices(scene, node)) for node in skinned)
 
 
 def _free_vertices(scene: Scene, node: Node) -> Ints:
-    """Return the vertices of a skinned mesh that have no bone."""
+    """Return the vertices of a skinned mesh that have no joint."""
     bound = np.unique(np.asarray(scene.skins[node.skin or 0].vertex_indices, np.int64))
     return np.setdiff1d(np.arange(len(scene.meshes[node.mesh or 0].positions)), bound)
 
@@ -269,7 +275,10 @@ def _anchored(influences: _Influences, free: Ints, positions: Floats, anchor: in
 
 
 def _material_path(scene: Scene, number: int, report: LossReport) -> bytes:
-    """Return what a mesh stores of its material: the path of the texture, or else the name of the material."""
+    """Return the text that a mesh stores for its material: the path of the texture, or else the name of the material.
+
+    Losses are reported.
+    """
     if not 0 <= number < len(scene.materials):
         return b""
     material = scene.materials[number]

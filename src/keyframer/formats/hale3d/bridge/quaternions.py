@@ -9,9 +9,9 @@ from keyframer.maths import quat
 
 
 def with_w(xyz: Floats) -> tuple[Floats, int | None]:
-    """Return unit quaternions from x, y, z with negative w, as in MD5.
+    """Return unit quaternions from x, y, z, with w <= 0 as in MD5; rows with non-finite numbers are not normalised.
 
-    Also return the index of the first row that is too long for a unit quaternion, or None.
+    Also return the index of the first row that is too long for a unit quaternion or not finite, or None.
     """
     with np.errstate(all="ignore"):
         square = (xyz * xyz).sum(axis=1)

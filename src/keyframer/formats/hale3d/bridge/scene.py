@@ -44,11 +44,11 @@ class Options:
     animation: PathLike | Document | None = None
     """the ``.anim`` that moves a model"""
     found: str = ""
-    """the name of an automatically detected companion: if it does not match, it is ignored"""
+    """the file name of an automatically detected companion; if it cannot be used, this is a warning, not an error"""
 
 
 def to_scene(document: Document, options: Options) -> Scene:
-    """Return the scene of a document, with its companion if the options name one."""
+    """Return the scene of a document and of its companion, if the options have one."""
     scene = Scene(source_format="hale3d", space=_SPACE)
     is_model = document.first(Model) is not None
     if not is_model and document.first(Animation) is None:
@@ -65,7 +65,10 @@ def to_scene(document: Document, options: Options) -> Scene:
 
 
 def _companion(scene: Scene, document: Document, is_model: bool, options: Options) -> Document | None:
-    """Return the other file of the pair; None if there is none, or if it does not match, which is reported."""
+    """Return the other file of the pair; None if there is none, or if it cannot be used, which is reported.
+
+    A companion cannot be used if it does not match, or if it was detected automatically and is damaged.
+    """
     given, given_for_itself = (options.animation, options.model) if is_model else (options.model, options.animation)
     if given_for_itself is not None:
         kind, option = ("a model", "animation") if is_model else ("an animation", "model")
@@ -166,7 +169,7 @@ def _add_model(scene: Scene, reporter: Reporter, model: Document, with_joints: b
         parents = safe_parents(reporter, joints, [joint.parent for joint in joints])
         positions, turns = bind_locals(bind, parents)
         if model.first(Mesh) is None:
-            bind = bind[:0].copy()  # only meshes need the matrices, which are six times as large as a joint in the file
+            bind = bind[:0].copy()  # only meshes need the matrices, which are larger than the joints in the file
         for joint, parent, position, turn in zip(joints, parents, positions, turns, strict=True):
             node = Node(names.claim(_display_name(joint.name)), NodeKind.BONE, parent, raw_name=joint.name)
             node.position, node.rotation_xyzw = position, turn
@@ -192,7 +195,7 @@ class Reader(SceneReader[Options]):
         return to_scene(document, options)
 
     def companions(self, document: Document, path: Path) -> dict[str, object]:
-        """Return the other file of the pair, if it has the same stem and is in the same folder."""
+        """Return options with the other file of the pair, if it has the same stem and is in the same folder."""
         option, suffix = ("model", ".mdl") if document.first(Animation) is not None else ("animation", ".anim")
         for candidate in companion_paths(path, suffix):
             try:
@@ -204,7 +207,7 @@ class Reader(SceneReader[Options]):
         return {}
 
     def key_location(self, record: Record, channel: Channel) -> KeyLocation | None:
-        """Return the columns of a channel; a frame has a box, then the components in the flags of each joint."""
+        """Return which bytes of a frame belong to a channel: a frame has a box, then the components of all joints."""
         if not isinstance(record, Joint):
             return None
         position_count, rotation_count = (record.flags & 7).bit_count(), (record.flags >> 3 & 7).bit_count()

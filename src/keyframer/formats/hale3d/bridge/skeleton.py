@@ -22,7 +22,7 @@ from keyframer.scene import Channel, Clip, Node, NodeKind
 
 
 def joint_nodes(reporter: Reporter, joints: list[Joint], parents: list[int | None], names: list[str]) -> list[Node]:
-    """Return the joints in the base frame. A joint with non-finite numbers rests at its parent."""
+    """Return the nodes of joints in the base frame. A joint with non-finite numbers rests at its parent."""
     nodes = []
     for joint, parent, name in zip(joints, parents, names, strict=True):
         node = Node(name, NodeKind.BONE, parent, raw_name=joint.name)
@@ -39,7 +39,10 @@ def joint_nodes(reporter: Reporter, joints: list[Joint], parents: list[int | Non
 
 
 def animate(reporter: Reporter, joints: list[Joint], frames: Frames, clip: Clip, budget: Budget) -> None:
-    """Add position and rotation channels for the joints whose flags include components of these."""
+    """Add the boxes, the range and a channel for each animated position and rotation to the clip.
+
+    Joints with invalid columns, and all joints after the budget is used up, get no channels.
+    """
     components = np.asarray(frames.components, np.float64)
     clip.bounds = np.asarray(frames.bounds, np.float64)
     clip.start, clip.end = 0.0, float(max(len(components) - 1, 0))

@@ -23,9 +23,9 @@ from keyframer.scene import Material, Mesh, Skin, TextureMap
 from keyframer.text import decode_name
 
 _JOINTS_AT_ONCE = 8_192
-"""batch size: a megabyte of matrices, since only a few are needed at a time"""
-_NUMBERS = 24
-"""numbers for each influence: vertex, joint, weight and offset in the skin, and temporarily a matrix"""
+"""joints converted at once: their matrices take a megabyte"""
+_NUMBERS_PER_INFLUENCE = 24
+"""cost of an influence: vertex, joint, weight and offset in the skin, and temporarily a matrix"""
 
 
 def bind_matrices(reporter: Reporter, joints: list[ModelJoint]) -> Floats:
@@ -63,7 +63,7 @@ def bind_locals(world: Floats, parents: list[int | None]) -> tuple[Floats, Float
 def read_surface(
     reporter: Reporter, record: MeshRecord, bind: Floats, number: int, budget: Budget
 ) -> tuple[Mesh, Skin, Material]:
-    """Read one mesh in its bind pose, its skin and its material. Unsafe faces and weights are left out."""
+    """Read one mesh in its bind pose, its skin and its material. Invalid faces and weights are left out."""
     path = decode_name(unquoted(record.material))
     material = Material(path, raw_name=record.material, diffuse=(1.0, 1.0, 1.0))
     if path:
@@ -99,9 +99,9 @@ def _influences(reporter: Reporter, record: MeshRecord, joint_count: int, budget
     valid = first + counts <= total
     _report_invalid(reporter, record, "vertices", "weight", ~valid, first + counts - 1, total)
     counts = np.where(valid, counts, 0)
-    budget.grant("copies", 4 * total * _NUMBERS)
-    room = budget.left("copies") // _NUMBERS
-    if not budget.charge("copies", int(counts.sum()) * _NUMBERS):
+    budget.grant("copies", 4 * total * _NUMBERS_PER_INFLUENCE)
+    room = budget.left("copies") // _NUMBERS_PER_INFLUENCE
+    if not budget.charge("copies", int(counts.sum()) * _NUMBERS_PER_INFLUENCE):
         beyond = np.cumsum(counts) > room
         field = f"vertices[{int(beyond.argmax())}]"
         reporter.report(LIMIT_COPIES, record, field, what="repeated use of weights", **budget.state("copies"))

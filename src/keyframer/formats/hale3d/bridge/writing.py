@@ -48,7 +48,7 @@ class WriteOptions:
     file: str = "animation"
     """the file to write: ``animation`` or ``model``; the other one is its companion"""
     companion: bool = True
-    """whether the other file is written"""
+    """whether the other file is written, too; an animation only if a joint moves"""
     fps: int | None = None
     """frames per second; None: those of the clip, rounded to a whole number"""
     dialect: str = Dialect.NUL_ENDED.value

@@ -99,7 +99,7 @@ class Merger(bridge.Merger[Options]):
         nodes = {original.matching.number(bone): place for place, bone in enumerate(order)}
         return bridge.Merged(_with_rows(merged.document, rows), theirs.reader_options, (nodes, {}))
 
-    def companion_files(self, original: Document, options: Mapping[str, Any]) -> tuple[tuple[str, bytes], ...]:
+    def companion_files(self, document: Document, options: Mapping[str, Any]) -> tuple[tuple[str, bytes], ...]:
         """Return the text of the skeleton in the options, if any."""
         skeleton = skeleton_of(Options(**options))
         if skeleton is None:
