@@ -1,4 +1,4 @@
-"""Distinct values of arrays, and the number of its value for each entry; helpers for concatenated arrays."""
+"""Distinct values of arrays, and for each entry the index of its value; helpers for concatenated arrays."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ MOST_SEARCHED = 16
 
 
 def distinct(values: Indices) -> tuple[Indices, Indices]:
-    """Return the distinct values in ascending order, and for each entry the index of its value; fast for few."""
+    """Return the ascending distinct values, and for each entry the index of its value; fast for few distinct values."""
     distinct_values: list[int] = []
     remaining = values
     while len(remaining) and len(distinct_values) < MOST_SEARCHED:

@@ -124,15 +124,15 @@ def corner_normals(faces: Floats, groups: Indices) -> Singles:
     """
     count = int(groups.max(initial=-1)) + 1
     flat = groups.reshape(-1)
-    face_of_corner = np.repeat(faces, 3, axis=0)
+    corner_face_normals = np.repeat(faces, 3, axis=0)
     first = np.zeros((count, 3))
-    first[flat[::-1]] = face_of_corner[::-1]
-    sign = np.where(_dot(face_of_corner, first[flat]) < _OPPOSITE_WINDING, -1.0, 1.0)
+    first[flat[::-1]] = corner_face_normals[::-1]
+    sign = np.where(_dot(corner_face_normals, first[flat]) < _OPPOSITE_WINDING, -1.0, 1.0)
     total = np.empty((count, 3))
     for axis in range(3):
-        total[:, axis] = np.bincount(flat, face_of_corner[:, axis] * sign, count)
+        total[:, axis] = np.bincount(flat, corner_face_normals[:, axis] * sign, count)
     normals = unit(total)[flat]
-    normals *= np.where(_dot(face_of_corner, normals) < 0, -1.0, 1.0)[:, None]
+    normals *= np.where(_dot(corner_face_normals, normals) < 0, -1.0, 1.0)[:, None]
     return np.asarray(normals.reshape(-1, 3, 3), np.float32)
 
 

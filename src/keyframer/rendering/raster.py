@@ -233,7 +233,7 @@ class DepthBuffer:
                 return
 
     def _boxes(self, screen: Screen, chosen: Indices) -> Indices:
-        """Return (m,) about how many pixels the visible part of the bounding box of each triangle has."""
+        """Return (m,) estimated numbers of pixels in the visible part of the bounding box of each triangle."""
         low, high = screen.points[chosen].min(axis=1), screen.points[chosen].max(axis=1)
         size = np.clip(high, 0, (self.width, self.height)) - np.clip(low, 0, (self.width, self.height)) + 1
         return np.asarray(size[:, 0] * size[:, 1], np.int64)

@@ -158,7 +158,7 @@ class Renderer:
         return chosen
 
     def spread(self, count: int, *, with_last: bool) -> list[float]:
-        """Return evenly spaced frames, whole ones if there are enough; without the last for a loop. A still has one."""
+        """Return evenly spaced frames, whole ones if there are enough; only one if the playback has no duration."""
         start, end = self.segment
         if end <= start:
             return [start]
