@@ -153,14 +153,14 @@ def test_base64_is_marked_by_its_characters(tmp_path: Path) -> None:
     opened = Opened(write_foreign(tmp_path, "inline"))
     content, views = foreign_gltf.numbers()
     for key, row in enumerate(MOVES):
-        key_part = part(opened, 0, "value (base64)")
+        key_part = part(opened, 0, "value (data URI)")
         span = span_of(key_part["places"], key)
         assert span is not None
         begin = views[1]["byteOffset"] + 28 * key
         decoded = base64.b64decode(opened.data[span[0] : span[1]])
         assert decoded[begin % 3 :][:12] == struct.pack("<3f", *row) == content[begin : begin + 12]
         assert len(decoded) <= 12 + 4
-        times = span_of(part(opened, 0, "time (base64)")["places"], key)
+        times = span_of(part(opened, 0, "time (data URI)")["places"], key)
         assert times is not None
         at = views[0]["byteOffset"] + 4 * key
         assert base64.b64decode(opened.data[slice(*times)])[at % 3 :][:4] == struct.pack("<f", TIMES[key])
@@ -169,7 +169,7 @@ def test_base64_is_marked_by_its_characters(tmp_path: Path) -> None:
 def test_escaped_base64_is_marked_as_a_whole(tmp_path: Path) -> None:
     opened = Opened(write_foreign(tmp_path, "escaped"))
     assert b"\\/" in opened.data
-    span = span_of(part(opened, 0, "value (base64)")["places"], 1)
+    span = span_of(part(opened, 0, "value (data URI)")["places"], 1)
     assert span is not None
     assert json.loads(b'"%b"' % opened.data[slice(*span)]) == text_of(opened.data)["buffers"][0]["uri"]
 

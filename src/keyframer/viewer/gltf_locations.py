@@ -1,7 +1,7 @@
 """Locations of nodes, tracks and keys in a glTF file, from the paths recorded while reading.
 
 A node is an object of the JSON text. The times and values of a track are in the binary chunk of a ``.glb``, in the text
-as base64, or in a separate file; our own files may have them as lists in the text.
+as a data URI, or in a separate file; our own files may have them as lists in the text.
 """
 
 from __future__ import annotations
@@ -274,8 +274,8 @@ def _parts(stored: StoredElements, keys: int, per_key: int, what: str, *, cubic:
         return
     starts, ends = (column[: keys * per_key].reshape(keys, per_key) for column in (stored.starts, stored.ends))
     file = None if stored.file is None else shown(stored.file)
-    label = f"{what} (base64)" if stored.encoded else what
-    if per_key == 1 or stored.encoded or (ends[:, :-1] == starts[:, 1:]).all():
+    label = f"{what} (data URI)" if stored.in_data_uri else what
+    if per_key == 1 or stored.in_data_uri or (ends[:, :-1] == starts[:, 1:]).all():
         yield Part(f"{label} and tangents" if cubic else label, _rows(starts[:, 0], ends[:, -1]), file)
         return
     for number in range(per_key):

@@ -298,8 +298,8 @@ class StoredElements:
     ends: Ints
     file: str | None = None
     """the separate file that contains them; None for the glTF file"""
-    encoded: bool = False
-    """whether they are in a data URI: a range may then include neighbouring elements"""
+    in_data_uri: bool = False
+    """a range may then include neighbouring elements"""
 
 
 class Layout:
@@ -374,9 +374,9 @@ class Layout:
             return StoredElements(starts, ends, unquote(uri))
         begin, end, is_plain = self._inlined(item.at("uri"), uri)
         if not is_plain:
-            return StoredElements(np.where(in_buffer, begin, -1), np.where(in_buffer, end, -1), encoded=True)
+            return StoredElements(np.where(in_buffer, begin, -1), np.where(in_buffer, end, -1), in_data_uri=True)
         first, last = begin + starts // 3 * 4, np.minimum(begin + -(-ends // 3) * 4, end)
-        return StoredElements(np.where(in_buffer, first, -1), np.where(in_buffer, last, -1), encoded=True)
+        return StoredElements(np.where(in_buffer, first, -1), np.where(in_buffer, last, -1), in_data_uri=True)
 
     def _inlined(self, path: str, uri: str) -> tuple[int, int, bool]:
         """Return the range of the base64 content of a data URI, and True; for other data or escaped text, the range of
