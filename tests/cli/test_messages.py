@@ -12,6 +12,7 @@ from keyframer.exchange import EXPORTERS, IMPORTERS
 from keyframer.formats import FORMATS
 from tests.batch.places import BAD, OTHER, put
 from tests.cli.running import EXAMPLE, Run
+from tests.samples import FOLDER as SAMPLES
 
 MAC = b"\x00\x05\x16\x07\x00\x02\x00\x00Mac OS X" + bytes(60)
 
@@ -119,6 +120,19 @@ class TestBatch:
         rows = run("batch", "report", out, "--format", "json").json()["files"]
         assert [row["issues"].get("STRUCT_TRAILING_DATA") for row in rows] == [1, None]
         assert "STRUCT_TRAILING_DATA" in run("batch", "report", out, "--format", "html").out
+
+    def test_summary_counts_files_and_not_their_issues(self, run: Run, tmp_path: Path) -> None:
+        odd = (SAMPLES / "3ds/oddities.3ds").read_bytes()
+        put(tmp_path / "in" / "a.3ds", odd)
+        put(tmp_path / "in" / "b.3ds", odd)
+        out = tmp_path / "out"
+        for again in range(2):
+            ran = run("batch", "check", tmp_path / "in", "-o", out, "-j", "1")
+            (line,) = (line for line in ran.err.splitlines() if "files with issues: " in line)
+            codes = dict(entry.split() for entry in line.partition("files with issues: ")[2].split(", "))
+            assert set(codes.values()) == {"2"}, again
+        rows = run("batch", "report", out, "--format", "json").json()["files"]
+        assert any(count > 1 for row in rows for count in row["issues"].values())
 
     def test_salvage_repeats_only_failed_files(self, run: Run, tmp_path: Path) -> None:
         put(tmp_path / "in" / "good.3ds", OTHER)

@@ -236,13 +236,13 @@ class ResumableRun:
         self._count(result["status"], (result["error"] or {}).get("code"), result["issues"])
         return result
 
-    def _count(self, status: str, code: str | None, issues: Iterable[str]) -> None:
+    def _count(self, status: str, code: str | None, issues: Mapping[str, int]) -> None:
         self.summary.finished += 1
         self.summary.counts[status] += 1
         if code is not None:
             self.summary.codes[code] += 1
         if status == FINDINGS:
-            self.summary.findings.update(issues)
+            self.summary.findings.update(issues.keys())
 
     def _jobs(self, failed: list[Result], stop: Callable[[], bool], skipped: Callable[[], None]) -> Iterator[Job]:
         """Yield the jobs of files that are not done; adds the results of refused files to ``failed``."""

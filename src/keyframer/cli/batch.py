@@ -75,7 +75,7 @@ def _add_run_arguments(parser: argparse.ArgumentParser) -> None:
     )
     workers = parser.add_argument_group("workers")
     workers.add_argument(
-        "-j", "--jobs", type=_count, metavar="N", help="number of worker processes (default: one per core)"
+        "-j", "--jobs", type=_count, metavar="N", help="number of local worker processes (default: one per core)"
     )
     workers.add_argument(
         "--time-limit",

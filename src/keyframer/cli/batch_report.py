@@ -99,5 +99,5 @@ def _line(row: dict[str, object]) -> str:
     outcome = f"{row['code']}: {row['message']}" if row["code"] else f"-> {row['output']}"
     issues = row["issues"]
     if row["status"] != "failed" and row["worst"] and isinstance(issues, dict):
-        outcome += f" ({row['worst']}: {', '.join(f'{code} {count}' for code, count in issues.items())})"
+        outcome += f" (worst: {row['worst']}; {', '.join(f'{code} {count}' for code, count in issues.items())})"
     return f"{row['status']:<8}  {row['seconds']:8.3f} s  {shown_name(str(row['source']))}  {safe_text(outcome)}"
