@@ -146,14 +146,14 @@ Codes never change; messages may. Issues come from four passes: {_PASSES}.
   `load`, `convert` and everything else that needs a scene refuse the file with this code, offset and path;
   `salvage=True` (`--salvage`) leaves out the unsafe parts and reports each. Errors with a `DATA_` code are invalid
   values: a file with no other errors is still loaded.
-* A **warning** is about something odd, which is kept unchanged.
+* A **warning** is about something odd that does not prevent loading the file.
 * An **info** is worth knowing.
 
 The severity of a few codes depends on the context: an unknown value is an error only if the length of the following
 data depends on it, a duplicate id only if something refers to it; a missing parent is a warning in formats whose
 writers leave helpers out. The report states the severity of each issue.
 
-The verdict is *{VERDICTS[0]}* (the file cannot be decoded), *{VERDICTS[1]}* (errors or warnings) or *{VERDICTS[2]}*.
+The verdict is *{VERDICTS[0]}* (the file cannot be read), *{VERDICTS[1]}* (errors or warnings) or *{VERDICTS[2]}*.
 At most {ISSUES_PER_CODE} issues of a code and {ISSUES_PER_FILE:,} of a file are listed; all are counted. Two small
 files for every code that a file alone can cause, with the exact report, are in `tests/golden/files`."""
 

@@ -169,8 +169,8 @@ _NOTEBOOK_FORMATTERS = {
 def load_ipython_extension(shell: Any) -> None:
     """Register the pictures, curves and tables of our classes with IPython.
 
-    Called by importing this package in a notebook and by ``%load_ext keyframer``. Modules are loaded when an object is
-    shown.
+    Importing this package in IPython or a notebook calls this, and so does ``%load_ext keyframer``. Modules are loaded
+    when an object is shown.
     """
     html = shell.display_formatter.formatters["text/html"]
     for (module, name), formatter in _NOTEBOOK_FORMATTERS.items():

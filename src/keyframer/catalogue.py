@@ -1,9 +1,8 @@
 """Every issue type, in one place. Codes never change; messages may.
 
-Severities follow one criterion: an error makes a scene unsafe to build (an index out of range, a cycle, a count or a
-block that does not fit); anything merely odd is kept and reported as a warning. Errors with a ``DATA_`` code are
-invalid values, which playback can handle. In a template, ``{size: byte}`` is a number with its noun: "1 byte",
-"2 bytes".
+A problem of a file is an error if it makes a scene unsafe to build (an index out of range, a cycle, a count or a block
+that does not fit); anything merely odd is a warning. Errors with a ``DATA_`` code are invalid values, which playback
+can handle. In a template, ``{size: byte}`` is a number with its noun: "1 byte", "2 bytes".
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ IO_READ_FAILED = issue_type("IO_READ_FAILED", _E, "{reason}")
 IO_CHANGED_DURING_READ = issue_type("IO_CHANGED_DURING_READ", _E, "the file changed while it was being read")
 
 LIMIT_FILE_SIZE = issue_type("LIMIT_FILE_SIZE", _E, "the file has {size: byte}, the limit is {limit}")
-LIMIT_RECORDS = issue_type("LIMIT_RECORDS", _E, "more than {limit: record}")
+LIMIT_RECORDS = issue_type("LIMIT_RECORDS", _E, "the file has more than {limit: record}")
 LIMIT_DEPTH = issue_type("LIMIT_DEPTH", _E, "nested more than {limit: level} deep")
 LIMIT_NAME = issue_type("LIMIT_NAME", _E, "a name has {size: byte}, the limit is {limit}")
 LIMIT_NODES = issue_type(
@@ -37,7 +36,7 @@ LIMIT_NODES = issue_type(
 )
 LIMIT_SAMPLES = issue_type("LIMIT_SAMPLES", _E, "{count: sample} requested, the limit is {limit}")
 LIMIT_KEYS = issue_type("LIMIT_KEYS", _E, "{count: key} would be created, the limit is {limit}")
-LIMIT_FACES = issue_type("LIMIT_FACES", _E, "{count: face} would be created, the limit is {limit}")
+LIMIT_FACES = issue_type("LIMIT_FACES", _E, "{count: face} would be drawn or written, the limit is {limit}")
 LIMIT_PIXELS = issue_type("LIMIT_PIXELS", _E, "{count: pixel} would be drawn, the limit is {limit}")
 LIMIT_IMAGE_BYTES = issue_type("LIMIT_IMAGE_BYTES", _E, "decoded images would take {count: byte}, the limit is {limit}")
 LIMIT_ARCHIVE_BYTES = issue_type(
@@ -67,7 +66,9 @@ STRUCT_CHUNK_SLACK = issue_type("STRUCT_CHUNK_SLACK", _W, "{size: byte} after th
 STRUCT_CHUNK_MISPLACED = issue_type(
     "STRUCT_CHUNK_MISPLACED", _W, "{name} is not allowed in {parent}, kept as raw bytes"
 )
-STRUCT_UNKNOWN_CHUNK = issue_type("STRUCT_UNKNOWN_CHUNK", _I, "unknown chunk of {size: byte}, not interpreted")
+STRUCT_UNKNOWN_CHUNK = issue_type(
+    "STRUCT_UNKNOWN_CHUNK", _I, "unknown chunk with {size: byte} of content, not interpreted"
+)
 STRUCT_CHUNK_MISSING = issue_type("STRUCT_CHUNK_MISSING", _E, "{name} is missing")
 STRUCT_CHUNK_ORDER = issue_type("STRUCT_CHUNK_ORDER", _E, "{name} comes before {other}, on which it depends")
 STRUCT_DUPLICATE_CHUNK = issue_type("STRUCT_DUPLICATE_CHUNK", _E, "{name} occurs more than once in {parent}")
@@ -79,9 +80,7 @@ STRUCT_COUNT_EXCEEDS_DATA = issue_type(
 )
 STRUCT_COUNT_NEGATIVE = issue_type("STRUCT_COUNT_NEGATIVE", _E, "negative count: {count}")
 STRUCT_TAG_MISMATCH = issue_type("STRUCT_TAG_MISMATCH", _E, "expected {expected}, found {found}")
-STRUCT_STRING_UNTERMINATED = issue_type(
-    "STRUCT_STRING_UNTERMINATED", _E, "text has no terminator in the remaining {left: byte}"
-)
+STRUCT_STRING_UNTERMINATED = issue_type("STRUCT_STRING_UNTERMINATED", _E, "text has no terminator within {left: byte}")
 STRUCT_NAME_SUSPECT = issue_type(
     "STRUCT_NAME_SUSPECT",
     _W,
@@ -110,19 +109,21 @@ SEM_UNSUPPORTED_SCHEME = issue_type(
 LINK_INDEX_OUT_OF_RANGE = issue_type(
     "LINK_INDEX_OUT_OF_RANGE", _E, "{what} {item} refers to {kind} {index}, which does not exist (count: {count})"
 )
-LINK_NOT_SHOWN = issue_type("LINK_NOT_SHOWN", _I, "{count} of {total} {what} are not in the displayed scene")
+LINK_NOT_SHOWN = issue_type("LINK_NOT_SHOWN", _I, "the displayed scene leaves out {count} of {total: node}")
 LINK_COUNT_MISMATCH = issue_type("LINK_COUNT_MISMATCH", _W, "{what}: expected {claimed}, found {found}")
 LINK_PARENT_CYCLE = issue_type("LINK_PARENT_CYCLE", _E, "{name} is its own ancestor")
 LINK_PARENT_MISSING = issue_type("LINK_PARENT_MISSING", _E, "the parent {parent} of {name} does not exist")
 LINK_TARGET_CYCLE = issue_type(
     "LINK_TARGET_CYCLE",
     _W,
-    "{name} is aimed at one of its own descendants; the stored target position is used instead",
+    "{name} and its target node depend on each other; the target node is ignored",
 )
 LINK_DUPLICATE_ID = issue_type("LINK_DUPLICATE_ID", _W, "{name} has the {what} {id}, which {other} already has")
 LINK_UNRESOLVED_NAME = issue_type("LINK_UNRESOLVED_NAME", _W, "no {kind} is named {name}")
 
-DATA_NON_FINITE = issue_type("DATA_NON_FINITE", _W, "{count: non-finite number}, the first at entry {index}")
+DATA_NON_FINITE = issue_type(
+    "DATA_NON_FINITE", _W, "{count: unusable number} (not finite or too large), the first at entry {index}"
+)
 DATA_KEYS_NOT_INCREASING = issue_type(
     "DATA_KEYS_NOT_INCREASING", _W, "key {index} at {time} is not later than the previous key"
 )
@@ -133,7 +134,7 @@ DATA_TCB_OUT_OF_RANGE = issue_type(
     "key {index}: tension, continuity or bias outside -1..1, or ease outside 0..1; clamped for playback",
 )
 DATA_VALUE_HUGE = issue_type(
-    "DATA_VALUE_HUGE", _W, "key {index} has the value {value:g}: too large for exact placement"
+    "DATA_VALUE_HUGE", _W, "key {index} has a number of magnitude {value:g}: too large for exact placement"
 )
 DATA_MATRIX_SINGULAR = issue_type("DATA_MATRIX_SINGULAR", _W, "the matrix cannot be inverted; raw vertices are used")
 
@@ -223,7 +224,9 @@ DATA_QUATERNION_LENGTH = issue_type(
     "DATA_QUATERNION_LENGTH", _W, "a rotation quaternion of length {length:g}, normalised to 1"
 )
 DATA_BOUNDS_INVERTED = issue_type(
-    "DATA_BOUNDS_INVERTED", _W, "lower corner above upper corner in {count: box}, the first is box {index}"
+    "DATA_BOUNDS_INVERTED",
+    _W,
+    "{count: box} with a lower corner above the upper one or with NaN, the first is box {index}",
 )
 DATA_FRAME_RANGE_INVERTED = issue_type(
     "DATA_FRAME_RANGE_INVERTED", _W, "the frame range ends ({end}) before it starts ({start})"
@@ -258,7 +261,8 @@ STAGE_NESTED_ARCHIVE = issue_type("STAGE_NESTED_ARCHIVE", _W, "archives inside a
 IO_PAIR_UNFINISHED = issue_type(
     "IO_PAIR_UNFINISHED",
     _E,
-    "a run was interrupted while writing the files of {stem}; the next run that writes to this folder completes them",
+    "the files of {stem} are being written, or a run was interrupted; the next run that writes to this folder "
+    "completes them",
 )
 RUN_OUTPUT_COLLISION = issue_type("RUN_OUTPUT_COLLISION", _E, "{reason}")
 RUN_OUTPUT_REFUSED = issue_type("RUN_OUTPUT_REFUSED", _E, "{reason}")

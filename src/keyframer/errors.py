@@ -8,14 +8,14 @@ if TYPE_CHECKING:
 
 
 def reason_of(error: OSError, name: str | None = None) -> str:
-    """Return why the system could not read a file; if that is another file than ``name``, its path comes first."""
+    """Return why the system could not read a file, with its path if the error concerns another file than ``name``."""
     reason = "no such file" if isinstance(error, FileNotFoundError) else f"cannot be read: {error.strerror or error}"
     path = str(error.filename or "")
     return reason if name is None or name.startswith(path) else f"{path}: {reason}"
 
 
 class FormatError(Exception):
-    """Bytes that cannot be read: the issue code, its place (``offset``, ``path``) and a ``message``.
+    """A file that cannot be read or processed: an issue code, a place (``offset``, ``path``) and a ``message``.
 
     ``offset`` is the absolute byte offset in the file, 0 if the error concerns the whole file. ``details`` holds the
     values in the message under their names in the catalogue.

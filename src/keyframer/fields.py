@@ -1,7 +1,7 @@
 """Classes with fields: dataclasses that are cheap to import, and the descriptions of their fields.
 
 All modules of Keyframer use `dataclass` of this module. It does what `dataclasses.dataclass` does, and functions of
-`dataclasses` accept its classes, but it generates no code for a class that makes few instances. ``convert`` imports
+`dataclasses` accept its classes, but it generates no code for a class with few instances. ``convert`` imports
 some 80 dataclasses; generating their methods took a third of the time of its imports. See
 docs/decisions/0009-quick-readers.md.
 """
@@ -213,7 +213,7 @@ def documented(cls: type[T]) -> type[T]:
 
 
 def field_meanings(cls: type[Any]) -> dict[str, tuple[str, str]]:
-    """Return type and meaning of each public field in order; empty if the source is not available."""
+    """Return type and meaning of the public fields that a class itself declares; empty without its source."""
     try:
         (declared,) = ast.parse(textwrap.dedent(inspect.getsource(cls))).body
     except (OSError, TypeError, SyntaxError):

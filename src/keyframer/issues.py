@@ -93,8 +93,8 @@ class Issue:
 
     @property
     def unsafe(self) -> bool:
-        """Whether the issue makes a scene unsafe to build: an error of structure, links or counts. Invalid values
-        (``DATA_``) are errors too, but evaluation can handle them."""
+        """Whether the issue makes a scene unsafe to build: every error except invalid values (``DATA_``), which
+        evaluation can handle."""
         return _is_unsafe(self.code, self.severity)
 
     def __str__(self) -> str:
@@ -109,22 +109,21 @@ def _is_unsafe(code: str, severity: Severity) -> bool:
 
 
 def _empty_counter() -> Counter[Any]:
-    """Return an empty counter without calling its ``__init__``: every file has nine of them, mostly empty."""
+    """Return an empty counter without calling its ``__init__``: every file has several, mostly empty."""
     return Counter.__new__(Counter)
 
 
 class IssueLog:
     """The issues of one file in the order found: all are counted, the first of each code are listed.
 
-    A path that is expensive to build is passed as a function, so that the ten-thousandth issue of a hostile file only
-    costs an addition.
+    A path that is expensive to build is passed as a function, which is not called for issues that are only counted.
     """
 
     def __init__(self, per_code: int = ISSUES_PER_CODE, per_file: int = ISSUES_PER_FILE) -> None:
         self._per_code = per_code
         self._per_file = per_file
-        self._kept: list[Issue] = []
-        self._kept_by_code: Counter[str] = _empty_counter()
+        self._listed: list[Issue] = []
+        self._listed_by_code: Counter[str] = _empty_counter()
         self._first_unsafe: Issue | None = None
         self._worst: Severity | None = None
         self.counts: Counter[str] = _empty_counter()
@@ -143,7 +142,7 @@ class IssueLog:
         **args: object,
     ) -> None:
         actual_severity = kind.severity if severity is None else severity
-        if self._must_keep(kind, actual_severity):
+        if self._must_create(kind, actual_severity):
             self.add_issue(Issue(kind, path if isinstance(path, str) else path(), offset, args, severity))
         else:
             self.counts[kind.code] += 1
@@ -159,7 +158,7 @@ class IssueLog:
         """The maximum number of listed issues of one code, at least 1."""
         return max(self._per_code, 1)
 
-    def _must_keep(self, kind: IssueType, severity: Severity) -> bool:
+    def _must_create(self, kind: IssueType, severity: Severity) -> bool:
         """Return whether to create this issue: it can be listed, is worse than all before, or is the first unsafe
         one."""
         if self._has_room(kind.code) or self._worst is None or severity > self._worst:
@@ -167,7 +166,7 @@ class IssueLog:
         return self._first_unsafe is None and _is_unsafe(kind.code, severity)
 
     def _has_room(self, code: str) -> bool:
-        return self._kept_by_code[code] < self._per_code and len(self._kept) < self._per_file
+        return self._listed_by_code[code] < self._per_code and len(self._listed) < self._per_file
 
     def add_issue(self, issue: Issue) -> None:
         self.counts[issue.code] += 1
@@ -177,8 +176,8 @@ class IssueLog:
         if self._first_unsafe is None and issue.unsafe:
             self._first_unsafe = issue
         if self._has_room(issue.code):
-            self._kept_by_code[issue.code] += 1
-            self._kept.append(issue)
+            self._listed_by_code[issue.code] += 1
+            self._listed.append(issue)
 
     def extend(self, issues: IssueLog) -> None:
         """Add the issues and the counts of another log."""
@@ -223,7 +222,7 @@ class IssueLog:
     @property
     def truncated(self) -> bool:
         """Whether some issues are counted but not listed."""
-        return self.total > len(self._kept)
+        return self.total > len(self._listed)
 
     @property
     def total(self) -> int:
@@ -238,7 +237,7 @@ class IssueLog:
         return self._first_unsafe
 
     def unsafe_counts(self) -> dict[str, int]:
-        """Return the number of issues of each code that makes a scene unsafe: what salvage left out."""
+        """Return the number of unsafe issues of each code; salvage leaves out the parts that have them."""
         counts: dict[str, int] = {}
         for (code, severity), count in self.counts_by_severity.items():
             if _is_unsafe(code, severity):
@@ -246,14 +245,14 @@ class IssueLog:
         return counts
 
     def __iter__(self) -> Iterator[Issue]:
-        return iter(self._kept)
+        return iter(self._listed)
 
     def __len__(self) -> int:
-        return len(self._kept)
+        return len(self._listed)
 
     def __getitem__(self, index: int) -> Issue:
-        return self._kept[index]
+        return self._listed[index]
 
     def __repr__(self) -> str:
-        counted = ", ".join(f"{code} x{count}" for code, count in sorted(self.counts.items()))
-        return f"<IssueLog: {counted or 'nothing'}>"
+        counts = ", ".join(f"{code} x{count}" for code, count in sorted(self.counts.items()))
+        return f"<IssueLog: {counts or 'nothing'}>"

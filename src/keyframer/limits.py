@@ -1,4 +1,4 @@
-"""Limits on the cost of reading a file and of what is made from it. Every limit is an option with its own issue code.
+"""Limits on the cost of reading a file and of what is made from it.
 
 A file is read within fixed limits. Everything made from it (a scene, another file, a picture, a table) is paid from one
 `Budget`, which grows with the bytes read: a small file costs little, whatever it claims and whatever is requested.
@@ -31,7 +31,7 @@ class Limits:
     records: int = 4_000_000
     """chunks or records in one file (LIMIT_RECORDS)"""
     depth: int = 16
-    """nesting of known chunks (LIMIT_DEPTH); the deepest real 3DS files reach 6"""
+    """nesting of known chunks or blocks (LIMIT_DEPTH); the deepest real 3DS files reach 6"""
     name: int = 1024 * 1024
     """bytes of one name (LIMIT_NAME)"""
     issues: int = 1_000
@@ -41,15 +41,15 @@ class Limits:
     copies: int = 1_000_000
     """budget: numbers in a scene that come from data used by several parts of a file (LIMIT_COPIES)"""
     nodes: int = 3_000
-    """budget: nodes written to a file of another format than glTF (LIMIT_NODES)"""
+    """budget: nodes written to a new file of another format than glTF (LIMIT_NODES)"""
     keys: int = 100_000
     """budget: keys created for motion that another format cannot store directly (LIMIT_KEYS)"""
     samples: int = 8_000_000
     """budget: numbers sampled from curves, 16 per matrix, and posed vertices (LIMIT_SAMPLES)"""
     faces: int = 200_000
-    """budget: faces drawn or written, counted once per node that uses them (LIMIT_FACES)"""
+    """budget: faces drawn, or written to a file of another format than glTF (LIMIT_FACES)"""
     pixels: int = 500_000_000
-    """budget: pixels of faces examined for pictures (LIMIT_PIXELS)"""
+    """budget: pixels of pictures, and of the faces drawn in them (LIMIT_PIXELS)"""
     image_bytes: int = 64 * 1024 * 1024
     """budget: bytes of decoded images, four per pixel (LIMIT_IMAGE_BYTES)"""
     archive_bytes: int = 1024 * 1024
@@ -64,7 +64,7 @@ _BASE_INPUT_SIZES = {"copies": 64 * BASE_INPUT_SIZE}
 is granted in addition)
 """
 MOST_ENTRIES = 200_000
-"""maximum number of files and folders examined below one folder when searching for images"""
+"""maximum number of files and folders examined below one folder in a search"""
 
 
 class Budget:
@@ -156,7 +156,7 @@ def charge(kind: str, count: int) -> bool:
 
 
 def ensure_budget(kind: str, count: int) -> None:
-    """Raise `FormatError` if ``count`` would exceed the budget; nothing is counted."""
+    """Raise `FormatError` if ``count`` exceeds `budget_left`; nothing is counted."""
     budget = _OPEN.get() or Budget()
     if count > budget.left(kind):
         budget.spend(kind, count)
@@ -180,7 +180,7 @@ def add_input(size: int) -> None:
 
 
 def limits_of(given: dict[str, object]) -> Limits:
-    """Return limits with the given values; raises ValueError for an unknown name or a value that is not positive."""
+    """Return limits with the given values; raises ValueError for an unknown name or a value outside 1 to 1e15."""
     known = [field.name for field in fields(Limits)]
     chosen: dict[str, int] = {}
     for name, value in given.items():

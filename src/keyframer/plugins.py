@@ -1,8 +1,9 @@
 """Formats, exporters and importers that other packages register through entry points.
 
 They are found in ``*.dist-info/entry_points.txt``; importing `importlib.metadata` for that would take as long as
-starting the interpreter several times. A plugin that cannot be loaded is not used; a call that fails later is ignored.
-`failures` has one line for each.
+starting the interpreter several times. A plugin that cannot be loaded is not used. If a plugin fails later,
+`call_plugin` ignores the call, and a `PluginErrorBoundary` lets only the current file fail. `failures` has the reports
+of plugins that could not be loaded and of ignored calls, at most one for each plugin.
 """
 
 from __future__ import annotations
@@ -20,15 +21,16 @@ if TYPE_CHECKING:
     P = TypeVar("P")
     A = TypeVar("A")
 
-_STANDARD = os.path.dirname(os.__file__)
-_LONGEST = 1 << 20
-"""bytes of an entry point file that are read"""
+_STANDARD_LIBRARY = os.path.dirname(os.__file__)
+_MOST_BYTES = 1 << 20
+"""maximum number of bytes read of an entry point file"""
 _failed: dict[str, str] = {}
 _declared: dict[str, list[tuple[str, str]]] | None = None
 
 
 def load_plugins(group: str, kind: type[P], taken: set[str]) -> list[P]:
-    """Load the plugins of an entry point group: objects of the class ``kind`` whose ``name`` is not in ``taken``."""
+    """Load the plugins of an entry point group: objects of the class ``kind``, whose ids must not be in ``taken`` and
+    are added to it. Failures are reported."""
     plugins: list[P] = []
     for name, target in entry_points().get(group, ()):
         from importlib import import_module  # only needed if there are plugins
@@ -64,7 +66,7 @@ def _checked_id(plugin: object, taken: set[str]) -> str:
     if not (
         plugin_id.isascii() and plugin_id.replace("-", "").replace("_", "").isalnum() and plugin_id == plugin_id.lower()
     ):
-        raise ValueError(f"the id {plugin_id!r} has characters other than a-z, 0-9, - and _")
+        raise ValueError(f"the id {plugin_id!r} must consist of a-z, 0-9, - and _, with at least one letter or digit")
     if plugin_id in taken:
         raise ValueError(f"the id {plugin_id!r} is already in use")
     return plugin_id
@@ -82,7 +84,7 @@ def call_plugin(plugin: object, function: Callable[..., A], *arguments: object) 
 
 
 class PluginErrorBoundary:
-    """Turn unexpected exceptions of a plugin into a `FormatError`, so that only the current file fails."""
+    """Turn unexpected exceptions of a plugin of another package into a `FormatError`: only the current file fails."""
 
     __slots__ = ("_allowed", "_plugin")
 
@@ -117,12 +119,12 @@ def _summary(name: str, outcome: str, error: BaseException) -> str:
 
 
 def failures() -> list[str]:
-    """Return one line for each plugin that failed."""
+    """Return the first reported failure of each plugin, as one line."""
     return list(_failed.values())
 
 
 def entry_points() -> dict[str, list[tuple[str, str]]]:
-    """Return name and target of all entry points in groups that begin with ``keyframer.``, sorted by name."""
+    """Return the entry points (name, target) of each group that begins with ``keyframer.``, sorted by name."""
     global _declared
     if _declared is None:
         _declared = {}
@@ -135,9 +137,9 @@ def entry_points() -> dict[str, list[tuple[str, str]]]:
 
 
 def _entry_point_files(folder: str) -> list[str]:
-    """List the entry point files of the packages in a folder. The empty name is the current folder, which is not
-    trusted and therefore skipped; Python's own folders have many files but no entry points."""
-    if not folder or folder == _STANDARD or folder.startswith(_STANDARD + "/lib-dynload"):
+    """List the paths where packages in a folder may have an entry point file. The empty name is the current folder,
+    which is not trusted and therefore skipped; Python's own folders have many files but no entry points."""
+    if not folder or folder == _STANDARD_LIBRARY or folder.startswith(_STANDARD_LIBRARY + "/lib-dynload"):
         return []
     try:
         names = os.listdir(folder)
@@ -152,7 +154,7 @@ def _parse(path: str, groups: dict[str, list[tuple[str, str]]]) -> None:
     except OSError:
         return
     try:
-        content = os.read(file, min(os.fstat(file).st_size, _LONGEST))  # `read` allocates as much as it may read
+        content = os.read(file, min(os.fstat(file).st_size, _MOST_BYTES))  # `read` allocates as much as it may read
     except OSError:
         content = b""
     finally:

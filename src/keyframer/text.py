@@ -25,7 +25,8 @@ def decode_name(raw: bytes, encoding: str | None = None) -> str:
 
 
 def encode_name(text: str, encoding: str | None = None) -> bytes:
-    """Encode a name as 8-bit text that decodes to the same name if possible; other characters become ``_``."""
+    """Encode a name so that `decode_name` returns it; if that is impossible, ``?`` and all characters outside ASCII
+    become ``_``. NUL always becomes ``_``."""
     text = text.replace("\0", "_")
     for codec in (encoding or "cp1252", "utf-8"):
         raw = text.encode(codec, "ignore")
@@ -64,20 +65,20 @@ def shortened(text: str, most: int) -> str:
 
 
 def did_you_mean(wrong: str, known: Iterable[str]) -> str:
-    """Return ``; did you mean 'Rotor'?`` if one of the known names is close to the wrong one, else an empty text."""
+    """Return ``; did you mean 'Rotor'?`` if a known name begins with the wrong one or is close to it, else no text."""
     from difflib import get_close_matches
 
-    candidates = [name for name, _ in zip(known, range(_COMPARED), strict=False) if len(name) <= _COMPARED_LENGTH]
+    candidates = [name for name, _ in zip(known, range(_MOST_COMPARED), strict=False) if len(name) <= _LONGEST_COMPARED]
     names = {name.lower(): name for name in candidates}
-    typed = wrong.lower()[:_COMPARED_LENGTH]
+    typed = wrong.lower()[:_LONGEST_COMPARED]
     longer = [name for name in names if typed and name.startswith(typed)][:1]
     close = longer or get_close_matches(typed, names, n=1, cutoff=0.6)
     return f"; did you mean {names[close[0]]!r}?" if close else ""
 
 
-_COMPARED = 5_000
+_MOST_COMPARED = 5_000
 """maximum number of names that a mistyped one is compared with: files may hold millions"""
-_COMPARED_LENGTH = 64
+_LONGEST_COMPARED = 64
 
 
 def counted(count: object, noun: str) -> str:
@@ -119,7 +120,7 @@ _ESCAPE = r"(?s)\\(\\|x[0-9a-fA-F]{2}|.|$)"
 
 
 def ascii_to_bytes(text: str) -> bytes:
-    """Return the bytes that `bytes_to_ascii` wrote as this text; raises ValueError for an unknown escape."""
+    """Return the bytes that `bytes_to_ascii` wrote as this text; raises ValueError for any other text."""
     import re
 
     def unescape(match: re.Match[str]) -> str:
@@ -149,7 +150,7 @@ def bytes_to_hex(raw: bytes) -> str | list[str]:
 
 
 def hex_to_bytes(value: object) -> bytes:
-    """Return the bytes that these hex digits stand for, with any spacing; raises ValueError for other characters."""
+    """Return the bytes that a text or a list of texts has as hex digits; raises ValueError for anything else."""
     lines = value if isinstance(value, list) else [value]
     if not all(isinstance(line, str) for line in lines):
         raise ValueError("expected bytes, written as hex digits")

@@ -162,7 +162,7 @@ BROKEN = {
     ),
     "f-dialects": ("its dialects must be a tuple of strings", FORMAT + "    dialects = None\nFORMAT = Odd()"),
     "g-companions": ("its companions must be a tuple of Companion", FORMAT + "    companions = (1,)\nFORMAT = Odd()"),
-    "h-id": ("the id 'Two Words' has characters", FORMAT + "    name = 'Two Words'\nFORMAT = Odd()"),
+    "h-id": ("the id 'Two Words' must consist of", FORMAT + "    name = 'Two Words'\nFORMAT = Odd()"),
     "i-taken": ("the id '3ds' is already in use", FORMAT + "    name = '3ds'\nFORMAT = Odd()"),
     "j-raises": (
         "RuntimeError: ouch",

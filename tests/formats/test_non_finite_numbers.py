@@ -1,4 +1,4 @@
-"""NaN and infinity in tables are reported once per table, with the first row and the number of rows."""
+"""NaN and infinity in tables are reported once per table, with the first row and how many numbers there are."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ def non_finite_issues(data: bytes) -> list[tuple[str, dict[str, object]]]:
 
 @pytest.mark.parametrize("odd", [math.nan, math.inf, -math.inf])
 @pytest.mark.parametrize(
-    ("make", "path"),
-    [(model, "/model/mesh[0]/vertices[1]"), (scene, "/uto3d/mesh/objects[0]/uvs[1]")],
+    ("make", "path", "count"),
+    [(model, "/model/mesh[0]/vertices[1]", 2), (scene, "/uto3d/mesh/objects[0]/uvs[1]", 3)],
     ids=["hale3d", "uto3d"],
 )
-def test_non_finite_rows_are_reported_once(make: object, path: str, odd: float) -> None:
+def test_non_finite_numbers_are_reported_once(make: object, path: str, count: int, odd: float) -> None:
     assert callable(make)
     assert non_finite_issues(make(0.5)) == []
-    assert non_finite_issues(make(odd)) == [(path, {"count": 2, "index": 1})]
+    assert non_finite_issues(make(odd)) == [(path, {"count": count, "index": 1})]

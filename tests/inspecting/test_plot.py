@@ -198,7 +198,7 @@ def test_unusual_tracks_are_plotted(times: list[float]) -> None:
 
 def test_raw_channels() -> None:
     raw = RawChannel("mystery", np.arange(60.0).reshape(3, 20))
-    panel = raw_panel(Clip(), raw)
+    panel = raw_panel(raw)
     assert len(panel.curves) == 12
     assert panel.curves[1].values.tolist() == [1.0, 21.0, 41.0]
 

@@ -196,6 +196,6 @@ def test_clip_is_merged_with_the_skeleton_of_another_file() -> None:
     assert np.allclose(
         keyframer.pose(merged, frames=[0.0, 2.0]).world[:, number, :3, 3], ours[:, [0, 2, 1]] * (1, -1, 1)
     )
-    with pytest.raises(ValueError, match="the clip has no track"):
+    with pytest.raises(ValueError, match="no clip has a track"):
         operating.merge(clip, Scene(nodes=[Node("nobody")]))
     assert operating.merge(clip, Scene(nodes=bones), by="order").clips[0].channels

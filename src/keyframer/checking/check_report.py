@@ -62,14 +62,14 @@ class Report:
 
     issues: IssueLog
     format: Format | Importer | None = None
-    """None if no reader recognises the bytes"""
+    """None if the format is unknown"""
     size: int | None = None
-    """size of the file in bytes; None if it was not read for this check"""
+    """size of the file in bytes; None if it is unknown"""
     readable: bool = True
 
     @property
     def verdict(self) -> str:
-        """``not readable`` if the file cannot be decoded, ``clean`` without warnings and errors, else ``readable with
+        """``not readable`` if the file cannot be read, ``clean`` without warnings and errors, else ``readable with
         problems``."""
         if not self.readable:
             return NOT_READABLE
@@ -101,7 +101,8 @@ class Report:
         return [issue for issue in self.issues if pass_of(issue.code) == name]
 
     def restricted(self, only: Collection[str] = (), ignore: Collection[str] = ()) -> Report:
-        """Return the report without some codes; ``SEC_`` stands for all codes that begin with it.
+        """Return the report with the codes ``only`` (all if empty) except ``ignore``; ``SEC_`` stands for all codes
+        that begin with it.
 
         The verdict *not readable* stays, whatever is ignored.
         """
@@ -219,7 +220,7 @@ def _check_document(document: Document, make_scene: Callable[[], Scene], size: i
 
 
 def unreadable(error: FormatError, reader: Format | Importer | None = None, size: int | None = None) -> Report:
-    """Return the report on a file that cannot be decoded."""
+    """Return the report on a file that cannot be read."""
     issues = IssueLog()
     issues.add_issue(_issue(error))
     return Report(issues, reader, size, readable=False)

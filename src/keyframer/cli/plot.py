@@ -117,7 +117,7 @@ def _panels(item: Input, scene: Scene, options: argparse.Namespace, span: tuple[
         raise LookupError("the file has no raw channels")
     _note_unplotted(item, len(channels) + len(raw), "tracks", "--most, --node and --track choose", options)
     panels = [track_panel(scene, scene.clips[0], channel, span) for channel in channels[: options.most]]
-    return [*panels, *(raw_panel(scene.clips[0], channel) for channel in raw[: options.most - len(panels)])]
+    return [*panels, *(raw_panel(channel) for channel in raw[: options.most - len(panels)])]
 
 
 def _motion(

@@ -129,7 +129,7 @@ def initial_transforms(scene: Scene, clip: int = 0) -> list[NodeTransform]:
     with_scale_axes = _nodes_with_scale_axes(scene)
 
     def start_value(number: int, kind: str, rest_value: npt.ArrayLike | None, default: tuple[float, ...]) -> Floats:
-        animated = rig.channels.one(samples, kind, number)
+        animated = rig.channels.node_values(samples, kind, number)
         if animated is not None:
             return np.asarray(animated[0])
         return np.asarray(usable_rows([default if rest_value is None else rest_value], default)[0])

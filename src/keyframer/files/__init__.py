@@ -1,4 +1,4 @@
-"""Reads inputs and writes outputs atomically."""
+"""Reads inputs, and writes outputs atomically."""
 
 from __future__ import annotations
 

@@ -26,8 +26,9 @@ Parts = bytes | Iterable[bytes | memoryview]
 def write_bytes(path: PathLike, parts: Parts, *, overwrite: bool = False) -> None:
     """Write a file atomically: temporary file in the same folder, fsync, rename.
 
-    Without ``overwrite`` an existing file is left alone and FileExistsError is raised. A file that is replaced keeps
-    owner and permissions. Special files and inputs of the same run are refused: `OutputRefused`.
+    Without ``overwrite`` an existing file is left alone and FileExistsError is raised. The new file gets the owner and
+    permissions of the file that it replaces. Special files, and inputs and outputs of the same run, are refused:
+    `OutputRefused`.
     """
     write_set((path, parts), overwrite=overwrite)
 
@@ -40,13 +41,14 @@ def write_set(
     shared: Sequence[tuple[PathLike, Parts]] = (),
     overwrite: bool = False,
 ) -> None:
-    """Write files that belong together, all in one folder: after any interruption the old set or the new one exists.
+    """Write files that belong together, all in one folder. After an interruption the old set exists, or the next run
+    that writes into the folder completes the new one.
 
     ``pair`` are files that readers find by the stem of ``main``. ``named`` are files that ``main`` mentions, each under
     a name with a hash of its content (`content_name`), so that no old file can mention a new one. Unless ``named`` is
     None, ``overwrite`` also removes such files of the old set. ``main`` mentions ``shared`` files too, but under plain
-    names that other files may also use: they never replace other content. An existing named or shared
-    file with the same content is kept.
+    names that other files may also use: they never replace other content. An existing named or shared file with the
+    same content is kept.
     """
     target = os.fspath(main[0])
     collected = _COLLECTED.get()
@@ -54,18 +56,18 @@ def write_set(
         journal.sweep_once(os.path.dirname(target))
     for path, _ in (main, *pair):
         check_output(path, overwrite=overwrite)
-    drafts = OutputSet(target, journal.content_named_files(target) if overwrite and named is not None else [])
+    output_set = OutputSet(target, journal.content_named_files(target) if overwrite and named is not None else [])
     try:
-        drafts.add(shared, replaces=False, keeps_equal=True)
-        drafts.add(named or (), replaces=overwrite, keeps_equal=True)
-        drafts.add([*pair, main], replaces=overwrite, pair=bool(pair))
+        output_set.add(shared, replaces=False, keeps_equal=True)
+        output_set.add(named or (), replaces=overwrite, keeps_equal=True)
+        output_set.add([*pair, main], replaces=overwrite, pair=bool(pair))
     except BaseException:
-        drafts.discard()
+        output_set.discard()
         raise
     if collected is None:
-        drafts.finish()
+        output_set.finish()
     else:
-        collected.append(drafts)
+        collected.append(output_set)
 
 
 class Draft:
@@ -116,7 +118,7 @@ class Draft:
             rename_new(self.temporary, self.target)
 
     def close(self) -> None:
-        with suppress(OSError):  # it is on the disk; or it could not be written, so it cannot be flushed, either
+        with suppress(OSError):  # the content is on the disk, or could not be written and cannot be flushed
             self._stream.close()
 
     def discard(self) -> None:

@@ -56,7 +56,8 @@ def lock(descriptor: int, *, wait: bool) -> bool:
 
 
 def is_abandoned(descriptor: int, older_than: float = 0.0) -> bool:
-    """Return whether the writer of this file is gone; if so, the file is now locked by us where locks are supported."""
+    """Return whether the writer of this file is gone and the file is at least ``older_than`` seconds old; if so, we
+    have locked it where locks are supported."""
     age = time.time() - os.fstat(descriptor).st_mtime
     return age >= older_than if lock(descriptor, wait=False) else fcntl is None and age >= _ABANDONED
 
@@ -81,7 +82,7 @@ def keep_permissions(descriptor: int, target: str) -> None:
             os.fchown(descriptor, wanted.st_uid, wanted.st_gid)
         except PermissionError:
             raise PermissionError(1, "its owner or group cannot be preserved") from None
-    if hasattr(os, "getxattr"):  # before the mode, which decides how much of a list is in force
+    if hasattr(os, "getxattr"):  # before the mode, which limits the rights that the list grants
         _keep_access_list(descriptor, target)
     os.fchmod(descriptor, stat.S_IMODE(wanted.st_mode))
 
@@ -89,7 +90,7 @@ def keep_permissions(descriptor: int, target: str) -> None:
 def _keep_access_list(descriptor: int, target: str) -> None:
     try:
         wanted = os.getxattr(target, _ACCESS_LIST)
-    except OSError:  # it has none; the new file may have got one from its folder
+    except OSError:  # the target has no list; the new file may have got one from its folder
         with suppress(OSError):
             os.removexattr(descriptor, _ACCESS_LIST)
     else:
@@ -141,7 +142,7 @@ def sync_folder(folder: str) -> None:
 
 
 def digest_of(path: str) -> str | None:
-    """Return the SHA-256 of a regular file; None if there is none or it cannot be read."""
+    """Return the SHA-256 of a file; None if it does not exist, is not a regular file or may not be read."""
     try:
         if not stat.S_ISREG(os.lstat(path).st_mode):
             return None

@@ -14,14 +14,14 @@ from keyframer.limits import DEFAULT_LIMITS, Limits, add_input
 
 _TO_READ = os.O_RDONLY | getattr(os, "O_BINARY", 0)  # Windows changes line ends otherwise
 _SHELL_PIPES = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
-"""folders of ``<(command)`` and other pipes of a shell"""
+"""beginnings of the paths of ``<(command)`` and other pipes of a shell"""
 
 
 def read_bytes(source: PathLike | IO[bytes], limits: Limits = DEFAULT_LIMITS, packed: int | None = None) -> bytes:
     """Return the whole content of a path or binary stream; the open budget grows with its size.
 
-    ``packed`` is the size in its archive: the budget grows with that, not with the unpacked size. Raises OSError if it
-    cannot be read, `FormatError` if it is over the limit or changed while it was read.
+    ``packed`` is the size of an archive member in its archive: the budget grows with that size, not with the unpacked
+    one. Raises OSError if the source cannot be read, `FormatError` if it is over the limit or changes meanwhile.
     """
     data = _read(source, limits)
     add_input(len(data) if packed is None else packed)
@@ -45,7 +45,7 @@ def is_endless(path: PathLike) -> bool:
 
 def _read(source: PathLike | IO[bytes], limits: Limits) -> bytes:
     if isinstance(source, (str, os.PathLike)):
-        if current_run() is not None and is_endless(source):  # Python code may wait for any pipe
+        if current_run() is not None and is_endless(source):  # outside a run, Python code may wait for any pipe
             raise OSError(errno.EINVAL, "not a regular file", os.fspath(source))
         name = os.fspath(source)
         file = os.open(name, _TO_READ)  # a stream takes as long to make as a small file to read

@@ -1,9 +1,9 @@
 """Renames several files as one step: a journal in the folder lets the next run complete an interrupted one.
 
 The journal exists from before the first rename until after the last. It lists the temporary files, which are complete
-and on the disk by then, and their final names, so completing is always possible; the next run that writes into the
-folder does so. Until then readers refuse files that are found by their stem (`is_unfinished`). Files that refer to
-others are safe: those have a hash of their content in their name, or are never replaced.
+and on the disk by then, and their final names, so that the next run that writes into the folder can complete the
+renames. Until then readers refuse files that are found by their stem (`is_unfinished`). Files that mention others are
+not refused: the mentioned files have a hash of their content in their name, or are never replaced.
 
 A journal may come from an archive that somebody unpacked here. It is used only if it contains the inodes of its files,
 which the disk assigned when they were written.
@@ -41,14 +41,14 @@ HASH_DIGITS = 12
 _JOURNAL = re.compile(r"\.kf-[0-9a-f]{12}\.journal")
 _MENTION = re.compile(rb"\.([0-9a-f]{12})(\.[a-z0-9]{1,8})")
 _CONTENT_NAME = re.compile(r".*(\.([0-9a-f]{12})\.[a-z0-9]{1,8})", re.DOTALL)
-_LONGEST = 255
+_LONGEST_NAME = 255
 """maximum number of bytes of a name on most disks"""
-_LARGEST = 1 << 20
+_LARGEST_JOURNAL = 1 << 20
 """maximum number of bytes that are read of a journal"""
 _LARGEST_SEARCHED = 64 << 20
 """largest file that is searched for names"""
 _NEIGHBOURS = 500
-"""maximum number of files that are searched for references to a superseded file"""
+"""maximum number of files that are searched for the name of a superseded file; if there are more, it is kept"""
 _SWEPT: set[str] = set()
 
 
@@ -57,7 +57,7 @@ class Unfinished(OSError):
 
 
 def is_unfinished(path: str | os.PathLike[str]) -> bool:
-    """Return whether a file belongs to a pair whose writing was interrupted."""
+    """Return whether a file belongs to a pair that is being written, or whose writing was interrupted."""
     return os.path.lexists(_journal_path(os.fspath(path), pair=True))
 
 
@@ -70,7 +70,7 @@ def _journal_path(target: str, *, pair: bool) -> str:
 
 
 def content_named_files(target: str) -> list[str]:
-    """Return the names of files that the target refers to by a hash of their content, and whose content matches."""
+    """Return the names of the files that the target mentions and whose content matches the hash in their name."""
     try:
         if not stat.S_ISREG(os.lstat(target).st_mode) or os.path.getsize(target) > _LARGEST_SEARCHED:
             return []
@@ -90,7 +90,7 @@ def content_name(path: str | os.PathLike[str], digest: str, ending: str) -> str:
     folder, name = os.path.split(os.fspath(path))
     suffix = f".{digest[:HASH_DIGITS]}{ending}"
     stem = os.path.splitext(name)[0]
-    while len(os.fsencode(stem + suffix)) > _LONGEST:
+    while len(os.fsencode(stem + suffix)) > _LONGEST_NAME:
         stem = stem[:-1]
     return os.path.join(folder, stem + suffix)
 
@@ -152,7 +152,7 @@ def rename_all(target: str, drafts: Sequence[Draft], superseded: Sequence[str]) 
 
 
 class _Change:
-    """The rename of one file; the replaced file is kept under another name until all files are renamed."""
+    """The rename of one file; if hard links are possible, the replaced file is kept until all files are renamed."""
 
     def __init__(self, draft: Draft) -> None:
         self._draft = draft
@@ -170,8 +170,8 @@ class _Change:
         self._is_made = True
 
     def undo(self) -> None:
-        """Undo the rename; raises OSError if that is impossible. The draft is restored before its name is removed:
-        until the journal is gone, the next run could still complete it."""
+        """Undo the rename; raises OSError if that is impossible. The temporary name is restored before the final one is
+        removed: until the journal is gone, the next run could still complete the rename."""
         if self._is_made and self._existed and self._backup is None:
             raise OSError("the replaced file is gone")
         if self._is_made:
@@ -349,7 +349,7 @@ def _parsed(descriptor: int) -> dict[str, Any] | None:
     """Parse a journal; returns None if it is invalid. Anybody may have put it there."""
     with open(descriptor, "rb", closefd=False) as stream:
         try:
-            content = json.loads(stream.read(_LARGEST))
+            content = json.loads(stream.read(_LARGEST_JOURNAL))
             names = [content["main"], *content["superseded"]]
             for entry in content["files"]:
                 names += [entry["target"]]
@@ -366,8 +366,8 @@ def _parsed(descriptor: int) -> dict[str, Any] | None:
 
 
 def _remove_superseded(target: str, names: Sequence[str]) -> None:
-    """Remove files that only the old main file referred to, if the hash in their name matches and no other file in the
-    folder refers to them."""
+    """Remove files of the old set, if the hash in their name matches their content and no file in the folder that has
+    the extension of the main file mentions them."""
     folder, main = os.path.split(target)
     ending = os.path.splitext(main)[1].lower()
     for name in names:

@@ -54,7 +54,7 @@ def current_run() -> Run | None:
 
 
 def note_input(source: PathLike | os.stat_result) -> None:
-    """Register a file as an input of the run, if there is one; missing files are ignored."""
+    """Register a file as an input of the current run, if there is a run; missing files are ignored."""
     run = _RUN.get()
     if run is None:
         return
@@ -82,7 +82,7 @@ def check_output(path: PathLike, *, overwrite: bool, run: Run | None = None) -> 
         status = None
     if status is not None:
         if not stat.S_ISREG(status.st_mode):
-            kind = _KINDS.get(stat.S_IFMT(status.st_mode), "something else")
+            kind = _KINDS.get(stat.S_IFMT(status.st_mode), "a special file")
             raise OutputRefused(f"{target} is {kind}, not a regular file")
         run = run or _RUN.get()
         if run is not None and _identity(status) in run.inputs:

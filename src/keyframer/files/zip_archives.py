@@ -51,9 +51,9 @@ class Archive:
 
 
 def _refused_members(members: list[ZipInfo], budget: Budget) -> dict[int, FormatError]:
-    """Return the members that exceed the budget together with those before them by name (LIMIT_ARCHIVE_BYTES).
+    """Return the errors of members that exceed the budget (LIMIT_ARCHIVE_BYTES), by their ``header_offset``.
 
-    They are identified by their ``header_offset``. zipfile never unpacks more of a member than its stated size.
+    Members are counted in the order of their names. zipfile never unpacks more of a member than its stated size.
     """
     refused: dict[int, FormatError] = {}
     for member in sorted(members, key=lambda member: member.filename):

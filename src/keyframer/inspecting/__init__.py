@@ -24,7 +24,7 @@ TABLES = {
     "raw_channels": "Raw channels",
     "scene_issues": "Issues of the scene",
 }
-"""names and titles of the tables that ``info`` has for every format; formats have more (`Format.tables`)"""
+"""names and titles of the tables that ``info`` has for every format; formats may have more (`Format.tables`)"""
 
 
 def table_names() -> list[str]:

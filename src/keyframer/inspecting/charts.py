@@ -15,10 +15,10 @@ WIDTH, PANEL_HEIGHT = 820, 210
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 16, 38, 34
 _GRID, _FRAME, _EASE, _SEAM = "#e4e6ea", "#9aa0a8", "#f2b33d", "#8a6fc9"
 _MOST_DECIMALS = 6
-_SMALLEST, _LARGEST, _SHARE = 2.0, 5.0, 0.7
-"""smallest and largest mark of a key in pixels, and its share of the space between keys: marks must not touch"""
-_HANDLES = 12
-"""pixels between keys below which handles are not drawn"""
+_SMALLEST_MARK, _LARGEST_MARK, _MARK_SHARE = 2.0, 5.0, 0.7
+"""smallest and largest mark of a key in pixels, and its share of the average distance between keys"""
+_LEAST_FOR_HANDLES = 12
+"""average distance between keys in pixels below which handles are not drawn"""
 
 
 def chart(panels: Sequence[Panel], title: str = "", width: int = WIDTH, panel_height: int = PANEL_HEIGHT) -> Drawing:
@@ -28,13 +28,13 @@ def chart(panels: Sequence[Panel], title: str = "", width: int = WIDTH, panel_he
     if title:
         drawing.add(TextLabel((_LEFT, 17), title, size=13, bold=True))
     for number, panel in enumerate(panels):
-        _Frame(drawing, panel, head + number * panel_height, panel_height).draw()
+        _PanelDrawer(drawing, panel, head + number * panel_height, panel_height).draw()
     if not panels:
         drawing.add(TextLabel((_LEFT, head + 30), "no animation"))
     return drawing
 
 
-class _Frame:
+class _PanelDrawer:
     """Draws one panel."""
 
     def __init__(self, drawing: Drawing, panel: Panel, top: int, height: int) -> None:
@@ -70,11 +70,11 @@ class _Frame:
                 continue
             color = COLORS[key.curve % len(COLORS)]
             point = self._at(key.time, key.value)
-            for handle in (key.arriving, key.leaving) if room >= _HANDLES else ():
+            for handle in (key.arriving, key.leaving) if room >= _LEAST_FOR_HANDLES else ():
                 if handle is not None:
                     tip = self._at(*handle)
                     add(Line([point, tip], color, 0.8), Mark(tip, color, 3.0, "ring"))
-            add(Mark(point, color, min(max(_SHARE * room, _SMALLEST), _LARGEST), "diamond", key.tooltip))
+            add(Mark(point, color, min(max(_MARK_SHARE * room, _SMALLEST_MARK), _LARGEST_MARK), "diamond", key.tooltip))
         self._legend()
 
     def _axes(self) -> None:
@@ -143,15 +143,16 @@ def value_range(panel: Panel) -> tuple[float, float]:
     if not len(values):
         return 0.0, 1.0
     low, high = float(values.min()), float(values.max())
-    middle = max(abs(low), abs(high))
-    if high - low <= middle * 1e-6:  # a constant value: rounding must not look like motion
-        return low - max(middle * 0.1, 0.5), high + max(middle * 0.1, 0.5)
+    magnitude = max(abs(low), abs(high))
+    if high - low <= magnitude * 1e-6:  # a constant value: rounding must not look like motion
+        return low - max(magnitude * 0.1, 0.5), high + max(magnitude * 0.1, 0.5)
     room = (high - low) * 0.08
     return low - room, high + room
 
 
 def ticks(low: float, high: float, about: int) -> list[float]:
-    """Return round numbers between two others: multiples of 1, 2 or 5 times a power of ten."""
+    """Return about ``about`` round numbers in a range: multiples of 1, 2 or 5 times a power of ten. Empty if the range
+    is empty or not finite."""
     step = (high - low) / max(about, 1)
     if not (math.isfinite(step) and step > 0):
         return []
@@ -162,7 +163,7 @@ def ticks(low: float, high: float, about: int) -> list[float]:
 
 
 def tick_text(value: float, span: tuple[float, float]) -> str:
-    """Format the label of a tick with enough digits to tell neighbours apart."""
+    """Format the label of a tick with a number of digits that suits the range of the axis."""
     size = span[1] - span[0]
     if abs(value) < size * 1e-9:
         return "0"

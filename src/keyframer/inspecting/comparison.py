@@ -1,6 +1,6 @@
 """The comparison of two files, of their content and their motion, as rows and as a JSON record.
 
-Scenes of different formats are compared by name: parts added, removed or changed.
+Files of different formats are compared by the parts of their scenes, which are paired by name.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _CLOSE = 1e-5
 
 
 def diff_scenes(a: Scene, b: Scene) -> Changes:
-    """Compare nodes, meshes, materials, cameras, lights and tracks by name."""
+    """Compare nodes, meshes, materials, cameras, lights and the tracks of the first clip by name."""
     changes = Changes()
     for kind in ("nodes", "meshes", "materials", "cameras", "lights", "tracks"):
         before, after = _parts(a, kind), _parts(b, kind)
@@ -46,7 +46,7 @@ def diff_scenes(a: Scene, b: Scene) -> Changes:
             fields = tuple(
                 FieldChange(field, part_a[field], part_b[field])
                 for field in part_a
-                if not _same(part_a[field], part_b[field])
+                if not _are_close(part_a[field], part_b[field])
             )
             if fields:
                 changes.add(Change("changed", kind, path, path, fields))
@@ -103,9 +103,9 @@ def _seconds(times: Floats, rate: float) -> tuple[float, ...] | None:
     return (float(good.min()) / rate, float(good.max()) / rate) if len(good) and rate else None
 
 
-def _same(a: object, b: object) -> bool:
+def _are_close(a: object, b: object) -> bool:
     if isinstance(a, tuple) and isinstance(b, tuple):
-        return len(a) == len(b) and all(_same(value_a, value_b) for value_a, value_b in zip(a, b, strict=True))
+        return len(a) == len(b) and all(_are_close(value_a, value_b) for value_a, value_b in zip(a, b, strict=True))
     if isinstance(a, float) and isinstance(b, (float, int)):
         return a == b or abs(a - b) <= _CLOSE * max(abs(a), abs(b), 1.0)
     return a == b
@@ -121,7 +121,8 @@ _PART_OF_SIZE, _DEGREES = 1e-5, 0.01
 
 @dataclass(eq=False)
 class Comparison:
-    """The differences. ``structure`` or ``motion`` is None if it was not requested or could not be compared."""
+    """The differences between two files. ``structure`` or ``motion`` is None if it was not requested or could not be
+    compared."""
 
     formats: tuple[str, str]
     level: str = "records"
@@ -184,8 +185,8 @@ class Comparison:
     def rows(self) -> Iterator[list[Cell]]:
         """Yield one row for each difference, with the columns `COLUMNS`."""
         for change in self.structure.listed if self.structure is not None else ():
-            of_scene = change.path.startswith(f"/{change.record}/")  # there the path contains the kind
-            where = change.path if of_scene else f"{change.path} {change.record}"
+            is_scene_part = change.path.startswith(f"/{change.record}/")  # whose path contains the kind
+            where = change.path if is_scene_part else f"{change.path} {change.record}"
             head: list[Cell] = ["structure", change.kind, where]
             if not change.fields:
                 new_path = change.path_b if change.kind == "moved" else None
@@ -244,7 +245,7 @@ def compare(
     tolerance: float | None = None,
     degrees: float | None = None,
 ) -> Comparison:
-    """Return the differences between two files, and between the motion of their scenes.
+    """Return the differences between two files and, if ``scenes`` are given, between their motion.
 
     Documents of one format are compared record by record, glTF files value by value, and others by their scenes.
     """

@@ -1,4 +1,4 @@
-"""The content of a file as tables: those of every format, those of its own format, those of the scene, and a
+"""The content of a file as tables: tables of every format, tables of its own format, tables of the scene, and a
 summary."""
 
 from __future__ import annotations
@@ -118,17 +118,17 @@ def summary_of(opened: OpenedFile, tables: Sequence[Table], *, verdict: str, err
     by_name = {table.name: table for table in tables}
     stated = {str(row[0]): row[1] for row in by_name["overview"].rows}
     clip = scene.clips[0] if scene.clips else None
-    timed = clip is not None and clip.rate > 0 and clip.units_per_frame > 0
+    has_rate = clip is not None and clip.rate > 0 and clip.units_per_frame > 0
     return {
         "format": opened.reader.name,
         "title": opened.reader.title,
         "version": stated.get("version"),
         "size": len(opened.data),
         "writer": stated.get("written by", stated.get("made by")),
-        "seconds": (clip.end - clip.start) / clip.rate if clip and timed else None,
-        "first_frame": clip.start / clip.units_per_frame if clip and timed else None,
-        "last_frame": clip.end / clip.units_per_frame if clip and timed else None,
-        "frames_per_second": clip.frames_per_second if clip and timed else None,
+        "seconds": (clip.end - clip.start) / clip.rate if clip and has_rate else None,
+        "first_frame": clip.start / clip.units_per_frame if clip and has_rate else None,
+        "last_frame": clip.end / clip.units_per_frame if clip and has_rate else None,
+        "frames_per_second": clip.frames_per_second if clip and has_rate else None,
         "clips": len(scene.clips),
         "nodes": len(scene.nodes),
         "animated_nodes": len(_animated(scene)),
@@ -201,7 +201,7 @@ def _length(summary: Summary) -> str:
 
 
 def _missing(tables: Sequence[Table]) -> list[str]:
-    """Return the names of images that were not found, or that point outside the searched folders."""
+    """Return the names of images that were not found or may not be opened."""
     rows = next((table.rows for table in tables if table.name == "textures"), [])
     return [str(row[0]) for row in rows if row[1] in ("missing", "refused")]
 

@@ -45,7 +45,7 @@ class Area:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A key: ``diamond``, ``dot`` or ``ring``. ``title`` is shown by browsers when the mouse rests on it."""
+    """A ``diamond``, ``dot`` or ``ring``, such as a key. Browsers show ``title`` when the mouse rests on the mark."""
 
     at: Point
     color: str
@@ -82,7 +82,7 @@ class Drawing:
         self.shapes.extend(shapes)
 
     def svg(self) -> str:
-        """Return a whole SVG document without scripts, links or fonts."""
+        """Return an SVG document without scripts, links or embedded fonts."""
         return "\n".join([*self._svg(), ""])
 
     def _svg(self) -> Iterator[str]:
@@ -109,7 +109,7 @@ class Drawing:
 
 
 def escape_markup(text: str) -> str:
-    """Return text escaped for SVG or HTML."""
+    """Return text made safe, truncated, and escaped for SVG or HTML."""
     escaped = safe_text(text).replace("\ufffe", "\ufffd").replace("\uffff", "\ufffd")
     escaped = escaped if len(escaped) <= _LONGEST else f"{escaped[: _LONGEST - 1]}…"
     for character, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("'", "&#39;")):
@@ -150,7 +150,7 @@ def _diamond(mark: Mark) -> list[Point]:
 
 
 class _Pen:
-    """Draws shapes on a large picture with Pillow."""
+    """Draws shapes with Pillow on a picture that is `_OVERSAMPLING` times larger."""
 
     def __init__(self, picture: Any, draw: Any) -> None:
         self.picture, self._draw = picture, draw

@@ -1,4 +1,4 @@
-"""What each format supports, from its class; and the exchange formats, which have importers and exporters."""
+"""The table of all formats with the features that each supports, including exchange formats."""
 
 from __future__ import annotations
 

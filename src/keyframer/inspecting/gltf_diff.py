@@ -88,7 +88,8 @@ def _largest(before: Any, after: Any) -> float | None:
 
 
 def _compare_views(changes: Changes, file_a: Container, file_b: Container) -> None:
-    """Compare the bytes of buffer views inside the files; views that differ in the JSON are listed already."""
+    """Compare the bytes of equal buffer views into the binary chunk; other views are listed as differences of the
+    JSON."""
     before, after = file_a.root.value.get("bufferViews"), file_b.root.value.get("bufferViews")
     if file_a.binary is None or file_b.binary is None or type(before) is not list or type(after) is not list:
         return

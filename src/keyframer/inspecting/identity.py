@@ -1,4 +1,4 @@
-"""Recognises a file by its first bytes and its size; the whole file is read only if these are suspicious.
+"""Recognises a file by its first bytes and its size; the whole file is read only if these are not conclusive.
 
 Imports neither numpy nor dataclasses nor typing: ``keyframer identify`` must start fast.
 """
@@ -54,13 +54,13 @@ class Identity:
         return f"{line}; {self.damage}" if self.damage else line
 
 
-def identify(head: bytes, size: int, name: str, whole: Callable[[], bytes]) -> Identity:
-    """Identify a file; ``whole()`` returns all its bytes and is called only if the head is suspicious."""
+def identify(head: bytes, size: int, name: str, read_all: Callable[[], bytes]) -> Identity:
+    """Identify a file; ``read_all()`` returns all its bytes and is called only if the head is not conclusive."""
     detection = detect(head, size=size, name=name)
     identity = Identity(name, size)
     identity.reason = detection.reason
     if detection.score < 1 and b"\r\n" in head and _all_lines_have_cr(head):
-        identity.damage = _cr_added(whole())
+        identity.damage = _cr_added(read_all())
     if detection.format is None:
         _identify_exchange_format(identity, head, name)
         return identity
@@ -72,7 +72,7 @@ def identify(head: bytes, size: int, name: str, whole: Callable[[], bytes]) -> I
     identity.score = detection.score
     identity.certainty = certainty(detection.score)
     if detection.score < 1 and identity.damage is None and detection.format.diagnoses_damage:
-        identity.damage = detection.format.diagnose(whole())
+        identity.damage = detection.format.diagnose(read_all())
     return identity
 
 
@@ -93,7 +93,7 @@ def _all_lines_have_cr(data: bytes) -> bool:
 
 
 def _cr_added(data: bytes) -> str | None:
-    """Return a message if a transfer in text mode put a CR before every LF and the file is valid without; else None."""
+    """Return a message if a transfer in text mode put a CR before every LF and the file is valid without them."""
     if not _all_lines_have_cr(data):
         return None
     repaired = data.replace(b"\r\n", b"\n")
@@ -102,7 +102,7 @@ def _cr_added(data: bytes) -> str | None:
         return None
     extra = len(data) - len(repaired)
     title = detection.format.title
-    return f"damaged by a transfer in text mode: without the CR before each of {extra} LF it is a {title} file"
+    return f"damaged by a transfer in text mode: without the CR before each LF ({extra} in all) it is a {title} file"
 
 
 def certainty(score: float) -> str:

@@ -1,8 +1,8 @@
-"""The difference between the motions of two scenes: of every node, at each time.
+"""The difference between the motions of two scenes: of each node that both have, at up to `MOST_TIMES` times.
 
 Nodes are paired by name, those of the same name in order. Scenes with different axes are converted to right-handed,
-Y up; if both have a unit of length, the second is converted to that of the first. Times are frames if both have the
-same rate, else seconds from the start of each clip.
+Y up; if both have a unit of length, the second is converted to that of the first. The first clips are compared: at the
+same frames if they have the same rate or one has no valid rate, else at the same seconds from the start of each clip.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ class NodeMotion:
     scale: Floats
     """(T,) largest difference of an axis' length"""
     visibility_differences: int
-    """number of times at which it is visible in one scene only"""
+    """number of times at which the node is visible in one scene only"""
     vertices: Floats | None
-    """(T,) largest distance of a vertex; None if the vertex counts differ or there is no mesh"""
+    """(T,) largest distance of a vertex; None if there is no mesh, or the meshes differ in size or are too large"""
 
     def within(self, distance: float, degrees: float) -> bool:
         """Return whether the motion is equal within these tolerances."""
@@ -116,8 +116,8 @@ def _moments(a: Scene, b: Scene) -> tuple[list[float], list[float], Floats, str]
     clip_a, clip_b = (scene.clips[0] if scene.clips else Clip() for scene in (a, b))
     rates = [clip.frames_per_second for clip in (clip_a, clip_b)]
     (start_a, end_a), (start_b, end_b) = _segment(clip_a), _segment(clip_b)
-    timed = all(0 < rate < math.inf for rate in rates)
-    if not timed or math.isclose(rates[0], rates[1]):
+    have_rates = all(0 < rate < math.inf for rate in rates)
+    if not have_rates or math.isclose(rates[0], rates[1]):
         start, end = min(start_a, start_b), max(end_a, end_b)
         frames = _spread(start, end)
         return frames, frames, np.array(frames), "frames"
@@ -138,7 +138,8 @@ def _segment(clip: Clip) -> tuple[float, float]:
 
 
 def _spread(start: float, end: float) -> list[float]:
-    """Return all frames from ``start`` to ``end`` if they are whole and few, else `MOST_TIMES` evenly spaced times."""
+    """Return every frame from ``start`` to ``end`` if ``start`` is whole and there are at most `MOST_TIMES`, else that
+    many evenly spaced times."""
     if end - start + 1 <= MOST_TIMES and start == round(start):
         return [start + number for number in range(math.floor(end - start) + 1)]
     return [float(frame) for frame in np.linspace(start, end, MOST_TIMES)]
@@ -157,12 +158,12 @@ def _nodes(
     with np.errstate(all="ignore"):
         world_a, world_b = _turned(pose_a, nodes_a, turn_a), _turned(pose_b, nodes_b, turn_b)
         world_b[..., :3, 3] *= scale
-        angles, lengths = _frames_apart(world_a, world_b)
+        angles, lengths = _axes_apart(world_a, world_b)
         if turn_a is not None and turn_b is not None:
             # Converting the axes of a scene may rotate the axes of each node and its vertices, or leave them: a node
             # that is equal in one of these ways has not moved.
-            along = turn_b @ np.nan_to_num(pose_b.world[:, nodes_b]) @ np.linalg.inv(turn_b) @ turn_a
-            other_angles, other_lengths = _frames_apart(turn_a @ np.nan_to_num(pose_a.world[:, nodes_a]), along)
+            converted_b = turn_b @ np.nan_to_num(pose_b.world[:, nodes_b]) @ np.linalg.inv(turn_b) @ turn_a
+            other_angles, other_lengths = _axes_apart(turn_a @ np.nan_to_num(pose_a.world[:, nodes_a]), converted_b)
             nearer = other_angles.max(axis=0, initial=0.0) < angles.max(axis=0, initial=0.0)
             angles, lengths = np.where(nearer, other_angles, angles), np.where(nearer, other_lengths, lengths)
         distances = np.nan_to_num(np.sqrt(np.sum((world_a[..., :3, 3] - world_b[..., :3, 3]) ** 2, axis=-1)))
@@ -180,8 +181,8 @@ def _nodes(
         ]
 
 
-def _frames_apart(world_a: Floats, world_b: Floats) -> tuple[Floats, Floats]:
-    """Return (T, n) degrees between the axes of nodes, and (T, n) the largest differences of their lengths."""
+def _axes_apart(world_a: Floats, world_b: Floats) -> tuple[Floats, Floats]:
+    """Return (T, n) rotations in degrees between the axes of nodes, and (T, n) the largest differences of length."""
     lengths_a, lengths_b = (np.sqrt(np.sum(world[..., :3, :3] ** 2, axis=-2)) for world in (world_a, world_b))
     return (
         _angles(world_a[..., :3, :3], lengths_a, world_b[..., :3, :3], lengths_b),
@@ -189,16 +190,16 @@ def _frames_apart(world_a: Floats, world_b: Floats) -> tuple[Floats, Floats]:
     )
 
 
-def _turned(moment: Pose, nodes: list[int], turn: Floats | None) -> Floats:
-    world: Floats = np.nan_to_num(moment.world[:, nodes])
+def _turned(posed: Pose, nodes: list[int], turn: Floats | None) -> Floats:
+    world: Floats = np.nan_to_num(posed.world[:, nodes])
     if turn is None:
         return world
-    _, local_turn = to_right_handed_y_up(moment.scene.space)
+    _, local_turn = to_right_handed_y_up(posed.scene.space)
     return np.asarray(turn @ world @ local_turn)
 
 
 def _angles(a: Floats, lengths_a: Floats, b: Floats, lengths_b: Floats) -> Floats:
-    """Return degrees between the axes of frames; 0 if one of them is flat."""
+    """Return the rotations in degrees between two sets of axes; 0 if an axis has no length."""
     good = (lengths_a > 1e-12).all(axis=-1) & (lengths_b > 1e-12).all(axis=-1)
     out = np.zeros(good.shape)
     if good.any():

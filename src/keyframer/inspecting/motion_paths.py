@@ -101,7 +101,8 @@ class _Box:
 
 
 def path_drawing(scene: Scene, paths: Sequence[Path], title: str = "") -> Drawing:
-    """Draw all paths in one box: a dot per frame, a diamond per key, labels at the first and last frame."""
+    """Draw all paths in one box: a dot per frame if there are few, a diamond per key, labels at the first and last
+    frame."""
     drawing = Drawing(WIDTH, HEIGHT, title)
     box = _Box(scene, paths)
     left, top, width, height = 70.0, 60.0, WIDTH - 140.0, HEIGHT - 130.0
@@ -146,7 +147,7 @@ def _short(name: str) -> str:
 
 
 def _label_edges(drawing: Drawing, scene: Scene, box: _Box, corners: list[Point]) -> None:
-    """Label the three most visible edges: numbers at their ends, the name of the axis in the middle."""
+    """Label one edge for each axis: numbers at its ends, the name of the axis in the middle."""
     lowest = max(range(8), key=lambda number: corners[number][1])
     leftmost = min(range(8), key=lambda number: corners[number][0])
     for axis in range(3):
@@ -170,7 +171,7 @@ def _label_edges(drawing: Drawing, scene: Scene, box: _Box, corners: list[Point]
 
 
 def paths_as_text(scene: Scene, paths: Sequence[Path], columns: int, rows: int, *, colored: bool = False) -> str:
-    """Return the same view in Braille characters, with the range of each axis below."""
+    """Return the view of `path_drawing` in Braille characters, with the frames and ranges of each path below."""
     box = _Box(scene, paths)
     dots = Dots(max(columns, 20), max(rows, 5))
     for number, path in enumerate(paths):

@@ -1,4 +1,5 @@
-"""HTML for notebooks: curves of tracks and channels, tables of clips and documents. The root package registers it."""
+"""HTML for notebooks: curves of tracks and channels, tables of clips and documents. The root package registers
+these functions."""
 
 from __future__ import annotations
 
@@ -36,7 +37,7 @@ def clip_html(clip: Clip) -> str:
 
 
 def document_html(document: Document) -> str:
-    """Return a table of record types and the issues."""
+    """Return tables of the most frequent record types and of the first issues."""
     kinds = Counter(type(record).__name__ for record in document.find(Record))
     rows = [(name, str(count)) for name, count in kinds.most_common(_ROWS)]
     if len(kinds) > _ROWS:

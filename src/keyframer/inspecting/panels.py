@@ -1,4 +1,5 @@
-"""The content of a plot as data: panels of curves with keys, tangents, ease and wrap. `charts` draws them."""
+"""The content of a plot as data: panels of curves with keys, tangents, ease and wrap. `charts` and `braille`
+draw them."""
 
 from __future__ import annotations
 
@@ -83,13 +84,14 @@ class Panel:
     seams: list[float] = field(default_factory=list)
     """times at which a repeating track starts again"""
     keyed: tuple[float, float] | None = None
-    """first and last key; outside them the wrap continues the curve"""
+    """times of the first and the last key; outside them the wrap continues the curve"""
 
 
 def choose_channels(scene: Scene, nodes: Sequence[str] = (), kinds: Sequence[str] = ()) -> list[Channel]:
     """Return channels of the first clip by node (a name, or a pattern such as ``Sail*``) and kind, in file order.
 
-    Without nodes and kinds: all with several keys. Raises LookupError for an unknown node or kind.
+    Channels without keys are left out; without nodes and kinds, also those with one key. Raises LookupError for an
+    unknown node or kind.
     """
     channels = scene.clips[0].channels if scene.clips else []
     numbers = {number for name in nodes for number in scene.find_all(name)}
@@ -111,14 +113,14 @@ def choose_channels(scene: Scene, nodes: Sequence[str] = (), kinds: Sequence[str
 
 
 def time_label(clip: Clip) -> str:
-    """Return the label of the time axis, in the unit of the file."""
+    """Return the label of the time axis: the unit of the clip."""
     if clip.unit == "second":
         return "seconds"
     return f"{clip.unit}s ({clip.rate:g} per second)"
 
 
 def value_label(kind: str, scene: Scene) -> str:
-    """Return the label of the value axis, in the unit of the file."""
+    """Return the label of the value axis: the unit of this kind of value."""
     if kind == "position":
         metres = scene.space.metres_per_unit
         return "file units" if metres is None else f"units of {metres:g} m"
@@ -166,7 +168,7 @@ def panel_of(
     return panel
 
 
-def raw_panel(clip: Clip, raw: RawChannel) -> Panel:
+def raw_panel(raw: RawChannel) -> Panel:
     """Return the panel of a raw channel: numbers per frame with unknown meaning."""
     rows = np.asarray(raw.values, np.float64).reshape(len(raw.values), -1)
     times = np.arange(len(rows), dtype=np.float64)
@@ -194,7 +196,7 @@ def _span(track: Track, keys: Floats, segment: tuple[float, float] | None) -> tu
 
 
 def _sample_times(keys: Floats, span: tuple[float, float]) -> Floats:
-    """Return sample times, dense enough for every segment, and on both sides of each key."""
+    """Return evenly spaced sample times, the times of the keys, and times just before the keys."""
     low, high = span
     inside = keys[(keys >= low) & (keys <= high)]
     even = np.linspace(low, high, min(max(400, SAMPLES_PER_SEGMENT * (len(inside) + 1)), MOST_SAMPLES))
@@ -225,8 +227,8 @@ def _add_keys(panel: Panel, track: Track, times: Floats, values: Floats) -> None
     for at, around, near_values in zip(visible.tolist(), lengths.tolist(), tangents, strict=True):
         time = float(keys[at])
         if track.is_rotation:
-            seam = track.wrap is not Wrap.SINGLE and 0 < at == len(keys) - 1  # after this key the next cycle starts
-            key_values = values[min(int(np.searchsorted(times, time)), len(times) - 1) - int(seam)]
+            ends_cycle = track.wrap is not Wrap.SINGLE and 0 < at == len(keys) - 1
+            key_values = values[min(int(np.searchsorted(times, time)), len(times) - 1) - int(ends_cycle)]
         else:
             key_values = np.asarray(track.values, np.float64)[order[at]].reshape(-1)
         handles: list[tuple[float, Floats] | None] = []

@@ -93,33 +93,31 @@ def diff_documents(a: Document, b: Document) -> Changes:
         [(a.records, b.records, Place(), Place())]
     )
     while todo:
-        before, after, place_a, place_b = todo.popleft()
-        placed_a, placed_b = list(_placed(before, place_a)), list(_placed(after, place_b))
-        pairs = _pairs(placed_a, placed_b, digests)
+        before, after, parent_a, parent_b = todo.popleft()
+        placed_a, placed_b = list(_placed(before, parent_a)), list(_placed(after, parent_b))
         latest = -1
-        for index_a, index_b in pairs:
-            record_a = placed_a[index_a] if index_a is not None else None
-            record_b = placed_b[index_b] if index_b is not None else None
-            if record_a is None or record_b is None:
-                kind, record = ("added", record_b) if record_a is None else ("removed", record_a)
-                assert record is not None
-                path = str(record[0])
-                name = type(record[1]).__name__
-                changes.add(Change(kind, name, path if record_a else None, path if record_b else None))
+        for index_a, index_b in _pairs(placed_a, placed_b, digests):
+            if index_a is None:
+                assert index_b is not None
+                place_b, record_b = placed_b[index_b]
+                changes.add(Change("added", type(record_b).__name__, None, str(place_b)))
                 continue
-            assert index_b is not None
+            place_a, record_a = placed_a[index_a]
+            name = type(record_a).__name__
+            if index_b is None:
+                changes.add(Change("removed", name, str(place_a), None))
+                continue
+            place_b, record_b = placed_b[index_b]
             if index_b < latest:
-                changes.add(Change("moved", type(record_a[1]).__name__, str(record_a[0]), str(record_b[0])))
+                changes.add(Change("moved", name, str(place_a), str(place_b)))
             latest = max(latest, index_b)
-            if digests[id(record_a[1])] == digests[id(record_b[1])]:
+            if digests[id(record_a)] == digests[id(record_b)]:
                 continue
-            differing = tuple(_changed_fields(record_a[1], record_b[1]))
+            differing = tuple(_changed_fields(record_a, record_b))
             if differing:
-                changes.add(
-                    Change("changed", type(record_a[1]).__name__, str(record_a[0]), str(record_b[0]), differing)
-                )
-            if record_a[1].children or record_b[1].children:
-                todo.append((record_a[1].children, record_b[1].children, record_a[0], record_b[0]))
+                changes.add(Change("changed", name, str(place_a), str(place_b), differing))
+            if record_a.children or record_b.children:
+                todo.append((record_a.children, record_b.children, place_a, place_b))
     return changes
 
 
@@ -136,23 +134,23 @@ def _pairs(
     """Return pairs of indices of matching records, in the order of ``a``; those only in ``b`` come last."""
     partner: dict[int, int] = {}
     free_a, free_b = list(range(len(a))), list(range(len(b)))
-    for keys in (
+    for key_of in (
         lambda record: (type(record), digests[id(record)]),
         lambda record: (type(record), record.segment, _identity(record)),
         lambda record: (type(record), record.segment),
     ):
-        waiting: dict[Hashable, deque[int]] = {}
+        free_by_key: dict[Hashable, deque[int]] = {}
         for index in free_b:
-            waiting.setdefault(keys(b[index][1]), deque()).append(index)
-        left: list[int] = []
+            free_by_key.setdefault(key_of(b[index][1]), deque()).append(index)
+        unpaired: list[int] = []
         for index in free_a:
-            candidates = waiting.get(keys(a[index][1]))
+            candidates = free_by_key.get(key_of(a[index][1]))
             if candidates:
                 partner[index] = candidates.popleft()
             else:
-                left.append(index)
+                unpaired.append(index)
         taken = set(partner.values())
-        free_a, free_b = left, [index for index in free_b if index not in taken]
+        free_a, free_b = unpaired, [index for index in free_b if index not in taken]
     return [*((index, partner.get(index)) for index in range(len(a))), *((None, index) for index in free_b)]
 
 
@@ -194,12 +192,12 @@ def _changed_fields(a: Record, b: Record) -> Iterator[FieldChange]:
 
 def _content_of(record: Record) -> dict[str, object]:
     """Return all content of a record without its children: fields, other attributes and uninterpreted bytes."""
-    shown: dict[str, object] = dict(dump_fields(record))
+    content: dict[str, object] = dict(dump_fields(record))
     for name in extra_attributes(type(record)):
-        shown[name] = to_plain(getattr(record, name))
+        content[name] = to_plain(getattr(record, name))
     if record.tail:
-        shown["tail"] = bytes_to_hex(record.tail)
-    return shown
+        content["tail"] = bytes_to_hex(record.tail)
+    return content
 
 
 def _field_change(name: str, a: object, b: object) -> FieldChange:
@@ -213,7 +211,8 @@ def _field_change(name: str, a: object, b: object) -> FieldChange:
 
 
 def _largest(a: list[object], b: list[object]) -> float | None:
-    """Return the largest difference of numbers in lists of one shape; None if it is 0 or not finite."""
+    """Return the largest difference of the numbers in two lists; None if their counts differ, or if it is 0 or not
+    finite."""
     numbers_a, numbers_b = _numbers(a), _numbers(b)
     if len(numbers_a) != len(numbers_b) or not len(numbers_a):
         return None
@@ -242,7 +241,7 @@ def _plain(value: object) -> object:
 
 
 def _short(value: object) -> object:
-    """Return numbers unchanged and text truncated to 200 characters."""
+    """Return numbers and None unchanged, other values as text of at most 200 characters."""
     if isinstance(value, bytes):
         value = bytes_to_hex(value)
     if value is None or isinstance(value, (bool, int, float)):

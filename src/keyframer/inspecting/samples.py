@@ -19,7 +19,7 @@ from keyframer.text import safe_text
 SCHEMA = "keyframer.sample/1"
 AXES = ("file", "y-up")
 _LAST_TIME = 1e9
-"""largest time that can be sampled"""
+"""largest time that `parse_frames` accepts"""
 _MOST_FRAMES = 1_000_000
 _DEFAULT_FRAMES = 101
 """maximum number of frames sampled by default"""
@@ -27,7 +27,7 @@ _WHOLE = 1e-6
 """frames this close to a whole number are treated as whole"""
 _LONGEST_NAME = 1_000
 """maximum number of characters of a name"""
-_BLOCK = 4096
+_MATRICES_PER_BLOCK = 4096
 """matrices computed at once"""
 _LONGEST_NAME_IN_ARRAYS = 255
 """maximum number of characters of a name in arrays, where all names take the space of the longest"""
@@ -66,7 +66,8 @@ def _number(text: str) -> float:
 
 
 def default_frames(scene: Scene) -> list[float]:
-    """Return the whole frames of the active segment: every one, or every second, third …, at most 101."""
+    """Return the whole frames of the active segment: every one, or every second, third …, at most 101; its start if it
+    has none, 0 without a valid segment."""
     if not scene.clips:
         return [0.0]
     clip = scene.clips[0]
@@ -164,9 +165,10 @@ class Sample:
             parts = affine.decompose(self.world(numbers))
             values = np.concatenate(parts, axis=2).swapaxes(0, 1).tolist()
             visible = self.pose.visible[:, numbers].astype(bool).T.tolist()
-            for number, of_node, shown in zip(numbers, values, visible, strict=True):
+            for number, node_values, node_visible in zip(numbers, values, visible, strict=True):
                 name = self.scene.nodes[number].name
-                for frame, second, columns, is_visible in zip(frames, seconds, of_node, shown, strict=True):
+                rows = zip(frames, seconds, node_values, node_visible, strict=True)
+                for frame, second, columns, is_visible in rows:
                     yield [frame, second, name, *columns, is_visible]
 
     def arrays(self) -> dict[str, Array]:
@@ -188,7 +190,7 @@ class Sample:
 
 def blocks(nodes: Sequence[T], times: int) -> Iterator[Sequence[T]]:
     """Yield the nodes in groups: at most 4,096 matrices for this number of times, but at least one node."""
-    size = max(_BLOCK // max(times, 1), 1)
+    size = max(_MATRICES_PER_BLOCK // max(times, 1), 1)
     for start in range(0, len(nodes), size):
         yield nodes[start : start + size]
 

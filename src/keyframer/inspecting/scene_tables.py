@@ -18,7 +18,8 @@ from keyframer.textures import TextureFinder, TextureUse, scene_textures
 
 
 def document_scene_tables(document: Document, scene: Scene, finder: TextureFinder | None = None) -> list[Table]:
-    """Return the tables of the scene of a document, and its additional issues. ``finder`` searches for images."""
+    """Return the tables of the scene of a document, and one of the issues that only the scene has. ``finder`` searches
+    for images."""
     reported = {(issue.code, issue.path) for issue in document.issues}
     new = [issue for issue in scene.issues if (issue.code, issue.path) not in reported]
     return [*scene_tables(scene, finder), *([issue_table("scene_issues", new)] if new else [])]
@@ -220,7 +221,8 @@ def texture_table(scene: Scene, finder: TextureFinder | None) -> Table:
 
 
 def _where(use: TextureUse, finder: TextureFinder | None) -> str | None:
-    """Return the path of an image below the searched folder; the full path if several folders were searched."""
+    """Return the name of an embedded image, or the path where an image was found: below the searched folder, or the
+    full path if several folders were searched."""
     if use.embedded is not None:
         return use.embedded.name
     if use.match is None or use.match.path is None or finder is None:

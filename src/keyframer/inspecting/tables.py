@@ -55,7 +55,7 @@ def json_value(cell: Cell, encoding: str | None = None) -> object:
 
 
 def json_rows(table: Table, encoding: str | None = None) -> list[dict[str, object]]:
-    """Return one object per row; those of trees have their depth."""
+    """Return one object per row; rows of a tree have their depth."""
     rows = [dict(zip(table.columns, (json_value(cell, encoding) for cell in row), strict=True)) for row in table.rows]
     for row, depth in zip(rows, table.depths or (), strict=False):
         row["depth"] = depth
@@ -94,7 +94,7 @@ def text_rows(table: Table, encoding: str | None = None) -> list[list[str]]:
 
 
 def is_numeric(table: Table, column: int) -> bool:
-    """Return whether a column has only numbers and is aligned to the right."""
+    """Return whether a column has numbers and, apart from empty cells, nothing else."""
     cells = [row[column] for row in table.rows if row[column] is not None]
     return bool(cells) and all(isinstance(cell, (int, float)) and not isinstance(cell, bool) for cell in cells)
 

@@ -26,13 +26,13 @@ real files reach 20"""
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]|[^\s"{}\[\]:,]+', re.DOTALL)
 
 
-Live = list[str | int | None]
+CurrentPath = list[str | int | None]
 """the path of the current value, changed in place"""
 
 
-def values(text: str) -> Iterator[tuple[Live, int, str]]:
+def values(text: str) -> Iterator[tuple[CurrentPath, int, str]]:
     """Yield every value in order, up to the first error: path (copy it to keep it), start and first token."""
-    path: Live = []
+    path: CurrentPath = []
     key_next = False
     for match in _TOKEN.finditer(text):
         token = match.group()
@@ -61,11 +61,13 @@ def values(text: str) -> Iterator[tuple[Live, int, str]]:
 
 
 def position_of(text: str, path: Path) -> int:
-    """Return the start of the value with this path, or of its closest parent if it is missing."""
+    """Return the start of the value with this path, or of its closest existing ancestor."""
     best, known = 0, -1
-    for live, start, _ in values(text):
-        depth = len(live)
-        if known < depth <= len(path) and (not depth or live[-1] == path[depth - 1]) and tuple(live) == path[:depth]:
+    for current, start, _ in values(text):
+        depth = len(current)
+        if not known < depth <= len(path):
+            continue
+        if (not depth or current[-1] == path[depth - 1]) and tuple(current) == path[:depth]:
             best, known = start, depth
             if depth == len(path):
                 break
@@ -79,16 +81,16 @@ def path_at(text: str, position: int) -> Path:
         if start > position:
             break
         last = start
-    return next((_complete_path(live) for live, start, _ in values(text) if start == last), ())
+    return next((_complete_path(current) for current, start, _ in values(text) if start == last), ())
 
 
 def too_deep(text: str) -> int:
-    """Return the start of the first value that is nested deeper than `DEEPEST`."""
-    return next((start for live, start, _ in values(text) if len(live) > DEEPEST), 0)
+    """Return the start of the first value that is nested deeper than `DEEPEST`; 0 without one."""
+    return next((start for current, start, _ in values(text) if len(current) > DEEPEST), 0)
 
 
 def invalid_literal(text: str) -> int:
-    """Return the start of the first invalid literal (NaN, Infinity) or of a number with thousands of digits."""
+    """Return the start of the first NaN, Infinity or number with thousands of digits; 0 without one."""
     for _, start, token in values(text):
         if token[0] in "NI" or token.startswith("-I") or (token[0] in "-0123456789" and len(token) > 4000):
             return start
@@ -96,11 +98,11 @@ def invalid_literal(text: str) -> int:
 
 
 def repeated_key(text: str) -> int:
-    """Return the start of the first value with a repeated key."""
+    """Return the start of the first value with a repeated key; 0 without one."""
     seen_keys: list[set[str]] = []
-    for live, start, token in values(text):
-        depth = len(live)
-        key = live[-1] if live else None
+    for current, start, token in values(text):
+        depth = len(current)
+        key = current[-1] if current else None
         if isinstance(key, str):
             key = json.loads(f'"{key}"') if "\\" in key else key
             if key in seen_keys[depth - 1]:
@@ -112,8 +114,8 @@ def repeated_key(text: str) -> int:
     return 0
 
 
-def _complete_path(live: Live) -> Path:
-    return tuple(part for part in live if part is not None)
+def _complete_path(current: CurrentPath) -> Path:
+    return tuple(part for part in current if part is not None)
 
 
 def line_and_column(text: str, position: int) -> tuple[int, int]:
@@ -129,8 +131,8 @@ def show_path(path: Path) -> str:
     return text or "/"
 
 
-_TOP = ("schema", "schema_version", "format", "dialect", "records", "trailing")
-_PARTS = ("record", "fields", "children", "tail")
+_DOCUMENT_KEYS = ("schema", "schema_version", "format", "dialect", "records", "trailing")
+_RECORD_KEYS = ("record", "fields", "children", "tail")
 
 
 class TextError(FormatError):
@@ -233,7 +235,7 @@ def _with_position(source: str, invalid: _InvalidValue) -> TextError:
 
 
 def _document(value: object) -> tuple[Document, list[tuple[Path, Record]]]:
-    top = _known_keys(value, (), _TOP)
+    top = _known_keys(value, (), _DOCUMENT_KEYS)
     if top.get("schema") != SCHEMA:
         raise _InvalidValue(("schema",), f"expected {SCHEMA!r}: this is not the text of a document")
     if top.get("schema_version") != SCHEMA_VERSION:
@@ -261,7 +263,7 @@ def _dialect(known: Format, value: object) -> object | None:
 
 
 def _records(known: Format, value: object) -> tuple[list[Record], list[tuple[Path, Record]]]:
-    """Return all records and the path of each; uses a stack instead of recursion."""
+    """Return the top-level records, and all records with their paths; uses a stack instead of recursion."""
     types = known.record_types()
     records: list[Record] = []
     places: list[tuple[Path, Record]] = []
@@ -287,7 +289,7 @@ def _record(types: Mapping[str, type[Any]], value: object, path: Path) -> tuple[
         raise _InvalidValue((*path, "record"), f"unknown record {name!r}" if name else "expected the name of a record")
     cls = types[name]
     extras = extra_attributes(cls)
-    _known_keys(value, path, (*_PARTS, *INFORMATION, *extras))
+    _known_keys(value, path, (*_RECORD_KEYS, *INFORMATION, *extras))
     record: Record = cls()
     for attribute, (expected, _) in extras.items():
         if attribute in value:
@@ -309,7 +311,7 @@ def _record(types: Mapping[str, type[Any]], value: object, path: Path) -> tuple[
 
 
 def _entry(value: object, error: FieldError) -> tuple[int, ...]:
-    """Return the array index that the reason names (``entry 3: ...``), so that the line is that of the row."""
+    """Return the array index that the reason names (``entry 3: ...``), so that the error has the line of the row."""
     word, _, number_and_text = error.reason.partition(" ")
     number = number_and_text.partition(":")[0]
     if word not in ("entry", "key") or not number.isdigit() or not isinstance(value, list) or not value:
@@ -322,7 +324,7 @@ def _entry(value: object, error: FieldError) -> tuple[int, ...]:
 
 
 def _find_unwritable(places: list[tuple[Path, Record]], message: str) -> _InvalidValue:
-    """Find the record that cannot be written by writing each alone; otherwise the list of records is at fault."""
+    """Find the record that cannot be written, by writing each alone; if all can be, the list of records is at fault."""
     for path, record in places:
         try:
             write_fields(record, Sink())

@@ -2,8 +2,9 @@
 
     {"record": "NodeHeader", "segment": "b010", "offset": "0x8a2", "fields": {"name": "Tower", ...}}
 
-A record that fits a line is on one line; otherwise there is one line per field and per row of an array, and child
-records follow as ``children``. ``segment`` and ``offset`` are for information only; they are not read back.
+A record without children that fits a line is on one line; otherwise there is one line per field and per row of a long
+array, and child records follow as ``children``. ``segment`` and ``offset`` are for information only; they are not read
+back.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Operations on scenes: each returns a new scene and leaves its argument unchanged.
+"""Operations on scenes: each returns the changed scene and leaves its argument unchanged.
 
 from keyframer import operating
 

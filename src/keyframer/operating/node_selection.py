@@ -1,4 +1,4 @@
-"""Selects nodes of a scene, and applies the clips of one file to the skeleton or model of another."""
+"""Selects nodes of a scene, and applies the clips of one scene to the skeleton or model of another."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ from keyframer.scene import Channel, Clip, Node, NodeKind, Scene, Skin
 
 
 def choose_nodes(scene: Scene, names: Iterable[str], *, with_children: bool = True) -> Scene:
-    """Return the nodes with these names (``*`` and ``?`` match anything), with all descendants if ``with_children``.
+    """Return the scene with only the nodes of these names or patterns (``Sail*``), with all descendants if
+    ``with_children``.
 
-    Their ancestors stay as dummies, so that the motion is unchanged; their targets and the bones of their skins stay,
-    too. Meshes, cameras, lights and skins that are no longer used are removed. Raises LookupError for an unknown name.
+    Their ancestors stay as dummies, so that the motion is unchanged; ancestors that are bones, cameras or lights keep
+    their kind. Targets of the chosen nodes and bones of their skins stay, too. Meshes, cameras, lights and skins that
+    are no longer used are removed. Raises LookupError for an unknown name.
     """
     parents = evaluation_order(scene.nodes).parents.tolist()
     chosen = {number for name in names for number in scene.find_all(name)}
@@ -42,7 +44,7 @@ def choose_nodes(scene: Scene, names: Iterable[str], *, with_children: bool = Tr
 
 def _with_only(scene: Scene, kept: list[int], chosen: set[int]) -> Scene:
     """Return the scene with only the ``kept`` nodes, renumbered; those that are not ``chosen`` become dummies."""
-    place = {number: position for position, number in enumerate(kept)}
+    new_nodes = {number: position for position, number in enumerate(kept)}
     nodes = [scene.nodes[number] for number in kept]
     nodes = [node if number in chosen else _as_dummy(node) for number, node in zip(kept, nodes, strict=True)]
     used = {
@@ -53,23 +55,24 @@ def _with_only(scene: Scene, kept: list[int], chosen: set[int]) -> Scene:
     kept_nodes = []
     for node in nodes:
         links: dict[str, Any] = {name: _renumbered(getattr(node, name), numbers[name]) for name in numbers}
-        kept_nodes.append(
-            replace(node, parent=_renumbered(node.parent, place), target=_renumbered(node.target, place), **links)
-        )
+        links |= {name: _renumbered(getattr(node, name), new_nodes) for name in ("parent", "target")}
+        kept_nodes.append(replace(node, **links))
     return replace(
         scene,
         nodes=kept_nodes,
         meshes=[scene.meshes[number] for number in used["mesh"]],
         cameras=[scene.cameras[number] for number in used["camera"]],
         lights=[scene.lights[number] for number in used["light"]],
-        skins=[_skin(scene.skins[number], place) for number in used["skin"]],
-        clips=[_with_nodes(clip, place) for clip in scene.clips],
+        skins=[_skin(scene.skins[number], new_nodes) for number in used["skin"]],
+        clips=[_with_moved_channels(clip, new_nodes) for clip in scene.clips],
     )
 
 
-def _with_nodes(clip: Clip, place: dict[int, int]) -> Clip:
-    """Return the clip with its channels at the nodes that ``place`` maps theirs to; other channels are left out."""
-    channels = [Channel(place[channel.node], channel.track) for channel in clip.channels if channel.node in place]
+def _with_moved_channels(clip: Clip, new_nodes: dict[int, int]) -> Clip:
+    """Return the clip with each channel moved to the new node of its node; channels of other nodes are left out."""
+    channels = [
+        Channel(new_nodes[channel.node], channel.track) for channel in clip.channels if channel.node in new_nodes
+    ]
     return replace(clip, channels=channels)
 
 
@@ -81,30 +84,30 @@ def _as_dummy(node: Node) -> Node:
     return replace(node, kind=kind, mesh=None, skin=None, morph=None, pivot=np.zeros(3))
 
 
-def _skin(skin: Skin, place: dict[int, int]) -> Skin:
-    return replace(skin, joints=[place[joint] for joint in skin.joints])
+def _skin(skin: Skin, new_nodes: dict[int, int]) -> Skin:
+    return replace(skin, joints=[new_nodes[joint] for joint in skin.joints])
 
 
-def _renumbered(number: int | None, place: dict[int, int]) -> int | None:
-    return None if number is None else place.get(number)
+def _renumbered(number: int | None, new_numbers: dict[int, int]) -> int | None:
+    return None if number is None else new_numbers.get(number)
 
 
-def merge(clip: Scene, model: Scene, *, by: str = "name") -> Scene:
-    """Return the scene ``model`` with the clips of the scene ``clip``.
+def merge(motion: Scene, model: Scene, *, by: str = "name") -> Scene:
+    """Return the scene ``model`` with the clips of the scene ``motion``.
 
     Nodes are paired by name (``by="name"``, ignoring case) or by index (``by="order"``, for files without names). The
-    clip is converted to the axes of the model. Nodes without tracks stay as in the model; tracks without a node in the
-    model are dropped. Raises ValueError if no track remains.
+    clips are converted to the axes of the model. Nodes without tracks stay as in the model; tracks without a node in
+    the model are dropped. Raises ValueError if no track remains.
     """
     if by not in ("name", "order"):
         raise ValueError(f"by must be name or order, not {by!r}")
-    converted = in_space(clip, replace(model.space, v_up=clip.space.v_up))
+    converted = in_space(motion, replace(model.space, v_up=motion.space.v_up))
     if by == "name":
         known = {node.name.lower(): number for number, node in reversed(list(enumerate(model.nodes)))}
-        place = {i: known[node.name.lower()] for i, node in enumerate(clip.nodes) if node.name.lower() in known}
+        new_nodes = {i: known[node.name.lower()] for i, node in enumerate(motion.nodes) if node.name.lower() in known}
     else:
-        place = {number: number for number in range(min(len(clip.nodes), len(model.nodes)))}
-    clips = [_with_nodes(clip, place) for clip in converted.clips]
+        new_nodes = {number: number for number in range(min(len(motion.nodes), len(model.nodes)))}
+    clips = [_with_moved_channels(clip, new_nodes) for clip in converted.clips]
     if not any(clip.channels for clip in clips):
-        raise ValueError("the clip has no track for a node of the model")
+        raise ValueError("no clip has a track for a node of the model")
     return replace(model, clips=clips, origin=None)

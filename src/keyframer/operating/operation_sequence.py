@@ -19,14 +19,14 @@ def apply_operations(
     """Return the scene after the chosen operations, in this order: ``merge`` (a path), ``node`` (patterns), ``cut``
     (two frames), ``reverse``, ``rate``, ``scale``, ``axes`` (``y-up``, ``z-up-left`` …).
 
-    ``max_error`` is for operations that fit curves; ``fps`` is the frame rate of the scene. ``format_axes`` are the
-    axes of the output format (`Exporter.axes`): the file will have numbers in the wanted axes, although readers assume
-    those of the format. Raises ValueError for an operation that is impossible.
+    ``max_error`` is for operations that fit curves; ``fps`` replaces the frame rate of the first clip. ``format_axes``
+    are the axes of the output format (`Exporter.axes`): the file will have numbers in the wanted axes, although readers
+    assume those of the format. Raises ValueError for an operation that is impossible.
     """
     if fps is not None and scene.clips:
         clip = scene.clips[0]
         scene = replace(scene, clips=[replace(clip, rate=fps * (clip.units_per_frame or 1.0)), *scene.clips[1:]])
-    allowed = {} if wanted.get("max_error") is None else {"max_error": wanted["max_error"]}
+    fit_options = {} if wanted.get("max_error") is None else {"max_error": wanted["max_error"]}
     if wanted.get("merge") is not None:
         scene = merge(scene, load(wanted["merge"]))
     if wanted.get("node"):
@@ -36,9 +36,9 @@ def apply_operations(
             raise ValueError(str(error.args[0])) from None
     if wanted.get("cut") is not None:
         first, last = wanted["cut"]
-        scene = cut(scene, first, last, **allowed)
+        scene = cut(scene, first, last, **fit_options)
     if wanted.get("reverse"):
-        scene = reverse(scene, **allowed)
+        scene = reverse(scene, **fit_options)
     if wanted.get("rate") is not None:
         scene = change_rate(scene, wanted["rate"])
     if wanted.get("scale") is not None:

@@ -42,8 +42,8 @@ def replace_tracks(scene: Scene, tracks: Iterable[Track | None], **clip: object)
 def sampled(track: Track, times: Floats, tolerance: Tolerance) -> Sampling[Track]:
     """Return few keys through the values of a track at these times.
 
-    The error is limited between the times, too, if they include all key times of the track: otherwise the result could
-    not follow its corners.
+    The error between the times is limited, too, if they include all keys in their range and the track does not repeat:
+    otherwise the result could not follow its corners.
     """
     values = yield from values_of(track, times)
     if track.interpolation is Interpolation.STEP and not track.is_rotation:
@@ -61,8 +61,9 @@ def sampled(track: Track, times: Floats, tolerance: Tolerance) -> Sampling[Track
 def cut(scene: Scene, first: float, last: float, *, max_error: float = DEFAULT_MAX_ERROR) -> Scene:
     """Return frames ``first`` to ``last``, which become 0 to ``last - first``.
 
-    A track whose keys are all inside keeps them. A track with keys outside depends on them: it gets new keys, with
-    an error of at most ``max_error`` times the size of the scene (and 0.01 degree at the default of 1e-4).
+    A track keeps its keys if all are inside; a sampled track with keys at both ends keeps those inside. Other tracks,
+    and tracks that repeat, get new keys, with an error of at most ``max_error`` times the size of the scene (and 0.01
+    degree at the default of 1e-4). Raises ValueError without a clip or for an invalid range.
     """
     if not scene.clips:
         raise ValueError("the scene has no clip to cut")
@@ -111,8 +112,8 @@ def _has_keys_at(track: Track, begin: float, end: float) -> bool:
 def reverse(scene: Scene, *, max_error: float = DEFAULT_MAX_ERROR) -> Scene:
     """Return the scene with its active segment reversed: values at ``start + t`` move to ``end - t``.
 
-    Keys stay keys: tension and continuity keep their sign, bias changes it, the two eases are exchanged, rotations are
-    inverted. Repeating tracks are first converted to keys for the whole segment, within ``max_error``.
+    Keys stay keys: tension and continuity keep their sign, bias changes it, the two eases are exchanged, relative
+    rotations are inverted. Repeating tracks are first converted to keys for the whole segment, within ``max_error``.
     """
     if not scene.clips:
         return scene
@@ -163,7 +164,7 @@ def _reversed(track: Track, total: float) -> Track:
 
 
 def _reversed_rotations(track: Track) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
-    """Return the last rotation, then every increment inverted."""
+    """Return the last rotation, then the inverted increments from the last to the first."""
     axes, angles = increments(track)
     axis, angle = quat.to_axis_angle(absolute(track)[-1:])
     return np.column_stack([np.concatenate([axis, axes[:0:-1]]), np.concatenate([angle, -angles[:0:-1]])])

@@ -1,5 +1,5 @@
-"""Poses: a scene at given times, as local matrices, world matrices and vertices. `pose` computes all of it; `Rig` is a
-scene compiled once for many calls; `Playback` is for playing in real time.
+"""Poses: a scene at given times, as local matrices, world matrices and vertices. `pose` computes a pose; a `Rig` is a
+clip of a scene, compiled once for many calls; a `Playback` finds the frames to show in real time.
 """
 
 from keyframer.posing.playback import Direction, Playback

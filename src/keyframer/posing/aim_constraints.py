@@ -1,4 +1,4 @@
-"""Aim constraints: cameras and lights with a target, and their frames."""
+"""Aim constraints: cameras and lights that are aimed at a target, and their matrices."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from keyframer.scene import Handedness, LightType, Node, Scene
 
 _UP = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 _VERTICAL = 1e-9
-"""sine of the angle to the up axis below which a line of sight is vertical: float32 positions cannot express less"""
+"""sine of the angle to the up axis below which a line of sight is treated as vertical"""
 _OTHER_UP = {"x": (0.0, 1.0, 0.0), "y": (0.0, 0.0, 1.0), "z": (0.0, 1.0, 0.0)}
 """up directions for vertical lines of sight"""
 
 
 def is_aimed(scene: Scene, node: Node) -> bool:
-    """Return whether a node is aimed at a target: a camera, spot or directional light that has one."""
+    """Return whether a node is a camera, spot or directional light with a target node or a stored target position."""
     if node.camera is not None:
         return node.target is not None or scene.cameras[node.camera].target is not None
     if node.light is not None:
@@ -31,7 +31,7 @@ def is_aimed(scene: Scene, node: Node) -> bool:
 
 
 def stored_target(scene: Scene, node: Node) -> Floats | None:
-    """Return the stored target position of a camera or light; None if there is none."""
+    """Return the stored target position of a camera or light, the origin if it is unusable; None without one."""
     stored = None
     if node.camera is not None:
         stored = scene.cameras[node.camera].target
@@ -41,7 +41,7 @@ def stored_target(scene: Scene, node: Node) -> Floats | None:
 
 
 def rest_roll(scene: Scene, node: Node) -> float:
-    """Return the stored roll in degrees; 0 if it is not finite."""
+    """Return the stored roll in degrees; 0 if it is missing or not finite."""
     degrees = 0.0
     if node.camera is not None:
         degrees = scene.cameras[node.camera].roll_degrees
@@ -51,13 +51,13 @@ def rest_roll(scene: Scene, node: Node) -> float:
 
 
 def aim_matrices(scene: Scene, eye: Floats, goal: Floats, roll_degrees: Floats) -> Floats:
-    """Return (T, 4, 4) the frame at ``eye`` (T, 3): X right, Y up, aimed along -Z at the goal (+Z in left-handed
+    """Return matrices (T, 4, 4) of a node at ``eye`` (T, 3): X right, Y up, -Z towards ``goal`` (+Z in left-handed
     scenes).
 
     A positive roll turns X down, away from Y: look-at · Rz(-roll), as 3ds Max plays 3DS files (docs/formats/3ds.md).
 
-    Written out by components, which is ten times faster than `affine.look_at`; that is used if the line of sight
-    vanishes or is vertical.
+    This is written out by components, which is ten times faster than `affine.look_at`. That function is used only where
+    the line of sight has no length or is vertical.
     """
     if scene.space.handedness is Handedness.LEFT:
         goal = 2 * eye - goal
@@ -66,19 +66,19 @@ def aim_matrices(scene: Scene, eye: Floats, goal: Floats, roll_degrees: Floats) 
     angle = -np.radians(roll_degrees)
     if len(eye) == 1:  # plain floats, which is several times faster
         x, y, z = goal.reshape(3).tolist()
-        turn = angle.item()
+        roll = angle.item()
         try:
-            level, rows = _frame(eye[0].tolist(), (x, y, z), up, math.cos(turn), math.sin(turn), math.sqrt)
+            right_length, rows = _rotation(eye[0].tolist(), (x, y, z), up, math.cos(roll), math.sin(roll), math.sqrt)
         except ZeroDivisionError:
-            level, rows = 0.0, np.zeros((3, 3))
+            right_length, rows = 0.0, np.zeros((3, 3))
         out[0, :3, :3] = rows
-        degenerate = np.array([not level > _VERTICAL])
+        degenerate = np.array([not right_length > _VERTICAL])
     else:
-        level, rows = _frame(eye.T, np.moveaxis(goal, -1, 0), up, np.cos(angle), np.sin(angle), np.sqrt)
+        right_length, rows = _rotation(eye.T, np.moveaxis(goal, -1, 0), up, np.cos(angle), np.sin(angle), np.sqrt)
         for i, row in enumerate(rows):
             for j, entry in enumerate(row):
                 out[:, i, j] = entry
-        degenerate = ~(level > _VERTICAL)
+        degenerate = ~(right_length > _VERTICAL)
     out[:, :3, 3] = eye
     out[:, 3, 3] = 1.0
     if degenerate.any():
@@ -87,8 +87,10 @@ def aim_matrices(scene: Scene, eye: Floats, goal: Floats, roll_degrees: Floats) 
     return out
 
 
-def _frame(eye: Any, goal: Any, up: tuple[float, float, float], cosine: Any, sine: Any, root: Any) -> tuple[Any, Any]:
-    """Return the length of the horizontal axis before it is normalised, and the rows of the rotation.
+def _rotation(
+    eye: Any, goal: Any, up: tuple[float, float, float], cosine: Any, sine: Any, root: Any
+) -> tuple[Any, Any]:
+    """Return the length of the right axis before it is normalised, and the rows of the rotation.
 
     Works with floats and with arrays; ``root`` is the square root for either.
     """
@@ -96,10 +98,10 @@ def _frame(eye: Any, goal: Any, up: tuple[float, float, float], cosine: Any, sin
     length = root(bx * bx + by * by + bz * bz)
     bx, by, bz = bx / length, by / length, bz / length
     rx, ry, rz = up[1] * bz - up[2] * by, up[2] * bx - up[0] * bz, up[0] * by - up[1] * bx
-    level = root(rx * rx + ry * ry + rz * rz)
-    rx, ry, rz = rx / level, ry / level, rz / level
+    right_length = root(rx * rx + ry * ry + rz * rz)
+    rx, ry, rz = rx / right_length, ry / right_length, rz / right_length
     tx, ty, tz = by * rz - bz * ry, bz * rx - bx * rz, bx * ry - by * rx
-    return level, (
+    return right_length, (
         (cosine * rx + sine * tx, cosine * tx - sine * rx, bx),
         (cosine * ry + sine * ty, cosine * ty - sine * ry, by),
         (cosine * rz + sine * tz, cosine * tz - sine * rz, bz),

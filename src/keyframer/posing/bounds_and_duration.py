@@ -1,8 +1,8 @@
-"""The duration of a clip and the size of a scene, measured only here.
+"""The played time range of a clip, and the size of a scene.
 
 The size of a scene is the diagonal of the box around all its vertices (morphed, skinned, placed) and the origins of all
-its nodes, over the first clip. The clip is sampled at up to `MOMENTS` times: its first, its last, and moments that
-divide it by the golden ratio, so that no regular motion falls in step with them.
+its nodes, over the first clip. The clip is sampled at up to `MOMENTS` times: its first, its last, and moments spaced by
+the golden ratio, so that no regular motion falls in step with them.
 """
 
 from __future__ import annotations
@@ -24,26 +24,27 @@ from keyframer.posing.vertices import posed_vertices
 from keyframer.scene import Clip, Scene
 
 LONGEST = 1e7
-"""frames, 92 hours: segments and keys that claim more are ignored"""
+"""frames (92 hours at 30 per second): longer segments and later keys are ignored"""
 FARTHEST = 1e30
-"""positions beyond are ignored"""
+"""points with a coordinate beyond this are ignored"""
 MOMENTS = 33
 LEAST_MOMENTS = 5
 """smallest number of moments for animated parts, however large they are, if the budget of samples allows it"""
 MOST_MATRICES = 100_000
 """nodes x moments; larger scenes are sampled at fewer moments"""
 MOST_VERTICES = 1_000_000
-"""moving vertices x moments, likewise"""
-_SHARE, _NUMBERS = 8, 64
-"""at most one eighth of the budget of samples is spent; a node takes up to 64 samples at each moment"""
-_AT_ONCE = 1 << 18
+"""moving vertices x moments; if there are more, the vertices are placed at fewer moments"""
+_BUDGET_SHARE, _SAMPLES_PER_NODE = 8, 64
+"""matrices, and each deformed mesh, may take one eighth of the remaining budget of samples; a node takes up to 64
+samples at each moment"""
+_POINTS_PER_BLOCK = 1 << 18
 _GOLDEN = (math.sqrt(5) - 1) / 2
 _CORNERS = np.array([(x, y, z) for x in (0, 1) for y in (0, 1) for z in (0, 1)], np.float64)
 
 
 def clip_span(clip: Clip) -> tuple[float, float]:
-    """Return the first and the last played time, in the unit of the clip: the active segment, extended to keys outside
-    of it.
+    """Return the first and the last played time, in the unit of the clip: the active segment (only its start if it is
+    invalid), extended to keys outside of it.
 
     A single key does not extend the segment: its track is constant. Neither does the first key of a step track: its
     value holds before it, too.
@@ -60,7 +61,7 @@ def clip_span(clip: Clip) -> tuple[float, float]:
 
 
 def _playing_times(track: Track, longest: float) -> Floats:
-    """Return the times of a track that extend a clip; empty if it does not move."""
+    """Return the times of a track that extend a clip; empty with fewer than two usable keys."""
     times = track.times
     if len(times) > 1:
         times = times[np.abs(times) <= longest]  # false for NaN, too
@@ -74,9 +75,9 @@ _MEASURED: ContextVar[list[float] | None] = ContextVar("_MEASURED", default=None
 
 @contextmanager
 def measured_once() -> Iterator[None]:
-    """Measure the size once in this block: that of the first scene also applies to all scenes derived from it.
+    """Measure the size of one scene only in this block: `scene_size` returns it for all later scenes.
 
-    Changing the axes of a scene does not change its size.
+    They must be derived from the first one; changing the axes of a scene does not change its size.
     """
     if _MEASURED.get() is not None:
         yield
@@ -89,7 +90,7 @@ def measured_once() -> Iterator[None]:
 
 
 def scene_size(scene: Scene, rig: Rig | None = None) -> float:
-    """Return the diagonal of the box around everything during the first clip, in scene units; 1 if it is 0."""
+    """Return the size of a scene, as defined above, in its unit; 1 if it is 0. ``rig`` is a rig of its first clip."""
     measured = _MEASURED.get()
     if measured:
         return measured[0]
@@ -110,20 +111,20 @@ def _diagonal(scene: Scene, rig: Rig) -> float:
     return box.diagonal
 
 
-def _moments(clip: Clip, nodes: int) -> Floats:
-    """Return times in the unit of the clip, the ends first; any prefix of them is spread over the clip."""
+def _moments(clip: Clip, node_count: int) -> Floats:
+    """Return times in the unit of the clip, both ends first, so that the first few are spread over the clip, too."""
     begin, end = clip_span(clip)
     if not end > begin:
         return np.array([begin])
     fractions = (np.arange(1, MOMENTS - 1) * _GOLDEN) % 1.0
-    affordable = max(1, budget_left("samples") // (_SHARE * _NUMBERS * nodes))
-    count = min(max(LEAST_MOMENTS, MOST_MATRICES // nodes), affordable)
+    affordable = max(1, budget_left("samples") // (_BUDGET_SHARE * _SAMPLES_PER_NODE * node_count))
+    count = min(max(LEAST_MOMENTS, MOST_MATRICES // node_count), affordable)
     return np.asarray(begin + (end - begin) * np.concatenate([[0.0, 1.0], fractions])[:count])
 
 
 class GrowingBox:
-    """A bounding box that grows around points; non-finite points are ignored. Corners are plain floats, which are
-    faster than arrays of three.
+    """A bounding box that grows around points; points that are not finite or beyond `FARTHEST` are ignored. Corners
+    are plain floats, which are faster than arrays of three.
     """
 
     def __init__(self) -> None:
@@ -157,24 +158,26 @@ class GrowingBox:
 
 
 def _add_vertices(box: GrowingBox, scene: Scene, weights: dict[int, Floats], world: Floats) -> None:
-    """Add the vertices of all meshes; at fewer moments if many of them move."""
-    drawn = [number for number, node in enumerate(scene.nodes) if node.mesh is not None]
-    if not drawn:
+    """Add the vertices of all meshes, at fewer moments if many of them move. For a deformed mesh that would exceed the
+    budget, the box of its stored vertices is added."""
+    with_mesh = [number for number, node in enumerate(scene.nodes) if node.mesh is not None]
+    if not with_mesh:
         return
     moves = (world[1:] != world[0]).any(axis=(0, 2, 3))
-    deformed = [number for number in drawn if scene.nodes[number].skin is not None or number in weights]
-    rigid = [number for number in drawn if scene.nodes[number].skin is None and number not in weights]
+    deformed = [number for number in with_mesh if scene.nodes[number].skin is not None or number in weights]
+    rigid = [number for number in with_mesh if scene.nodes[number].skin is None and number not in weights]
     still, moving = ([number for number in rigid if moves[number] == wanted] for wanted in (False, True))
     count = sum(_vertex_count(scene, number) for number in (*moving, *deformed))
-    few = world[: max(LEAST_MOMENTS, MOST_VERTICES // max(count, 1))]
+    world_at_few = world[: max(LEAST_MOMENTS, MOST_VERTICES // max(count, 1))]
     _add_rigid(box, scene, still, world[:1])
-    _add_rigid(box, scene, moving, few)
+    _add_rigid(box, scene, moving, world_at_few)
     for number in deformed:
-        if _vertex_count(scene, number) * len(few) > budget_left("samples") // _SHARE:
+        if _vertex_count(scene, number) * len(world_at_few) > budget_left("samples") // _BUDGET_SHARE:
             box.add(_corners(np.asarray(scene.meshes[scene.nodes[number].mesh or 0].positions, np.float64)))
             continue
-        shapes = weights.get(number)
-        posed = posed_vertices(scene, number, few, None if shapes is None else shapes[: len(few)])
+        node_weights = weights.get(number)
+        few_weights = None if node_weights is None else node_weights[: len(world_at_few)]
+        posed = posed_vertices(scene, number, world_at_few, few_weights)
         box.add(posed.reshape(-1, 3))
 
 
@@ -189,15 +192,15 @@ def _add_rigid(box: GrowingBox, scene: Scene, numbers: list[int], world: Floats)
     for number in numbers:
         by_count.setdefault(_vertex_count(scene, number), []).append(number)
     for count, members in by_count.items():
-        step = max(1, _AT_ONCE // max(count * len(world), 1))
+        step = max(1, _POINTS_PER_BLOCK // max(count * len(world), 1))
         for begin in range(0, len(members) if count else 0, step):
             block = members[begin : begin + step]
-            own_points = [_own_points(scene, number) for number in block]
-            points = np.stack(own_points) if len(block) > 1 else own_points[0][None]
+            point_arrays = [_points_of_node(scene, number) for number in block]
+            points = np.stack(point_arrays) if len(block) > 1 else point_arrays[0][None]
             box.add(affine.transform_points(world[:, block], points).reshape(-1, 3))
 
 
-def _own_points(scene: Scene, number: int) -> Floats:
+def _points_of_node(scene: Scene, number: int) -> Floats:
     """Return the vertices (V, 3) of a node, in the space of the node."""
     node = scene.nodes[number]
     points = np.asarray(scene.meshes[node.mesh or 0].positions, np.float64)

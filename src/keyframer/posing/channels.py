@@ -23,7 +23,7 @@ CHANNELS_PER_BLOCK = 8_192
 
 @dataclass(eq=False, repr=False)
 class AnimatedChannels:
-    """Animated channels of one kind and family, and their nodes (in ascending order)."""
+    """Animated channels of one kind in one family of a `CurveBank`, and their nodes (in ascending order)."""
 
     nodes: Indices
     family: str
@@ -36,7 +36,7 @@ class AnimatedChannels:
 
 
 class StillValues:
-    """The values of constant channels by node: columns of nodes and values, for each width of values."""
+    """The values of constant channels: pairs of columns, one with nodes and one with their values."""
 
     def __init__(self, parts: Iterable[tuple[Indices, Floats]]) -> None:
         self._parts = list(parts)
@@ -60,7 +60,7 @@ class StillValues:
 
     @cached_property
     def by_node(self) -> dict[int, Floats]:
-        """Values of single nodes: few kinds need them, and an array for each takes five times the memory of columns."""
+        """The value of each node: few kinds need this, and an array per node takes five times the memory of columns."""
         return {
             node: value for nodes, values in self._parts for node, value in zip(nodes.tolist(), values, strict=True)
         }
@@ -86,11 +86,11 @@ class Channels:
         for kind in dict.fromkeys((*single, *places)):
             constant = single.get(kind, [])
             if kind in places:
-                constant += self._sort(kind, places[kind])
+                constant += self._divide(kind, places[kind])
             self.still[kind] = StillValues(constant)
 
-    def _sort(self, kind: str, places: dict[int, Place]) -> list[tuple[Indices, Floats]]:
-        """Add the animated channels of a kind to `animated`; returns the nodes and values of the constant ones."""
+    def _divide(self, kind: str, places: dict[int, Place]) -> list[tuple[Indices, Floats]]:
+        """Add the animated channels of a kind to `animated`, and return the nodes and values of the constant ones."""
         moving: dict[str, list[tuple[int, int]]] = {}
         still: dict[str, list[tuple[int, Floats]]] = {}
         for node, place in places.items():
@@ -110,7 +110,7 @@ class Channels:
 
     @classmethod
     def at_moment(cls, clip: Clip, node_count: int, time: float) -> Channels:
-        """Return the channels at one time as if they were constant: compiled and released block by block."""
+        """Return the channels at one time as if they were constant, compiled block by block to save memory."""
         result = cls(Clip(), node_count)
         channels = _valid_channels(clip, node_count)
         taken: dict[str, Flags] = {}
@@ -154,8 +154,8 @@ class Channels:
         still = self.still.get(kind)
         return {} if still is None else still.by_node
 
-    def one(self, samples: Samples, kind: str, node: int) -> Floats | None:
-        """Return (T, k) for one node, (1, k) if it is constant, None if it has no channel."""
+    def node_values(self, samples: Samples, kind: str, node: int) -> Floats | None:
+        """Return (T, k) for one node, (1, k) if its channel is constant, None without usable keys."""
         for animated in self.animated.get(kind, ()):
             rows = np.flatnonzero(animated.nodes == node)
             if len(rows):
@@ -198,7 +198,8 @@ def _valid_channels(clip: Clip, node_count: int) -> list[Channel]:
 
 
 def _places(channels: Sequence[Channel], bank: CurveBank) -> dict[str, dict[int, Place]]:
-    """Return the place of each channel in the bank, by kind and node; the bank has the tracks in the same order."""
+    """Return the places of channels with usable keys in the bank, by kind and node. The bank has the tracks in the same
+    order as ``channels``."""
     places: dict[str, dict[int, Place]] = {}
     for number, channel in enumerate(channels):
         if number not in bank.empty:
@@ -218,7 +219,7 @@ def _joined(parts: Iterable[tuple[Indices, Floats]]) -> Iterator[tuple[Indices, 
 
 
 def as_slice(numbers: Indices) -> Indices | slice:
-    """Return consecutive numbers as a slice, which numpy reads without a copy."""
+    """Return consecutive numbers as a slice, which numpy reads without a copy, and other numbers unchanged."""
     if len(numbers) == 1:
         return slice(int(numbers[0]), int(numbers[0]) + 1)
     if len(numbers) and numbers[-1] - numbers[0] == len(numbers) - 1 and (numbers[1:] - numbers[:-1] == 1).all():

@@ -1,6 +1,6 @@
-"""The evaluation order of nodes: parents first, and targets before nodes aimed at them. Everything is iterative and
-linear: a chain of 100,000 nodes costs the same as a flat scene, and a cycle, which a scene built by hand may contain,
-is cut.
+"""The evaluation order of nodes: a node comes after its parent and after the parent of its target. Everything is
+iterative and takes linear time, even for a chain of 100,000 nodes. A cycle, which a scene built by hand may contain, is
+cut.
 """
 
 from __future__ import annotations
@@ -42,17 +42,17 @@ def evaluation_order(nodes: Sequence[Node]) -> Order:
         none = np.full(count, -1, np.int64)
         return Order(np.arange(count), np.zeros(count, np.int64), none, none, [], [])
     cut = _cut_cycles(parents)
-    # A node depends on the position of its target only, not on its rotation: that is, on the parent of the target.
-    aims = [parents[target] if target >= 0 else -1 for target in targets]
-    placed, sizes = _levels(parents, aims)
+    # A node depends on the position of its target, not on the target's rotation: so only on the target's parent.
+    target_parents = [parents[target] if target >= 0 else -1 for target in targets]
+    placed, sizes = _levels(parents, target_parents)
     untargeted: list[int] = []
     if len(placed) < count:
-        component_of = _components(parents, aims)
+        component_of = _components(parents, target_parents)
         for node in range(count):
-            if aims[node] >= 0 and component_of[node] == component_of[aims[node]]:
-                targets[node] = aims[node] = -1
+            if target_parents[node] >= 0 and component_of[node] == component_of[target_parents[node]]:
+                targets[node] = target_parents[node] = -1
                 untargeted.append(node)
-        placed, sizes = _levels(parents, aims)
+        placed, sizes = _levels(parents, target_parents)
     flat = np.array(placed, np.int64).reshape(count)
     level_of = np.empty(count, np.int64)
     level_of[flat] = np.repeat(np.arange(len(sizes)), np.array(sizes, np.int64))
@@ -67,7 +67,7 @@ def evaluation_order(nodes: Sequence[Node]) -> Order:
 
 
 def reachable(numbers: Iterable[int], links: Callable[[int], Iterable[int | None]]) -> list[int]:
-    """Return nodes and all that can be reached from them over ``links``; None and negative numbers are ignored."""
+    """Return the given nodes and all nodes reached from them over ``links``; None and negative numbers are ignored."""
     waiting = list(numbers)
     seen = set(waiting)
     reached = []
@@ -82,7 +82,7 @@ def reachable(numbers: Iterable[int], links: Callable[[int], Iterable[int | None
 
 
 def _cut_cycles(parents: list[int]) -> list[int]:
-    """Cut cycles of parents where they return to the node reached first; return the nodes that lost their parent."""
+    """Remove, in place, a parent from each cycle; return the nodes that lost their parent."""
     state = bytearray(len(parents))  # 0 not seen, 1 on the way up, 2 done
     cut: list[int] = []
     for start in range(len(parents)):
@@ -102,24 +102,25 @@ def _cut_cycles(parents: list[int]) -> list[int]:
     return cut
 
 
-def _levels(parents: list[int], aims: list[int]) -> tuple[list[int], list[int]]:
-    """Return nodes by the longest path from a root over both kinds of edge, and the size of each level.
+def _levels(parents: list[int], target_parents: list[int]) -> tuple[list[int], list[int]]:
+    """Return the nodes sorted by level, and the size of each level.
 
-    Nodes in or after a cycle are left out. A list for each node or level would take more memory than the nodes of a
-    small file.
+    The level of a node is the length of the longest path to it over both kinds of edge. Nodes in or after a cycle are
+    left out. A list for each node or level would take more memory than the nodes of a small file.
     """
     count = len(parents)
-    waiting_for = bytearray((parent >= 0) + (aim >= 0) for parent, aim in zip(parents, aims, strict=True))
+    waiting_for = bytearray((parent >= 0) + (aim >= 0) for parent, aim in zip(parents, target_parents, strict=True))
     placed = [node for node, needed in enumerate(waiting_for) if needed == 0]
     if len(placed) == count:
         return placed, [count] if count else []
-    # Dependents of a node: a chain of edges. Edge 2 n leads from node n to its parent, edge 2 n + 1 to its aim.
+    # Dependents of a node: a chain of edges. Edge 2 n leads from node n to its parent, edge 2 n + 1 to the
+    # parent of its target.
     first, following = array("i", [-1]) * count, array("i", [-1]) * (2 * count)
     for node in range(count - 1, -1, -1):
-        for edge, goal in ((2 * node + 1, aims[node]), (2 * node, parents[node])):
-            if goal >= 0:
-                following[edge] = first[goal]
-                first[goal] = edge
+        for edge, dependency in ((2 * node + 1, target_parents[node]), (2 * node, parents[node])):
+            if dependency >= 0:
+                following[edge] = first[dependency]
+                first[dependency] = edge
     sizes: list[int] = []
     begin = 0
     while begin < len(placed):
@@ -137,7 +138,7 @@ def _levels(parents: list[int], aims: list[int]) -> tuple[list[int], list[int]]:
     return placed, sizes
 
 
-def _components(parents: list[int], aims: list[int]) -> list[int]:
+def _components(parents: list[int], target_parents: list[int]) -> list[int]:
     """Return a number for each node, equal for nodes that reach each other (Tarjan's components, without recursion)."""
     count = len(parents)
     component = [-1] * count
@@ -157,13 +158,13 @@ def _components(parents: list[int], aims: list[int]) -> list[int]:
                 open_nodes.append(node)
             if edge < 2:
                 stack.append((node, edge + 1))
-                goal = aims[node] if edge else parents[node]
-                if goal < 0:
+                dependency = target_parents[node] if edge else parents[node]
+                if dependency < 0:
                     continue
-                if seen_at[goal] < 0:
-                    stack.append((goal, 0))
-                elif component[goal] < 0:
-                    lowest[node] = min(lowest[node], seen_at[goal])
+                if seen_at[dependency] < 0:
+                    stack.append((dependency, 0))
+                elif component[dependency] < 0:
+                    lowest[node] = min(lowest[node], seen_at[dependency])
                 continue
             if lowest[node] == seen_at[node]:
                 while True:
@@ -172,6 +173,6 @@ def _components(parents: list[int], aims: list[int]) -> list[int]:
                     if member == node:
                         break
             if stack:
-                before = stack[-1][0]
-                lowest[before] = min(lowest[before], lowest[node])
+                predecessor = stack[-1][0]
+                lowest[predecessor] = min(lowest[predecessor], lowest[node])
     return component

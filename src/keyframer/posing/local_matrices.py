@@ -1,4 +1,4 @@
-"""Local matrices: ``T(position) . R . S`` of each node under its parent, at rest and at given times."""
+"""Local matrices: ``T(position) . R . S`` of each node relative to its parent, at rest and at given times."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _ORIGIN = np.zeros(3)
 _IDENTITY_TURN = np.array(quat.IDENTITY_XYZW)
 _FULL_SIZE = np.ones(3)
 _NODES_PER_BLOCK = 8_192
-"""matrices composed at once: temporaries are twice as large"""
+"""nodes whose matrices are composed at once: temporary arrays take twice the memory of the matrices"""
 
 
 class LocalMatrices:
-    """The local matrices of nodes: ``rest`` for all, including constant channels, and those of animated nodes."""
+    """The local matrices of nodes: ``rest`` of all nodes, with constant channels; `at` computes those that move."""
 
     def __init__(self, nodes: Sequence[Node], channels: Channels) -> None:
         turning = channels.moving_nodes(("rotation", "scale", "scale_axes"))
@@ -123,7 +123,7 @@ def usable_rows(rows: Sequence[npt.ArrayLike], default: Sequence[float] | Floats
 
 
 def _stored_parts(nodes: Sequence[Node], has_axes: bool) -> dict[str, Floats]:
-    """Return (nodes, k) position, rotation, scale and, if any node has them, scale axes, as stored in nodes."""
+    """Return (nodes, k) position, rotation, scale and, with ``has_axes``, scale axes, as stored in nodes."""
     parts = {
         "position": usable_rows(stored_values(nodes, "position", _ORIGIN), _ORIGIN),
         "rotation": usable_rows(stored_values(nodes, "rotation_xyzw", _IDENTITY_TURN), _IDENTITY_TURN),

@@ -21,7 +21,7 @@ class Playback:
     """The playback time of a clip from frame ``start`` to frame ``end`` at ``rate`` frames per second.
 
     `advance` moves by seconds of real time; then show the frame `current` blended with `following` by `blend` (0 to 1).
-    Without ``loop`` playback stops at the end.
+    Without ``loop`` playback stops at the end, or at the start if ``speed`` is negative.
     """
 
     start: float
@@ -35,7 +35,7 @@ class Playback:
     direction: Direction = Direction.FORWARD
     speed: float = 1.0
     travelled: float = 0.0
-    """frames played since the start, in the direction of playback"""
+    """frames from the start of playback, in the direction of playback"""
 
     @property
     def span(self) -> float:
@@ -90,7 +90,7 @@ class Playback:
 
     @property
     def following(self) -> int:
-        """The next whole frame; at the end of a loop the first one, at the end without a loop the same."""
+        """The next whole frame; at the end the first one in a loop that does not alternate, else the current one."""
         following = self.current + 1
         if following <= self.end:
             return following

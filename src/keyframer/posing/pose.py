@@ -28,7 +28,7 @@ class Pose:
     frames: Floats
     """(T,) the same times in frames"""
     world: Floats
-    """(T, N, 4, 4); a node's own geometry is at ``world . translation(-pivot)``"""
+    """(T, N, 4, 4); the mesh of a node without a skin is placed by ``world . translation(-pivot)``"""
     visible: Flags
     """(T, N); a hidden node does not hide its children"""
     camera_fov_degrees: Floats
@@ -38,11 +38,11 @@ class Pose:
     light_multipliers: Floats
     """(T, L)"""
     light_hotspot_degrees: Floats
-    """(T, L) full angle of the inner cone, 0 for lights that are not spots"""
+    """(T, L) full angle of the inner cone, 0 for lights without one"""
     light_falloff_degrees: Floats
-    """(T, L) full angle"""
+    """(T, L) full angle of the outer cone, 0 for lights without one"""
     morph_weights: dict[int, Floats]
-    """node number to (T, shapes)"""
+    """(T, shapes) by node index, for nodes with a morph channel"""
     rig: Rig = field(repr=False)
     samples: Samples = field(repr=False)
 
@@ -56,8 +56,7 @@ class Pose:
         return posed_vertices(self.scene, node, self.world, self.morph_weights.get(node))
 
     def __repr__(self) -> str:
-        times = "1 time" if len(self.frames) == 1 else f"{len(self.frames)} times"
-        return f"<Pose of {counted(len(self.scene.nodes), 'node')} at {times}>"
+        return f"<Pose of {counted(len(self.scene.nodes), 'node')} at {counted(len(self.frames), 'time')}>"
 
 
 def pose(
@@ -70,7 +69,7 @@ def pose(
 ) -> Pose:
     """Return the pose at ``times`` (seconds) or ``frames`` (of the clip); exactly one of them must be given.
 
-    For many calls, make a `Rig` once and pass it.
+    For many calls, make a `Rig` once and pass it; it replaces ``clip``.
     """
     if (times is None) == (frames is None):
         raise ValueError("give either times (seconds) or frames")
@@ -103,16 +102,16 @@ def pose(
 def _seconds_and_frames(clip: Clip, times: npt.ArrayLike | None, frames: npt.ArrayLike | None) -> tuple[Floats, Floats]:
     """Return seconds and frames of the same moments.
 
-    Seconds of a whole frame give exactly that frame: a jump or a visibility key may be there.
+    Seconds within rounding of a whole frame give exactly that frame, because it may have a jump or a visibility key.
     """
     rate = clip.frames_per_second
-    timed = math.isfinite(rate) and rate > 0
-    if frames is None and not timed:
+    has_rate = math.isfinite(rate) and rate > 0
+    if frames is None and not has_rate:
         raise ValueError(f"the clip has no valid frame rate ({rate}): give frames instead of times")
     with np.errstate(over="ignore", invalid="ignore"):  # extreme rates
         if frames is not None:
             exact = np.atleast_1d(np.asarray(frames, np.float64))
-            return exact / rate if timed else np.full(len(exact), np.nan), exact
+            return exact / rate if has_rate else np.full(len(exact), np.nan), exact
         seconds = np.atleast_1d(np.asarray(times, np.float64))
         rough = seconds * rate
         near = np.round(rough)

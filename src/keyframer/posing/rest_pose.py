@@ -18,7 +18,7 @@ from keyframer.posing.evaluation_order import Order, evaluation_order
 from keyframer.posing.local_matrices import LocalMatrices
 from keyframer.scene import Clip, Node, Scene
 
-Picks = Indices | slice
+RowIndices = Indices | slice
 """rows of an array: indices or a slice"""
 
 
@@ -26,16 +26,16 @@ Picks = Indices | slice
 class Group:
     """Nodes of one level that are placed together: indices, parents, and rows in the local matrices."""
 
-    nodes: Picks
-    parents: Picks | None
-    rows: Picks
+    nodes: RowIndices
+    parents: RowIndices | None
+    rows: RowIndices
     resting: bool
     """whether ``rows`` index the rest matrices: the nodes only move with their parents"""
 
 
 @dataclass(eq=False, repr=False)
 class Level:
-    """Nodes that can be placed together, and those of them that are aimed at a target."""
+    """Groups of nodes of one level, and the nodes of this level that are aimed at a target."""
 
     groups: list[Group]
     aimed: list[int]
@@ -55,8 +55,8 @@ class RestPose:
         with np.errstate(all="ignore"):
             self.locals = LocalMatrices(scene.nodes, channels)
             self._aimed = np.array([is_aimed(scene, node) for node in scene.nodes], bool)
-            aimed = bool(self._aimed.any())
-            self._target_nodes = unique_values(self.order.targets) if aimed else np.empty(0, np.int64)
+            has_aimed = bool(self._aimed.any())
+            self._target_nodes = unique_values(self.order.targets) if has_aimed else np.empty(0, np.int64)
             """target nodes (and -1), in ascending order"""
             self._target_positions = self.locals.rest[self._target_nodes, :3, 3]
             local = self.locals.rest[None]
@@ -94,7 +94,7 @@ class RestPose:
             return
         roll = None
         if samples is not None or number in self.channels.still_by_node("roll"):
-            roll = self.channels.one(samples or {}, "roll", number)
+            roll = self.channels.node_values(samples or {}, "roll", number)
         degrees = np.array([rest_roll(self.scene, node)]) if roll is None else roll[:, 0]
         turned = aim_matrices(self.scene, world[:, number, :3, 3], goal, degrees)
         if np.isfinite(turned).all():
@@ -139,7 +139,7 @@ class RestPose:
             if group_priority < 3:
                 resting = group_priority == 2
                 numbers = as_slice(ordered[start:end])
-                group_parents = None if group_priority == 0 else _shared(parents[start:end])
+                group_parents = None if group_priority == 0 else _parent_rows(parents[start:end])
                 plan[group_level].groups.append(
                     Group(numbers, group_parents, numbers if resting else as_slice(rows[start:end]), resting)
                 )
@@ -155,25 +155,25 @@ def world_at(scene: Scene, clip: Clip, time: float) -> Floats:
     return world
 
 
-Rows = tuple[tuple[float, float, float, float], ...]
+MatrixRows = tuple[tuple[float, float, float, float], ...]
 """the upper three rows of a matrix"""
 
 
 class RestTransforms:
     """World matrices of single nodes at rest as plain floats, for decisions that do not depend on rounding.
 
-    For few nodes that is several times faster than arrays. A matrix is None if a node or an ancestor is a camera or
+    For few nodes this is several times faster than arrays. A matrix is None if a node or an ancestor is a camera or
     light, has scale axes or a rotation without length, or is one of ``moved``, which are not at rest.
     """
 
     def __init__(self, nodes: Sequence[Node], moved: Set[int]) -> None:
         self._nodes = nodes
-        self._known: dict[int, Rows | None] = dict.fromkeys(moved)
+        self._known: dict[int, MatrixRows | None] = dict.fromkeys(moved)
 
-    def world(self, number: int) -> Rows | None:
+    def world(self, number: int) -> MatrixRows | None:
         """Return the world matrix of one node. Parents must not form a cycle."""
         chain: list[int] = []
-        world: Rows | None = _IDENTITY
+        world: MatrixRows | None = _IDENTITY
         ancestor: int | None = number
         while ancestor is not None:
             if ancestor in self._known:
@@ -190,10 +190,10 @@ class RestTransforms:
         return world
 
 
-_IDENTITY: Rows = ((1.0, 0.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0), (0.0, 0.0, 1.0, 0.0))
+_IDENTITY: MatrixRows = ((1.0, 0.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0), (0.0, 0.0, 1.0, 0.0))
 
 
-def _plain_matrix(node: Node) -> Rows | None:
+def _plain_matrix(node: Node) -> MatrixRows | None:
     """Return the stored matrix ``T(position) . R . S`` of a node; None if it has scale axes or no usable rotation."""
     if node.scale_axes_xyzw is not None:
         return None
@@ -214,7 +214,7 @@ def _plain_matrix(node: Node) -> Rows | None:
     )
 
 
-def _plain_product(left: Rows, right: Rows) -> Rows:
+def _plain_product(left: MatrixRows, right: MatrixRows) -> MatrixRows:
     (ax, ay, az, at), (bx, by, bz, bt), (cx, cy, cz, ct) = right
     return tuple(
         (x * ax + y * bx + z * cx, x * ay + y * by + z * cy, x * az + y * bz + z * cz, x * at + y * bt + z * ct + t)
@@ -222,7 +222,7 @@ def _plain_product(left: Rows, right: Rows) -> Rows:
     )
 
 
-def _shared(parents: Indices) -> Picks:
+def _parent_rows(parents: Indices) -> RowIndices:
     """Return the rows of the parents; only one row if all nodes have the same parent, because numpy repeats it without
     a copy."""
     if len(parents) == 1 or (parents == parents[0]).all():

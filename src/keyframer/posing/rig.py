@@ -39,9 +39,9 @@ class State:
                 else animated.slots
             )
             if owner_of is not None:
-                carrying = np.array([node in owner_of for node in owners.tolist()], bool)
-                slots = slots[carrying]
-                owners = np.array([owner_of[node] for node in owners[carrying].tolist()], np.int64)
+                has_owner = np.array([node in owner_of for node in owners.tolist()], bool)
+                slots = slots[has_owner]
+                owners = np.array([owner_of[node] for node in owners[has_owner].tolist()], np.int64)
             if len(owners):
                 self._animated.append((animated.family, owners, as_slice(slots)))
 
@@ -55,7 +55,7 @@ class State:
 
 
 class States:
-    """All animated properties of one scene and clip."""
+    """The properties of a scene that a clip can animate, without transforms and roll."""
 
     def __init__(self, scene: Scene, channels: Channels) -> None:
         cameras = {i: node.camera for i, node in enumerate(scene.nodes) if node.camera is not None}
@@ -75,7 +75,7 @@ class States:
         """Return the weights (T, shapes) by node, for nodes whose channel has usable keys."""
         by_node: dict[int, Floats] = {}
         for node in self._morphing:
-            weights = self._channels.one(samples, "morph", node)
+            weights = self._channels.node_values(samples, "morph", node)
             if weights is not None:
                 by_node[node] = np.array(np.broadcast_to(weights, (count, weights.shape[1])))
         return by_node
@@ -84,13 +84,13 @@ class States:
 MATRICES_PER_BLOCK = 8_192
 """matrices placed at once: 1 MB, so that a block and its products stay in the cache of the processor"""
 _SAMPLES_PER_AIM = 1_500
-"""cost of aiming one node at its target in the budget of samples, besides its matrices"""
+"""cost of aiming one node at its target for a block of times, in the budget of samples, besides its matrices"""
 
 
 class Rig(RestPose):
-    """One clip of a scene, compiled for evaluation at any times. The scene must not change meanwhile. All matrices are
-    finite: unusable keys are ignored, unusable rest values are replaced by identity, and a node whose matrix would
-    overflow is placed as if it had no parent.
+    """One clip of a scene, compiled for evaluation at any times. The scene must not change while the rig is used. All
+    matrices are finite: unusable keys are ignored, unusable rest values are replaced by identity, and a node whose
+    matrix would overflow is placed as if it had no parent.
     """
 
     def __init__(self, scene: Scene, clip: int = 0) -> None:
@@ -141,9 +141,9 @@ class Rig(RestPose):
         return out
 
     def _find_moving(self, rows: Indices) -> Flags:
-        """Return which nodes move: they or an ancestor have channels, or are aimed at something that moves."""
-        moves = (rows >= 0).tolist()
-        moving = list(moves)
+        """Return which nodes move: they or an ancestor have animated channels, or are aimed at something that moves."""
+        moves_itself = (rows >= 0).tolist()
+        moving = list(moves_itself)
         for node in self.channels.moving_nodes(("roll",)).tolist():
             moving[node] = True
         parents, targets, aimed = self.order.parents.tolist(), self.order.targets.tolist(), self._aimed.tolist()
@@ -153,5 +153,5 @@ class Rig(RestPose):
                 moving[node] = True
             elif aimed[node] and target >= 0:
                 target_parent = parents[target]
-                moving[node] = moving[node] or moves[target] or (target_parent >= 0 and moving[target_parent])
+                moving[node] = moving[node] or moves_itself[target] or (target_parent >= 0 and moving[target_parent])
         return np.array(moving, bool)

@@ -53,9 +53,10 @@ def _morphed(weights: Floats, shapes: Floats) -> Floats:
 
 
 def skinned(skin: Skin, shaped: Floats, world: Floats) -> Floats:
-    """Return (T, V, 3): vertices moved by their bones. Weights are normalised only here.
+    """Return (T, V, 3): vertices moved by their bones, with normalised weights.
 
-    ``shaped`` is (1, V, 3), or (T, V, 3) if the mesh is morphed. Vertices without weights stay where they are.
+    ``shaped`` is (1, V, 3), or (T, V, 3) if the mesh is morphed. Bones move these vertices, or the positions of the
+    skin if it has some; vertices whose weights sum to 0 stay as in ``shaped``.
     """
     influences = SortedInfluences(skin, shaped.shape[1])
     bones = world[:, np.asarray(skin.joints, np.int64)]
@@ -77,7 +78,7 @@ def skinned(skin: Skin, shaped: Floats, world: Floats) -> Floats:
 
 
 class SortedInfluences:
-    """Influences sorted by vertex, with weights that sum to 1 for each vertex."""
+    """Influences sorted by vertex, with weights that sum to 1, or to 0, for each vertex."""
 
     def __init__(self, skin: Skin, vertices: int) -> None:
         owners = np.asarray(skin.vertex_indices, np.int64)
@@ -87,7 +88,7 @@ class SortedInfluences:
         weights = np.nan_to_num(np.asarray(skin.weights, np.float64), nan=0.0, posinf=0.0, neginf=0.0)[self.order]
         total = np.bincount(self.owners, weights, vertices)
         self.unweighted = total == 0
-        """vertices without weight"""
+        """(V,) whether the weights of a vertex sum to 0"""
         self.weights: Floats = weights / np.where(self.unweighted, 1.0, total)[self.owners]
 
     def skinned_positions(self, bones: Floats, positions: Floats) -> Floats:

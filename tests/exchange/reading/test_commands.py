@@ -202,7 +202,7 @@ def test_check_reports_unsafe_names(run: Run, tmp_path: Path) -> None:
     root["nodes"][0]["name"] = "<script>\u202e"
     root["nodes"].append({"name": "=cmd()"})
     root["scenes"][0]["nodes"].append(1)
-    root["meshes"][0]["name"] = "x" * 300
+    root["meshes"][0]["name"] = "ü" * 200
     root["images"] = [{"uri": uri} for uri in ("..%2fsecret.png", "http://a/b.png", "fine%20one.png", "data:,")]
     (tmp_path / "odd.glb").write_bytes(glb(root, binary))
     issues = run("check", tmp_path / "odd.glb", "--format", "json").json()["files"][0]["issues"]
@@ -214,6 +214,7 @@ def test_check_reports_unsafe_names(run: Run, tmp_path: Path) -> None:
         ("SEC_PATH_TRAVERSAL", "/images[0]/uri"),
         ("SEC_PATH_URL", "/images[1]/uri"),
     }
+    assert "a name has 400 bytes, more than 255" in {issue["message"] for issue in issues}
     data = (tmp_path / "odd.glb").read_bytes()
     for issue in issues:
         assert data[issue["offset"] : issue["offset"] + 1] == b'"', issue

@@ -238,7 +238,7 @@ def test_only_the_default_scene_is_loaded() -> None:
     assert [node.name for node in scene.nodes] == ["other"]
     (issue,) = scene.issues
     assert (issue.code, issue.path, issue.severity.label) == ("LINK_NOT_SHOWN", "/scenes[1]/nodes", "info")
-    assert issue.message == "2 of 3 nodes are not in the displayed scene"
+    assert issue.message == "the displayed scene leaves out 2 of 3 nodes"
 
 
 def animated(target: Json, values: np.ndarray, kind: str, **others: object) -> bytes:

@@ -176,12 +176,12 @@ def _check_array(reporter: Reporter, record: Record, name: str, values: Array) -
     if not len(values):
         return
     columns = [values[column] for column in values.dtype.names] if values.dtype.names else [values]
-    non_finite = np.zeros(len(values), np.bool_)
+    non_finite = np.zeros(len(values), np.int64)  # numbers in each row
     for column in columns:
         if column.dtype.kind == "f":
-            non_finite |= ~np.isfinite(column).reshape(len(values), -1).all(axis=1)
+            non_finite += np.count_nonzero(~np.isfinite(column).reshape(len(values), -1), axis=1)
     if non_finite.any():
-        index = int(non_finite.argmax())
+        index = int(np.flatnonzero(non_finite)[0])
         reporter.report(DATA_NON_FINITE, record, f"{name}[{index}]", count=int(non_finite.sum()), index=index)
 
 

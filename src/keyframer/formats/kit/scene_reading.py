@@ -115,9 +115,10 @@ def check_keys(reporter: Reporter, record: Record, field: str, times: Array, *co
     if len(unsorted):
         index = int(unsorted[0]) + 1
         reporter.report(DATA_KEYS_NOT_INCREASING, record, f"{field}[{index}]", index=index, time=moments[index])
-    non_finite = ~np.isfinite(moments)
+    non_finite = (~np.isfinite(moments)).astype(np.int64)  # numbers of each key
     for column in columns:
-        non_finite |= ~np.isfinite(np.asarray(column, np.float64).reshape(len(moments), -1)).all(axis=1)
+        numbers = np.asarray(column, np.float64).reshape(len(moments), -1)
+        non_finite += np.count_nonzero(~np.isfinite(numbers), axis=1)
     if non_finite.any():
         index = int(np.flatnonzero(non_finite)[0])
         reporter.report(DATA_NON_FINITE, record, f"{field}[{index}]", count=int(non_finite.sum()), index=index)

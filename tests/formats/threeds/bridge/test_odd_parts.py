@@ -32,11 +32,12 @@ def test_an_unknown_shading_is_kept_as_a_number(stored: int, word: str | None) -
 
 
 def test_a_track_without_finite_keys_leaves_the_node_at_rest() -> None:
-    keys = make.track("position", (0, 10), ((NAN, 0.0, 0.0), (NAN, 1.0, 2.0)))
+    keys = make.track("position", (0, 10), ((NAN, 0.0, 0.0), (NAN, NAN, 2.0)))
     scene = make.load([make.mesh("Box")], [make.node("object", "Box", 0, keys)])
     assert scene.nodes[0].position.tolist() == [0, 0, 0]
     (issue,) = [issue for issue in scene.issues if issue.code == "DATA_NON_FINITE"]
     assert issue.path.endswith("/keys[0]")
+    assert issue.message == "3 unusable numbers (not finite or too large), the first at entry 0"
 
 
 @pytest.mark.parametrize("track", [make.hide(()), make.morph((), ())], ids=["hide", "morph"])

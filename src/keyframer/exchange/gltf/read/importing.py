@@ -278,8 +278,9 @@ class _NameCheck:
         name = item.value.get("name")
         if type(name) is not str:
             return
-        if len(name) > LONGEST_NAME:
-            self._add(SEM_NAME_TOO_LONG, item.at("name"), size=len(name), most=LONGEST_NAME)
+        size = len(name.encode("utf-8", "surrogatepass"))
+        if size > LONGEST_NAME:
+            self._add(SEM_NAME_TOO_LONG, item.at("name"), size=size, most=LONGEST_NAME)
         for kind in name_problems(name[:_EXAMINED]):
             self._add(kind, item.at("name"), name=shown(name))
 

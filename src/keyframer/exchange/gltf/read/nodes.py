@@ -158,9 +158,7 @@ class Hierarchy:
                     ancestor = self.parents[ancestor]
         if len(shown) < len(self.items):
             total = len(self.items)
-            self._issues.add(
-                LINK_NOT_SHOWN, shown_scene.at("nodes"), 0, count=total - len(shown), total=total, what="nodes"
-            )
+            self._issues.add(LINK_NOT_SHOWN, shown_scene.at("nodes"), 0, count=total - len(shown), total=total)
         return shown
 
     def _find_helpers(self) -> None:

@@ -127,8 +127,9 @@ def read_mesh(context: Context, chunk: r.NamedObject, materials: dict[bytes, int
     points = _NO_POINTS if points_chunk is None else points_chunk.points
     mesh: Mesh = _new_mesh(context.text(chunk.name), points, _NO_CORNERS, raw_name=chunk.name)
     if points_chunk is not None and not np.isfinite(points).all():
-        non_finite = np.flatnonzero(~np.isfinite(points).all(axis=1))
-        context.report(DATA_NON_FINITE, points_chunk, "points", count=len(non_finite), index=int(non_finite[0]))
+        non_finite = ~np.isfinite(points)
+        first = int(non_finite.any(axis=1).argmax())
+        context.report(DATA_NON_FINITE, points_chunk, "points", count=int(non_finite.sum()), index=first)
         mesh.positions = np.where(np.isfinite(points), points, 0.0)
     face_chunk: r.FaceArray | None = mesh_chunks.get(r.FaceArray)
     if face_chunk is not None:
@@ -246,8 +247,8 @@ def _read_uv(context: Context, chunk: r.TextureVertices | None, mesh: Mesh) -> N
     if len(chunk.uv) != len(uv):
         context.report(LINK_COUNT_MISMATCH, chunk, "uv", claimed=len(uv), what="texture vertices", found=len(chunk.uv))
     if not all_usable:
-        unusable = np.flatnonzero(~usable.all(axis=1))
-        context.report(DATA_NON_FINITE, chunk, "uv", count=len(unusable), index=int(unusable[0]))
+        first = int((~usable).any(axis=1).argmax())
+        context.report(DATA_NON_FINITE, chunk, "uv", count=int((~usable).sum()), index=first)
 
 
 class StoredMatrix(NamedTuple):

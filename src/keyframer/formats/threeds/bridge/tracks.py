@@ -252,9 +252,9 @@ def check_keys(context: Context, chunk: r.Track, keys: Keys) -> None:
     if len(unsorted):
         index = int(unsorted[0]) + 1
         context.report(DATA_KEYS_NOT_INCREASING, chunk, f"keys[{index}]", index=index, time=int(keys.time[index]))
-    non_finite = ~np.isfinite(keys.value).all(axis=1)
+    non_finite = np.count_nonzero(~np.isfinite(keys.value), axis=1)
     if keys.extras is not None:
-        non_finite |= ~np.isfinite(keys.extras).all(axis=1)
+        non_finite += np.count_nonzero(~np.isfinite(keys.extras), axis=1)
     if non_finite.any():
         index = int(np.flatnonzero(non_finite)[0])
         context.report(DATA_NON_FINITE, chunk, f"keys[{index}]", count=int(non_finite.sum()), index=index)

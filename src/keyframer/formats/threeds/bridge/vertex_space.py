@@ -21,7 +21,7 @@ from keyframer.curves.lazy_fields import stored
 from keyframer.fields import dataclass
 from keyframer.formats.threeds.bridge.nodes import Program
 from keyframer.formats.threeds.bridge.objects import MeshObject
-from keyframer.posing.rest_pose import Rows
+from keyframer.posing.rest_pose import MatrixRows
 from keyframer.scene import Node
 
 Points = npt.NDArray[np.floating[Any]]
@@ -60,7 +60,7 @@ def sample_of(points: Points) -> Points:
     return points[[*furthest, *range(0, len(points), len(points) // _SAMPLE)]]
 
 
-def agrees(mesh_object: MeshObject, node: Node, world_at_rest: Rows) -> bool:
+def agrees(mesh_object: MeshObject, node: Node, world_at_rest: MatrixRows) -> bool:
     """Return whether the formula certainly moves no stored vertex by more than `_SAME`; `choose` is then not needed.
 
     Only the corners of the bounding box are tested, against `_SURELY_SAME`.
