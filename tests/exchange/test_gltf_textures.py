@@ -409,6 +409,8 @@ def test_every_map_is_reported(tmp_path: Path) -> None:
             Outcome.EXTRAS,
             "wall.png: not embedded, because glTF has no map of this kind; the name is kept",
         )
+    _, report, _ = saved(square(texture1=TextureMap("")), tmp_path)
+    assert outcome_of(report, "/maps/texture1") == (Outcome.EXTRAS, "the map has no file name")
 
 
 @pytest.mark.parametrize("page", [False, True], ids=["a file", "the viewer's page"])

@@ -242,10 +242,11 @@ class Materials:
                 if outcome is not Outcome.EXTRAS:
                     self._report_map_options(f"{path}/maps/{slot}", texture_map)
             else:
-                reason = (
-                    "not embedded" if slot in SLOTS.values() else "not embedded, because glTF has no map of this kind"
-                )
-                detail = f"{missing.get(slot, f'{safe_text(texture_map.file_name)}: {reason}')}; the name is kept"
+                reason = "" if slot in SLOTS.values() else ", because glTF has no map of this kind"
+                not_embedded = f"{safe_text(texture_map.file_name)}: not embedded{reason}"
+                detail = f"{missing.get(slot, not_embedded)}; the name is kept"
+                if not texture_map.file_name:
+                    detail = "the map has no file name"
                 report.add(Outcome.EXTRAS, f"{path}/maps/{slot}", detail, extras=source_extras)
 
     def _report_map_options(self, path: str, texture_map: TextureMap) -> None:
