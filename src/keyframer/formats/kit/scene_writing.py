@@ -77,7 +77,7 @@ class Tolerance:
 
 def check_max_error(max_error: float) -> None:
     if not (math.isfinite(max_error) and max_error > 0):
-        raise ValueError(f"max_error must be positive, not {max_error}")
+        raise ValueError(f"max_error must be positive and finite, not {max_error}")
 
 
 def first_clip(scene: Scene, report: LossReport) -> Clip:

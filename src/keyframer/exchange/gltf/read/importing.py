@@ -43,7 +43,7 @@ def load(
     refuse_unknown("gltf", ["fps"], options)
     fps = float(options.get("fps") or DEFAULT_FPS)
     if not (np.isfinite(fps) and fps > 0):
-        raise ValueError(f"fps must be positive, not {fps:g}")
+        raise ValueError(f"fps must be positive and finite, not {fps:g}")
     if not data:
         raise IO_EMPTY.failure(0, "/")
     issues = Findings(limits, salvage=salvage)

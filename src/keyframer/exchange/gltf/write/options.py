@@ -147,14 +147,14 @@ class GltfOptions:
         if self.keys not in KEY_STYLES:
             raise ValueError(f"keys must be one of {', '.join(KEY_STYLES)}, not {self.keys!r}")
         if self.fps is not None and not (math.isfinite(self.fps) and self.fps > 0):
-            raise ValueError(f"fps must be positive, not {self.fps}")
+            raise ValueError(f"fps must be positive and finite, not {self.fps}")
         if isinstance(self.unit, str):
             if self.unit not in UNITS and self.unit != "file":
                 raise ValueError(
                     f"unit must be a number of metres, file, or one of {', '.join(UNITS)}, not {self.unit!r}"
                 )
         elif self.unit is not None and not (math.isfinite(self.unit) and self.unit > 0):
-            raise ValueError(f"unit must be positive, not {self.unit}")
+            raise ValueError(f"unit must be positive and finite, not {self.unit}")
 
     @property
     def max_degrees(self) -> float:

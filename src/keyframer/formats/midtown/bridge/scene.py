@@ -68,7 +68,7 @@ class Options:
         if sorted(self.euler_order) != ["X", "Y", "Z"]:
             raise ValueError(f"euler_order must be an order of X, Y and Z such as YZX, not {self.euler_order!r}")
         if not 0 < self.fps < math.inf:
-            raise ValueError(f"fps must be positive, not {self.fps}")
+            raise ValueError(f"fps must be positive and finite, not {self.fps}")
 
 
 def to_scene(document: Document, options: Options) -> Scene:

@@ -36,4 +36,4 @@ class Options:
             if getattr(self, name) not in allowed:
                 raise ValueError(f"{name} must be one of {', '.join(allowed)}, not {getattr(self, name)!r}")
         if self.fps is not None and not 0 < self.fps < math.inf:
-            raise ValueError(f"fps must be positive, not {self.fps}")
+            raise ValueError(f"fps must be positive and finite, not {self.fps}")
