@@ -52,6 +52,13 @@ def test_exceptions_are_returned_and_the_worker_continues() -> None:
         assert executor.submit(double, 3).result() == 6
 
 
+def test_a_call_that_cannot_be_sent_leaves_no_process_behind() -> None:
+    with LocalExecutor(1) as executor:
+        assert executor.submit(lambda: 1).exception() is not None
+        assert executor.submit(double, 3).result() == 6
+        assert len(executor._alive) == 1
+
+
 @pytest.fixture
 def hanging(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Apply the time limit only to workers that were told to hang."""

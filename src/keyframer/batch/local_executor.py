@@ -267,7 +267,10 @@ class LocalExecutor(Executor):
         except Exception as error:  # the process could not be started, or a call cannot be sent
             while unanswered:
                 unanswered.popleft().future.set_exception(error)
-            worker = None
+            if worker is not None:
+                self._alive.discard(worker)
+                worker.end()
+                worker = None
         self._finish_portion(unanswered)
         return worker
 
