@@ -14,7 +14,7 @@ from keyframer.formats import FORMATS
 from keyframer.formats.ase.bridge import declared_fields as ase
 from keyframer.formats.ase.records import Block
 from keyframer.formats.contract import Format
-from keyframer.formats.kit.declared_fields import FEATURES, Field, get_fields, put_fields
+from keyframer.formats.kit.declared_fields import FEATURES, Field, read_declared_fields, write_declared_fields
 from keyframer.formats.kit.unsupported_features import REPORTED_PARTS, all_fields
 from keyframer.formats.uto3d import records as uto3d_records
 from keyframer.formats.uto3d.bridge import declared_fields as uto3d
@@ -84,15 +84,15 @@ def test_ase_fields_are_read_as_written(part: str, name: str, data: Any) -> None
 @given(inner=NUMBERS, outer=NUMBERS)
 def test_ase_fields_stored_together_are_read_together(inner: float, outer: float) -> None:
     light, block = Light("lamp", attenuated=True, inner_range=inner, outer_range=outer), Block()
-    block.children = list(put_fields(light, ase.ATTENUATION))
+    block.children = list(write_declared_fields(light, ase.ATTENUATION))
     restored = Light("lamp")
-    get_fields(restored, block, ase.ATTENUATION)
+    read_declared_fields(restored, block, ase.ATTENUATION)
     assert (restored.attenuated, restored.inner_range, restored.outer_range) == (
         True,
         pytest.approx(inner),
         pytest.approx(outer),
     )
-    get_fields(restored, Block(), ase.ATTENUATION)
+    read_declared_fields(restored, Block(), ase.ATTENUATION)
     assert (restored.attenuated, restored.inner_range, restored.outer_range) == (False, None, None)
 
 
@@ -101,19 +101,19 @@ def test_an_ase_shading_keeps_its_original_name(stored: bytes) -> None:
     shading = next(row for row in ase.MATERIAL if row.names == ("shading",))
     material = Material("paint", shading=ase.SHADINGS[stored], extras={"ase": {"shading": stored.decode()}})
     block = Block()
-    block.children = list(put_fields(material, (shading,)))
+    block.children = list(write_declared_fields(material, (shading,)))
     assert block.name(b"MATERIAL_SHADING") == stored
     restored = Material("paint")
-    get_fields(restored, block, (shading,))
+    read_declared_fields(restored, block, (shading,))
     assert restored.shading == material.shading
-    assert put_fields(Material("paint"), (shading,)) == []
+    assert write_declared_fields(Material("paint"), (shading,)) == []
 
 
 @given(names=st.lists(st.text("abcXYZ 019_", min_size=1, max_size=8).filter(str.strip)))
 def test_names_excluded_by_a_light(names: list[str]) -> None:
     light, node, restored = Light("lamp", excludes=names), Block(), Light("lamp")
-    node.children = list(put_fields(light, ase.EXCLUDES))
-    get_fields(restored, (node, bytes.decode), ase.EXCLUDES)
+    node.children = list(write_declared_fields(light, ase.EXCLUDES))
+    read_declared_fields(restored, (node, bytes.decode), ase.EXCLUDES)
     assert restored.excludes == names
 
 
@@ -122,10 +122,10 @@ EDGES = st.lists(st.integers(0, 7), min_size=1, max_size=8).map(np.array)
 
 @given(edges=EDGES)
 def test_visible_edges_as_three_columns(edges: npt.NDArray[np.int64]) -> None:
-    (visible,) = put_fields(example_mesh(edges=edges), ase.EDGES)
+    (visible,) = write_declared_fields(example_mesh(edges=edges), ase.EDGES)
     assert visible.tolist() == [[edge & 1, edge >> 1 & 1, edge >> 2 & 1] for edge in edges.tolist()]
     restored = example_mesh()
-    get_fields(restored, visible, ase.EDGES)
+    read_declared_fields(restored, visible, ase.EDGES)
     assert np.array_equal(restored.edges, edges)
 
 
@@ -136,9 +136,9 @@ def test_edges_flags_and_bounding_sphere_of_a_u3d_mesh(
     sphere = None if radius is None else (np.array([1.0, 2.0, 3.0]), radius)
     mesh = example_mesh(edges=edges, casts_shadows=casts, dynamic=dynamic, bounding_sphere=sphere)
     record, restored = uto3d_records.Mesh(), example_mesh()
-    for name, stored in put_fields(mesh, uto3d.MESH):
+    for name, stored in write_declared_fields(mesh, uto3d.MESH):
         setattr(record, name, stored)
-    get_fields(restored, record, uto3d.MESH)
+    read_declared_fields(restored, record, uto3d.MESH)
     assert (restored.casts_shadows, restored.dynamic) == (casts, dynamic)
     assert np.array_equal(restored.edges, edges)
     if sphere is None or restored.bounding_sphere is None:

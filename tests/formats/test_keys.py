@@ -219,6 +219,15 @@ def test_repeat_and_loop_are_kept_by_formats_that_have_them(wrap: Wrap) -> None:
     assert (fitted_track.wrap, len(fitted_track.times), loss.outcome) == (wrap, 3, Outcome.EXACT)
 
 
+@pytest.mark.parametrize("wrap", [Wrap.REPEAT, Wrap.LOOP])
+@pytest.mark.parametrize("how", [Interpolation.STEP, Interpolation.SAMPLED, Interpolation.CUBIC])
+def test_fitted_keys_repeat_in_formats_that_can_store_it(how: Interpolation, wrap: Wrap) -> None:
+    tangents = {"tangents_in": np.zeros((3, 3)), "tangents_out": np.zeros((3, 3))} if how is Interpolation.CUBIC else {}
+    track = line(0.0, 10.0, 30.0, how=how, wrap=wrap, **tangents)
+    fitted_track, _ = fitted(track, replace(TICKS, wraps=True), end=75.0)
+    assert difference(track, fitted_track, np.arange(0.5, 75.0), 160.0) <= TOLERANCE.length
+
+
 def test_full_turns_are_split_if_keys_cannot_store_them() -> None:
     track = spin(0.0, 2 * math.pi, 1.0)
     fitted_track, loss = fitted(track, replace(TICKS, full_turns=False))

@@ -45,7 +45,7 @@ def refused(text: str | bytes) -> TextError:
     ("old", "new", "path", "words"),
     [
         ('"flags1": 16384', '"flags1": 70000', "/fields/flags1", "70000 is outside 0..65535"),
-        ('"flags1": 16384', '"flags1": 1.5', "/fields/flags1", "expected a whole number, not a fraction"),
+        ('"flags1": 16384', '"flags1": 1.5', "/fields/flags1", "expected a whole number, not a decimal number"),
         ('"flags1": 16384', '"flags1": true', "/fields/flags1", "not true/false"),
         ('"flags1": 16384', '"flagsI": 16384', "/fields/flagsI", "unknown field"),
         ('"flags1": 16384,', "", "/fields/flags1", "missing"),

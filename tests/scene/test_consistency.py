@@ -63,12 +63,15 @@ BROKEN: list[tuple[Break, str]] = [
     (set_fields(mesh, corners=np.array([[0, -1, 2]])), "mesh 'tri': corners refer to index -1"),
     (set_fields(mesh, corners=np.array([[0, 1]])), "mesh 'tri': corners must be 1 x 3, not 1 x 2"),
     (set_fields(mesh, corners=np.array(0)), "mesh 'tri': corners must be 0 x 3, not a single number"),
-    (set_fields(mesh, uv=shape(2, 2)), "mesh 'tri': uv_corners refer to index 2, but the number of entries is 2"),
+    (
+        set_fields(mesh, uv=shape(2, 2)),
+        "mesh 'tri': corners (used as uv_corners) refer to index 2, but the number of entries of uv is 2",
+    ),
     (set_fields(mesh, uv=shape(3, 3)), "mesh 'tri': uv must be n x 2, not 3 x 3"),
     (set_fields(mesh, uv_corners=np.zeros((2, 3), int)), "mesh 'tri': uv_corners must be 1 x 3, not 2 x 3"),
     (
         set_fields(mesh, colors=shape(1, 3)),
-        "mesh 'tri': color_corners refer to index 2, but the number of entries is 1",
+        "mesh 'tri': color_corners refer to index 2, but the number of entries of colors is 1",
     ),
     (set_fields(mesh, smoothing=shape(2)), "mesh 'tri': smoothing must be 1 number, not 2 numbers"),
     (set_fields(mesh, edges=shape(1, 1)), "mesh 'tri': edges must be 1 number, not 1 x 1"),

@@ -71,7 +71,7 @@ def test_short_decimals_stay_short() -> None:
         (["nan:7fa0000z"], F4, None, "nan"),
         ([[1, 2]], F4, 3, "entry 0: expected a list of 3 numbers"),
         ([1], F4, 3, "entry 0: expected a list of 3 numbers"),
-        ([1.5], U2, None, "entry 0: expected a whole number, not a fraction"),
+        ([1.5], U2, None, "entry 0: expected a whole number, not a decimal number"),
         ([0, 65536], U2, None, "entry 1: 65536 is outside 0..65535"),
         ([True], U2, None, "entry 0: expected a whole number, not true/false"),
     ],

@@ -1,8 +1,8 @@
 """Fits cubic keys to any functions; keys are added only where they are needed.
 
 Between two keys the cubic has the values and slopes of the function at both ends; its error falls with the fourth power
-of the distance. An interval with too large an error is halved. Intervals of all functions are sampled together, so the
-number of calls is the number of halvings.
+of the length of the interval. An interval with too large an error is halved. The intervals of all functions are sampled
+together, with one call for each halving.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ Distance = Callable[[Floats, Floats], Floats]
 
 # Where the error is measured: unevenly spaced, so that no periodic error is missed.
 _PROBES = np.array((0.09, 0.22, 0.37, 0.5, 0.66, 0.81, 0.93))
-_STEP = 1e-4  # of an interval, for slopes
-BEFORE_JUMP = 1e-9  # of an interval: the distance of a sample just before a jump
+_STEP = 1e-4  # fraction of an interval: distance of the samples from which slopes are computed
+BEFORE_JUMP = 1e-9  # fraction of an interval: distance of a sample just before a jump
 HALVINGS = 24
 MOST_KEYS = 1_000_000
 
@@ -47,7 +47,7 @@ class Functions:
     tolerances: Floats
     """(n,) allowed error of the curve through the keys"""
     shortest: Floats
-    """(n,) shortest allowed interval between keys"""
+    """(n,) shortest allowed interval between added keys; breaks may be closer"""
 
     @classmethod
     def one(cls, function: Function, breaks: Floats, jumps: Flags, tolerance: float, shortest: float) -> Functions:
@@ -132,9 +132,10 @@ def turn_degrees(a_xyzw: Floats, b_xyzw: Floats) -> Floats:
 def fit_cubic(
     functions: Functions, distance: Distance, *, most_keys: int = MOST_KEYS, most_in_all: int = MOST_KEYS
 ) -> list[Fit]:
-    """Return keys of cubic splines within the tolerances of the functions, as measured at the probes.
+    """Return keys of cubic splines within the tolerances of the functions, as measured at the probes, if limits permit.
 
-    A function gets at most ``most_keys``, all together ``most_in_all``. Quaternions must have continuous signs.
+    Keys are added up to ``most_keys`` of a function and ``most_in_all`` of all together. Quaternions must have
+    continuous signs.
     """
     count = len(functions.counts)
     allowance = Allowance(functions, most_keys, most_in_all)
@@ -154,7 +155,7 @@ def fit_cubic(
         if not wrong.any():
             break
         open_, wanted = _halved(functions, open_.select(wrong))
-    solutions = _split(done, functions)
+    solutions = _keys_by_function(done, functions)
     return [Fit(*fields) for fields in zip(solutions, error.tolist(), allowance.complete.tolist(), strict=True)]
 
 
@@ -176,12 +177,12 @@ class _Intervals(NamedTuple):
         """Return (n, m, k) values at fractions u (m,) of each interval."""
         span = (self.end - self.begin)[:, None, None]
         x = u[None, :, None]
-        rest = 1.0 - x
+        y = 1.0 - x
         return np.asarray(
-            self.first[:, None] * ((1 + 2 * x) * rest**2)
+            self.first[:, None] * ((1 + 2 * x) * y**2)
             + self.last[:, None] * ((3 - 2 * x) * x**2)
-            + (span * self.leaving[:, None]) * (x * rest**2)
-            - (span * self.arriving[:, None]) * (x**2 * rest)
+            + (span * self.leaving[:, None]) * (x * y**2)
+            - (span * self.arriving[:, None]) * (x**2 * y)
         )
 
 
@@ -222,7 +223,7 @@ def _probes(begin: Floats, end: Floats) -> list[Floats]:
     return [begin + (end - begin) * fraction for fraction in _PROBES]
 
 
-def _split(parts: list[_Intervals], functions: Functions) -> list[Hermite]:
+def _keys_by_function(parts: list[_Intervals], functions: Functions) -> list[Hermite]:
     """Return the intervals of each function as keys; at a jump the time occurs twice."""
     owner, begin, end, first, last, leaving, arriving = (np.concatenate(column) for column in zip(*parts, strict=True))
     order = np.lexsort((begin, owner))

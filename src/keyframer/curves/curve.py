@@ -38,7 +38,7 @@ class Curve:
 
 
 def compile_track(track: Track, default: ArrayLike | None = None) -> Curve:
-    """Return the track as a function of time; `default` is its value without usable keys (None: zeros, or the
-    identity).
+    """Return the track as a function of time; `default` is its value without usable keys (None: zeros, or no
+    rotation).
     """
     return Curve(track, default)

@@ -1,9 +1,8 @@
 """CurveBank: many tracks compiled and sampled together.
 
 Tracks fall into families with the same kind of output (rotation, scalar, vectors of k components) and, inside a family,
-into groups that share a formula. A group is compiled from common key columns and sampled with a fixed
-number of numpy calls, whatever the number of tracks; tracks that never change are recognised and only
-copied.
+into groups that share a formula. A group is compiled from common key columns and sampled block by block, with the same
+number of numpy calls for any number of tracks. Values of tracks that never change are only copied.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from .vector_curves import CubicTable, still_tracks
 # keys: 200,000 at once take 1.6 times as long to compile as 50,000.)
 KEYS_PER_GROUP = 50_000
 POINTS_PER_BLOCK = 8_192
-_CALL_COST = 2_000  # cost of one numpy call, as a number of sampled values
+_CALL_COST = 2_000  # fixed cost of compiling or sampling a family, as a number of sampled values
 
 # Formulas: straight = linear or step, spline = through neighbouring keys, hermite = with given tangents.
 _SHAPES = {
@@ -65,7 +64,7 @@ class _MovingKeys(NamedTuple):
     columns: KeyColumns
     shape: str
     values: Floats  # (K, k), rotations absolute
-    turns: Floats | None  # (K, 3) rotation vectors from the previous key; None for other tracks
+    turns: Floats | None  # (K, 3) half-angle vectors from the previous key; None for vectors and Hermite keys
 
     def formula(self) -> tuple[Timeline, Table]:
         segments = find_segments(self.columns)
@@ -141,9 +140,9 @@ class CurveBank:
         *,
         moment: float | None = None,
     ) -> None:
-        chosen: Sequence[ArrayLike | None] = [None] * len(tracks) if defaults is None else defaults
-        if len(chosen) != len(tracks):
-            raise ValueError(f"defaults must have one entry for each track ({len(tracks)}), not {len(chosen)}")
+        values: Sequence[ArrayLike | None] = [None] * len(tracks) if defaults is None else defaults
+        if len(values) != len(tracks):
+            raise ValueError(f"defaults must have one entry for each track ({len(tracks)}), not {len(values)}")
         members: dict[str, list[int]] = {}
         for number, track in enumerate(tracks):
             members.setdefault(family_of(track), []).append(number)
@@ -153,7 +152,7 @@ class CurveBank:
         with np.errstate(all="ignore"):
             for name, numbers in members.items():
                 family, order, unusable = _compile_family(
-                    [tracks[i] for i in numbers], [chosen[i] for i in numbers], name == "rotation", moment
+                    [tracks[i] for i in numbers], [values[i] for i in numbers], name == "rotation", moment
                 )
                 self._families[name] = family
                 empty += [numbers[position] for position in unusable]
@@ -198,14 +197,14 @@ class CurveBank:
     def evaluate(self, times: ArrayLike, block: int = POINTS_PER_BLOCK) -> dict[str, Floats]:
         """Return for each family an array (T, tracks, components) of its values at times (T,).
 
-        Works through `block` points (times x tracks) at once; more only for a single time of more tracks.
+        At most `block` points (times x tracks) are sampled at once, but always all tracks of a group at one time.
         """
         clean = clean_times(times)
         with np.errstate(all="ignore"):
             return {name: _evaluate(family, clean, block, family.count) for name, family in self._families.items()}
 
     def evaluate_moving(self, times: ArrayLike, block: int = POINTS_PER_BLOCK) -> dict[str, Floats]:
-        """Return the same as `evaluate`, without constant tracks, whose slots come last."""
+        """Return the same as `evaluate`, without constant tracks, whose slots come last, and families of only these."""
         moving = [(name, family) for name, family in self._families.items() if family.moving]
         if not moving:
             return {}
@@ -272,7 +271,7 @@ def _compile_family(
 
 
 def _first_keys(tracks: list[Track], width: int, moment: float | None) -> tuple[list[int], Floats]:
-    """Return the tracks of which only the first key matters, and its value (n, width).
+    """Return the tracks of which only the first key matters, if it is usable, and its value (n, width).
 
     Most tracks of most files have a single key and need no curve.
     """
@@ -295,8 +294,8 @@ def _first_keys(tracks: list[Track], width: int, moment: float | None) -> tuple[
 
 
 def only_first_key_counts(track: Track, moment: float | None) -> bool:
-    """Return whether the value depends only on the first key: there is no other, or at `moment` it is the first in time
-    and its value holds."""
+    """Return whether the value depends only on the first key: it is the only key, or it is the earliest and its value
+    holds at `moment`."""
     if len(track.times) < 2:
         return len(track.times) == 1
     first = track.times[0]
@@ -309,7 +308,7 @@ def has_first_value(wrap: Wrap, first: float, moment: float) -> bool:
 
 
 def _portions(tracks: list[Track], chosen: Iterable[int]) -> Iterator[tuple[str, RotationForm, list[int]]]:
-    """Yield tracks of one shape and form, at most KEYS_PER_GROUP keys at a time."""
+    """Yield tracks of one shape and form, at most KEYS_PER_GROUP keys at a time (or a single longer track)."""
     pending: dict[tuple[str, RotationForm], tuple[list[int], int]] = {}
     for number in chosen:
         track = tracks[number]
@@ -329,7 +328,7 @@ class _Compiled:
     """The result of compiling one group of tracks."""
 
     resting: Flags  # (n,) tracks that are constant, or whose value at the moment is that of a key
-    resting_values: Floats  # (n, k) the value of a constant track with keys; empty if all tracks change
+    resting_values: Floats  # (n, k) values of resting tracks that have keys; empty if all tracks change
     moving: _MovingKeys | None = None  # of the tracks that change
 
 

@@ -1,7 +1,7 @@
 """The usable keys of many tracks in common columns: cleaned, sorted, track by track.
 
-Numpy costs a microsecond or so per call, so 6,000 short tracks are compiled as one long one. All later code works on
-all keys at once and finds the end of a track by index, never by a loop over tracks.
+Numpy costs a microsecond or so per call, so 6,000 short tracks are compiled as one long one. Later code computes with
+the keys of all tracks at once.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from .track import Interpolation, Track, Wrap
 
 Indices = NDArray[np.intp]
 
-# Larger numbers are ignored like infinities: their squares and the sums of a spline must stay finite.
-# float32 ends at 3.4e38, so no number of a 32-bit format is lost.
+# Keys with larger numbers are left out, so that squares and the sums of a spline stay finite.
+# float32 ends at 3.4e38, so no finite number of a 32-bit format is lost.
 LARGEST_USABLE = 1e150
 
 
@@ -42,8 +42,8 @@ class KeyColumns:
     starts: Indices  # (n,) the first key of each track
     interpolations: tuple[Interpolation, ...]  # n
     wraps: tuple[Wrap, ...]  # n
-    has_tcb: bool  # false if tension, continuity and bias of all keys are 0
-    has_ease: bool  # the same for both kinds of ease
+    has_tcb: bool  # if false, tension, continuity and bias of all keys are 0
+    has_ease: bool  # if false, both kinds of ease are 0 for all keys
 
     @cached_property
     def lasts(self) -> Indices:
@@ -68,7 +68,7 @@ class KeyColumns:
         return periodic
 
     def where(self, per_track: Sequence[bool] | Flags) -> Flags:
-        """Return (K,) the keys of the tracks marked true."""
+        """Return (K,) whether each key belongs to a track marked true."""
         return np.asarray(np.asarray(per_track, dtype=np.bool_)[self.track])
 
     def select(self, tracks: Flags) -> KeyColumns:
@@ -164,7 +164,7 @@ def _joined(arrays: list[Floats]) -> Floats:
 
 
 def _tangents(given: Sequence[Floats | None], lengths: Indices, values: Floats) -> Floats:
-    """Return one column, 0 if a track has none or a number is unusable; (K, 0) if no track has any."""
+    """Return (K, k) tangents, 0 if a track has none or a number is unusable; (K, 0) if no track has any."""
     if all(tangents is None for tangents in given):
         return values[:, :0]
     width = values.shape[1]

@@ -1,14 +1,15 @@
-"""Reduces one value per frame to few keys, within a tolerance at frames and between them.
+"""Reduces one value per frame to few keys, within a tolerance if keys at frames can achieve it.
 
 Keys are added where the error of the curve so far is largest, one in each interval that needs it, until all errors are
-within the tolerance. This is tried with smooth and with linear keys; the track with fewer keys is used, the linear one
-if both have the same number. If the values between neighbouring frames are known, they are checked, too: a smooth curve
-that deviates there gets a linear piece (continuity -1 at both keys), if that is nearer.
+within the tolerance or no frame is left. This is tried with smooth and with linear keys. A track within the tolerance
+is preferred, then the one with fewer keys, then the linear one. If the values between neighbouring frames are known,
+they are checked, too: a smooth curve that deviates there gets a linear piece (continuity -1 at both keys), if that is
+nearer.
 
-Smooth keys have the slope of the parabola through each key and its neighbours. Plain TCB keys have that only if they
-are evenly spaced: otherwise their slope is that of the chord, and many more are needed. With r the ratio of the spans
-after and before a key, tension 1 - (r + 1/r)/2 and bias (r - 1/r)/(r + 1/r) give the slope of the parabola, up to
-r = 3.7.
+Smooth keys have the slope of the parabola through each key and its neighbours. Plain TCB keys have this slope only if
+they are evenly spaced: otherwise their slope is that of the chord, and many more keys are needed. With r the ratio of
+the spans after and before a key, tension 1 - (r + 1/r)/2 and bias (r - 1/r)/(r + 1/r) give the slope of the parabola,
+for r from 1/3.7 to 3.7.
 """
 
 from __future__ import annotations
@@ -44,8 +45,8 @@ _SMALLEST_RATIO = 2 - 3**0.5
 _SAMPLES_PER_REQUEST = 1_500
 """fixed cost of one request, in samples of the budget"""
 MOST_POINTS = 50_000
-"""further computations are started until this many values are requested at once: each keeps several times as many
-numbers in memory
+"""no further computation is started while this many samples are requested: a computation keeps several times as many
+numbers in memory as it requests
 """
 PROBES = np.array((0.21, 0.5, 0.79))
 """where the difference of a cubic from the line between two frames is largest: in the middle, or at the two extremes of
@@ -64,7 +65,7 @@ def sample_together(computations: Iterable[Sampling[Result]]) -> list[Result]:
     requests: list[tuple[Track, Floats]] = []
 
     def advance(number: int, computation: Sampling[Result], values: Floats | None) -> int:
-        """Continue one computation; returns how many values it requests."""
+        """Continue one computation; returns how many samples it requests."""
         try:
             request = next(computation) if values is None else computation.send(values)
         except StopIteration as ended:
@@ -121,9 +122,9 @@ def fewest_keys(
 ) -> Sampling[tuple[Track, float]]:
     """Return a track with few keys, each at a frame, and its largest error at all frames and between them.
 
-    ``times`` (n,) are ascending; ``values`` are (n,) or (n, k); rotations are absolute quaternions. The distance
-    between keys is at most ``widest``, if frames permit. ``between`` returns the exact values at any time; without it
-    nothing is measured between frames.
+    ``times`` (n,) are ascending; ``values`` are (n,) or (n, k); rotations are absolute quaternions. From key to key the
+    value changes by about ``widest`` at most, if frames permit. ``between`` returns the exact values at any time;
+    without it nothing is measured between frames.
     """
     frames = values.reshape(len(times), -1)
     if len(times) < 2 or float(distance(frames, frames[:1]).max()) <= tolerance:
@@ -155,7 +156,7 @@ def fewest_keys(
 
 
 def subframes(times: Floats, probes: Floats) -> Floats:
-    """Return times between neighbours, (n - 1) * len(probes) of them, in ascending order."""
+    """Return times at the fractions ``probes`` between neighbouring times, (n - 1) * len(probes) in ascending order."""
     return np.asarray((times[:-1, None] + np.diff(times)[:, None] * probes).reshape(-1))
 
 
@@ -182,24 +183,24 @@ class _Task:
         self.checks, self.wanted = checks, wanted
 
     def is_possible(self) -> Sampling[bool]:
-        """Return whether keys at all frames, smooth or linear, are within the tolerance everywhere."""
-        every = np.arange(len(self.times))
+        """Return whether with keys at all frames each interval, smooth or linear, is within the tolerance."""
+        all_frames = np.arange(len(self.times))
         errors = []
         for kind in (Interpolation.LINEAR, Interpolation.TCB):
-            error = yield from self._errors(self._track(kind, every, np.zeros(len(every), bool)), every)
+            error = yield from self._errors(self._track(kind, all_frames, np.zeros(len(all_frames), bool)), all_frames)
             errors.append(error.max(axis=1))
         return bool((np.minimum(*errors) <= self.tolerance).all())
 
     def insert(
-        self, interpolation: Interpolation, chosen: Indices, most: float = np.inf
+        self, interpolation: Interpolation, chosen: Indices, fewer_than: float = np.inf
     ) -> Sampling[tuple[Track, float] | None]:
-        """Return keys at the chosen frames and as many more as needed, and the final error; None if that takes
-        ``most`` keys or more.
+        """Return keys at the chosen frames and as many more as needed, and the final error; None if this takes
+        ``fewer_than`` keys or more.
         """
         corners = np.zeros(len(self.times), bool)
         settled = np.zeros(len(self.times) - 1, bool)
         """intervals between two adjacent frames that are both keys and cannot be improved"""
-        while len(chosen) < most:
+        while len(chosen) < fewer_than:
             track = self._track(interpolation, chosen, corners)
             error = yield from self._errors(track, chosen)
             worst_of_interval = error.max(axis=1)

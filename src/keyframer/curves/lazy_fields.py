@@ -140,7 +140,7 @@ def set_extras(part: LazyFields, names: tuple[str, ...], *values: object) -> Non
 
 
 def add_extras(part: LazyFields, format: str, content: Mapping[str, object]) -> None:
-    """Add to the extras of a format, in compact form unless they were already read."""
+    """Add to the extras of a format, in compact form unless extras were read before or belong to several formats."""
     compact = part._compact_extras
     if stored(part, "extras") is not None or (compact is not None and compact[0][0] != format):
         part.extras.setdefault(format, {}).update(content)

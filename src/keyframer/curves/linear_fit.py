@@ -1,8 +1,8 @@
 """Fits linear keys to any functions: on whole frames first, and between frames if that is not enough.
 
-Every interval between two keys is probed. One with too large an error is cut into as many pieces as its error requires
-(the error of a line falls with the square of its length). Intervals of all functions are processed together, so the
-number of calls is the number of rounds.
+Every interval between two keys is probed. If its error is too large, it is cut into the pieces that the error requires,
+at most four at a time (the error of a line falls with the square of its length). The intervals of all functions are
+processed together, with one call for each round.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ Interpolate = Callable[[Floats, Floats, Floats], Floats]
 
 # Where the error is measured: the middle, where a curve deviates most, and uneven places around it.
 _PROBES = np.array((0.11, 0.29, 0.5, 0.73, 0.91))
-_MOST_PIECES = 4  # pieces of an interval in one round: they may need different numbers of keys
+_MOST_PIECES = 4  # pieces of an interval in one round: some of them may need further cuts, others none
 _ROUNDS = 40
-FRAMES_PROBED = 20_000  # maximum number of whole frames of a function that are tested
+FRAMES_PROBED = 20_000  # functions with more whole frames are not tested at whole frames
 _PROBED_AT_ONCE = 8_192  # temporaries of the comparison stay in the cache of the processor
 
 
@@ -74,10 +74,11 @@ class LinearKeys(NamedTuple):
 def place_keys(
     functions: Functions, measure: Measure, *, frame: float, most_keys: int, most_in_all: int | None = None
 ) -> list[LinearKeys]:
-    """Return keys such that linear interpolation is within the tolerances of the functions.
+    """Return keys such that linear interpolation is within the tolerances of the functions, if limits permit.
 
-    Keys are on multiples of ``frame`` if that is enough. A jump takes the shortest interval of its function.
-    A function gets at most ``most_keys``, all together ``most_in_all``.
+    Keys between breaks are on multiples of ``frame`` if that is enough. A jump takes at most the shortest interval of
+    its function. Keys are added up to ``most_keys`` of a function and ``most_in_all`` (else ``most_keys``) of all
+    together.
     """
     allowance = Allowance(functions, most_keys, most_keys if most_in_all is None else most_in_all)
     frames = _at_frames(functions, frame)
@@ -104,7 +105,7 @@ def place_keys(
         open_, wanted = _cut(functions, open_.select(wrong), cuts.select(granted), frame)
     else:
         done.append(open_)
-    return _joined(functions, done, allowance.complete, too_fast)
+    return _keys_by_function(functions, done, allowance.complete, too_fast)
 
 
 class _Points(NamedTuple):
@@ -137,9 +138,9 @@ class _Intervals(NamedTuple):
         ranks, rank = np.unique(points.times, return_inverse=True)
         height = len(ranks) + 1
         begins = self.owner * height + np.searchsorted(ranks, self.begin)
-        segments = np.maximum(np.searchsorted(begins, points.owner * height + rank, side="right") - 1, 0)
-        inside = (self.owner[segments] == points.owner) & (points.times > self.begin[segments])
-        return np.where(inside & (points.times < self.end[segments]), segments, -1)
+        intervals = np.maximum(np.searchsorted(begins, points.owner * height + rank, side="right") - 1, 0)
+        inside = (self.owner[intervals] == points.owner) & (points.times > self.begin[intervals])
+        return np.where(inside & (points.times < self.end[intervals]), intervals, -1)
 
     def errors(self, measure: Measure, wanted: Floats, frames: _Points, holder: Indices) -> Floats:
         """Return (n,) the largest error at the probes, whose exact values are ``wanted`` (n, probes, k), and at the
@@ -165,7 +166,7 @@ class _Intervals(NamedTuple):
 
 
 def _at_frames(functions: Functions, frame: float) -> _Points:
-    """Sample at every frame each function that has a long interval, so that nothing between its probes is missed."""
+    """Sample functions with a long interval at whole frames, so that nothing between probes is missed."""
     owner, begin, end, _ = functions.intervals()
     long = np.zeros(len(functions.counts), np.bool_)
     long[owner[end - begin > len(_PROBES) * frame]] = True
@@ -198,7 +199,7 @@ def whole_frames(begin: float, end: float, frame: float, most: int) -> Floats:
 
 
 class _Cuts(NamedTuple):
-    """Where intervals (n,) are cut: the number of cuts, the last frame before, and the number of frames inside."""
+    """Where intervals (n,) are cut: the number of cuts, the last frame at or before the start, the frames inside."""
 
     counts: Indices
     before: Floats
@@ -242,7 +243,9 @@ def _cut(functions: Functions, intervals: _Intervals, cuts: _Cuts, frame: float)
     return _Intervals(owner, begin, end, first, last), wanted
 
 
-def _joined(functions: Functions, parts: list[_Intervals], complete: Flags, too_fast: Flags) -> list[LinearKeys]:
+def _keys_by_function(
+    functions: Functions, parts: list[_Intervals], complete: Flags, too_fast: Flags
+) -> list[LinearKeys]:
     """Return the intervals of each function as keys: their ends, each once."""
     owner, begin, end, first, last = (np.concatenate(column) for column in zip(*parts, strict=True))
     owners, times, values = [owner, owner], [begin, end], [first, last]

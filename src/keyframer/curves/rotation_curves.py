@@ -49,7 +49,7 @@ def log_near(v: Parts, w: Floats, predicted: Parts) -> tuple[Parts, Floats]:
 
 
 def _use_prediction(rows: Indices, v: Parts, w: Floats, predicted: Parts, axis: Parts, angle: Floats) -> None:
-    """Overwrite axis and angle in rows with a zero vector part."""
+    """Overwrite axis and angle in rows whose vector part is almost zero."""
     short = np.stack([part[rows] for part in v])
     wanted = np.stack([part[rows] for part in predicted])
     front = w[rows] > 0
@@ -58,14 +58,14 @@ def _use_prediction(rows: Indices, v: Parts, w: Floats, predicted: Parts, axis: 
     direction = np.where(known, wanted / np.where(known, expected, 1.0), 0.0)
     along = np.sum(direction * short, axis=0)
     base = np.where(front, along, np.pi - along)
-    whole = np.rint((expected - base) * (0.5 / np.pi))
-    turned = base + 2 * np.pi * whole
+    whole_turns = np.rint((expected - base) * (0.5 / np.pi))
+    turned = base + 2 * np.pi * whole_turns
     # No whole turn, or no prediction: the vector part is the logarithm (of -q, if q is near -1).
-    plain = (front & (whole == 0)) | ~known
+    plain = (front & (whole_turns == 0)) | ~known
     length = np.sqrt(np.sum(short * short, axis=0))
-    own_axis = short / np.where(length > 0, length, 1.0) * np.where(front, 1.0, -1.0)
+    plain_axis = short / np.where(length > 0, length, 1.0) * np.where(front, 1.0, -1.0)
     for i in range(3):
-        axis[i][rows] = np.where(plain, own_axis[i], direction[i])
+        axis[i][rows] = np.where(plain, plain_axis[i], direction[i])
     angle[rows] = np.where(plain, length, turned)
 
 
@@ -80,7 +80,7 @@ def still_rotations(columns: KeyColumns, turns: Floats) -> Flags:
 
 
 def has_constant_speed(columns: KeyColumns) -> bool:
-    """Return whether TCB rotations of all tracks have constant speed: two keys without tension, continuity and bias."""
+    """Return whether TCB rotations have constant speed: no loops, at most two keys, no tension, continuity and bias."""
     return not (columns.has_tcb or Wrap.LOOP in columns.wraps) and bool(columns.counts.max() <= 2)
 
 
@@ -100,13 +100,13 @@ class ConstantSpeedTable:
 
 
 class SquadTable:
-    """TCB rotations."""
+    """TCB and Bezier rotations: see the formula of the module."""
 
     def __init__(self, columns: KeyColumns, segments: Segments, rotations: Floats, turns: Floats) -> None:
         local_turn, leave, arrive = _turns_and_tangents(columns, segments, rotations, turns)
         turned, start, end = quat.exp(np.stack([local_turn, leave, arrive]))
-        inner = quat.multiply(quat.multiply(quat.conjugate(start), turned), end)
-        axis, angle = log_near(_columns3(inner, 0), inner[:, 3], _columns3(local_turn + arrive - leave, 0))
+        exp_m = quat.multiply(quat.multiply(quat.conjugate(start), turned), end)
+        axis, angle = log_near(_columns3(exp_m, 0), exp_m[:, 3], _columns3(local_turn + arrive - leave, 0))
         self._rows = np.concatenate(
             [
                 *(rotations, *_axis_and_angle(local_turn), start),  # columns 0, 4, 7, 8
@@ -121,40 +121,40 @@ class SquadTable:
         table = self._rows.take(rows, axis=0)
         local_turn = _turn(_columns3(table, 4), table[:, 7] * u)
         back = (-local_turn[0], -local_turn[1], -local_turn[2], local_turn[3])
-        inner = _turn(_columns3(table, 12), table[:, 15] * u)
-        between = _product(_product(back, _columns4(table, 8)), inner)
+        exp_um = _turn(_columns3(table, 12), table[:, 15] * u)
+        exp_n = _product(_product(back, _columns4(table, 8)), exp_um)
         a, change = _columns3(table, 16), _columns3(table, 19)
         predicted = (a[0] + u * change[0], a[1] + u * change[1], a[2] + u * change[2])
-        axis, angle = log_near(between[:3], between[3], predicted)
+        axis, angle = log_near(exp_n[:3], exp_n[3], predicted)
         angle *= 2 * u * (1 - u)
         _write(out, _product(_product(_columns4(table, 0), local_turn), _turn(axis, angle)))
 
 
 def _turns_ahead(segments: Segments, turns: Floats) -> Floats:
-    """Return (K, 3) the turn of each segment, 0 where none starts."""
+    """Return (K, 3) the turn of each segment, 0 where no segment starts."""
     ahead = np.zeros(turns.shape)
     ahead[:-1] = turns[1:]
-    ahead[~segments.lasting] = 0.0
+    ahead[~segments.exists] = 0.0
     return ahead
 
 
 def _turns_and_tangents(
     columns: KeyColumns, segments: Segments, rotations: Floats, turns: Floats
 ) -> tuple[Floats, Floats, Floats]:
-    """Return (K, 3) L of each segment, A at its start and B at its end, 0 where none starts."""
+    """Return (K, 3) L of each segment, A at its start and B at its end, 0 where no segment starts."""
     before, after = segments.before, segments.after
-    # an end of a piece uses the one existing difference twice
+    # at an end of a piece, the turn of the one adjacent segment is used for both sides
     back = turns[np.where(before < 0, after, before) + 1]
     ahead = turns[np.where(after < 0, before, after) + 1]
     seen_from_parent = np.stack([_turns_ahead(segments, turns), back, ahead])
     local_turn, back, ahead = quat.rotate(quat.conjugate(rotations), seen_from_parent)
     weights = tcb_weights(columns, segments)
     leave = 0.5 * (weights.out_back[:, None] * back + (weights.out_ahead - 1)[:, None] * ahead)
-    own_arrive = 0.5 * ((1 - weights.in_back)[:, None] * back - weights.in_ahead[:, None] * ahead)
-    arrive = np.zeros(own_arrive.shape)
-    arrive[:-1] = own_arrive[1:]
-    lasting = segments.lasting[:, None]
-    return local_turn, np.where(lasting, leave, 0.0), np.where(lasting, arrive, 0.0)
+    arrive_at_key = 0.5 * ((1 - weights.in_back)[:, None] * back - weights.in_ahead[:, None] * ahead)
+    arrive = np.zeros(arrive_at_key.shape)
+    arrive[:-1] = arrive_at_key[1:]
+    exists = segments.exists[:, None]
+    return local_turn, np.where(exists, leave, 0.0), np.where(exists, arrive, 0.0)
 
 
 def _axis_and_angle(half_turns: Floats) -> tuple[Floats, Floats]:

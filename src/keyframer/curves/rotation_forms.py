@@ -20,8 +20,8 @@ FULL_TURN = 2 * np.pi * (1 - 1e-6)
 """angles from here on are treated as full turns: a quaternion this near to a full turn has lost its axis"""
 
 
-def usable_keys(track: Track) -> Track:
-    """Return the track without non-finite keys, sorted by time; the same track if all keys are valid."""
+def finite_keys(track: Track) -> Track:
+    """Return the track without non-finite keys, sorted by time; the same track if nothing changes."""
     if not len(track.times):
         return track
     numbers = track.values.reshape(len(track.times), -1)
@@ -40,21 +40,21 @@ def select_keys(track: Track, keys: np.ndarray[tuple[int], np.dtype[np.intp]]) -
 
 
 def absolute(track: Track) -> Floats:
-    """Return rotation_xyzw (n, 4) of every key of a track with usable keys."""
+    """Return rotation_xyzw (n, 4) of every key of a track whose keys are all usable and sorted."""
     return absolute_rotations(gather([track], 4), track.form)[0]
 
 
 def increments(track: Track) -> tuple[Floats, Floats]:
-    """Return axis (n, 3) and angle (n,) of each key relative to the one before; the first is absolute."""
+    """Return axis (n, 3) and angle (n,) of each key relative to the key before; the first is absolute."""
     if track.form is RotationForm.AXIS_ANGLE_RELATIVE:
         return track.values[:, :3], track.values[:, 3]
     if track.form is RotationForm.QUATERNION_RELATIVE:
         return quat.to_axis_angle(track.values)
-    turns = absolute(track)
-    steps = turns.copy()
-    steps[1:] = quat.multiply(turns[1:], quat.conjugate(turns[:-1]))
-    same = np.all(turns[1:] == turns[:-1], axis=1)
-    steps[1:][same] = quat.IDENTITY_XYZW  # rounding would leave 1e-17
+    rotations = absolute(track)
+    steps = rotations.copy()
+    steps[1:] = quat.multiply(rotations[1:], quat.conjugate(rotations[:-1]))
+    unchanged = np.all(rotations[1:] == rotations[:-1], axis=1)
+    steps[1:][unchanged] = quat.IDENTITY_XYZW  # rounding would leave 1e-17
     steps[steps[:, 3] < 0] *= -1  # absolute keys imply the shortest way
     return quat.to_axis_angle(steps)
 
@@ -96,17 +96,17 @@ _RELATIVE = (RotationForm.AXIS_ANGLE_RELATIVE, RotationForm.QUATERNION_RELATIVE)
 def absolute_rotations(columns: KeyColumns, form: RotationForm) -> tuple[Floats, Floats]:
     """Return rotation_xyzw (K, 4) of every key and the turn (K, 3) from the key before it.
 
-    A turn is a half-angle vector: q_j = exp(turn_j) · q_(j-1). If keys are increments, it is that of the key itself, so
-    direction and number of turns are kept. Absolute keys take the shortest way: each key gets the sign nearest to the
-    one before.
+    A turn is a half-angle vector: q_j = exp(turn_j) · q_(j-1); that of the first key of a track has no meaning. If keys
+    are increments, turns have their angles, so direction and number of turns are kept. Absolute keys take the shortest
+    way: each quaternion gets the sign that is nearer to the one before.
     """
     if form in _AXIS_ANGLE:
         turns = quat.half_angle_vector(columns.values[:, :3], columns.values[:, 3])
         keys = quat.exp(turns)
     else:
         keys = quat.normalise(columns.values)
-        # The half angle of a quaternion is atan2(|v|, w), 0..pi: increments beyond 180 degrees are kept. -1 has no
-        # axis and counts as no turn.
+        # The half angle of a quaternion is atan2(|v|, w), 0..pi: increments beyond 180 degrees are kept. The
+        # quaternion -1 has no axis and counts as no turn.
         turns = quat.log(keys)
     if form in _RELATIVE:
         increments = keys if form in _AXIS_ANGLE else quat.exp(turns)

@@ -1,8 +1,8 @@
 """Locates times in n tracks at once: the key before each time and the eased fraction u to the next key.
 
-Few times are compared with all keys. For many, key times are replaced by their rank among all key times of the group.
+A few times are compared with all keys. For more, key times are replaced by their rank among all key times of the group.
 Files have keys on few distinct frames, so one table (rank x track -> key) usually suffices; if it would be too large,
-one searchsorted over (track, rank) pairs is used. Each costs a few numpy calls for all tracks and times together.
+one searchsorted over (track, rank) pairs is used. Both take a few numpy calls for all tracks and times together.
 """
 
 from __future__ import annotations
@@ -29,12 +29,11 @@ def clean_times(times: ArrayLike) -> Floats:
 
 
 class TimeWrap:
-    """The wrap of n tracks: time is clamped to the ends, or taken modulo the time of the last key.
+    """The wrap of n tracks: time is unchanged, or taken modulo the time of the last key.
 
-    Repeat and loop run from time 0 to the last key, both ways in time: -1 is one before the last key. A track whose
+    Repeat and loop run from time 0 to the last key, also before 0: time -1 is 1 before the last key. A track whose
     first key lies before 0 has a lead-in instead: times below 0 are played as authored, and the cycle starts at 0. At a
-    whole number of periods the cycle begins again, so the last key's own value is reached but never shown (as with two
-    keys at one time, the later one holds).
+    whole number of periods the cycle begins again, so the value at the time of the last key is that at time 0.
     """
 
     def __init__(self, columns: KeyColumns) -> None:
@@ -45,7 +44,7 @@ class TimeWrap:
         self._lead_in = columns.times[columns.starts[periodic]] < 0
 
     def local(self, times: Floats) -> Floats:
-        """Return clean times (T,) as seen by each track: (T, n), or (T, 1) if all tracks see the same."""
+        """Return clean times (T,) as seen by each track: (T, n), or (T, 1) if they are the same for all tracks."""
         if not len(self._tracks):
             return times[:, None]
         column = times[:, None]
@@ -66,16 +65,17 @@ class TimeWrap:
 
 @dataclass(eq=False, repr=False)
 class Segments:
-    """The segments that meet at each of K keys: pieces between jumps, and the seam of a loop.
+    """The segments, from one key to the next, that meet at each of K keys.
 
-    A segment is identified by its first key and exists only if it has a duration: two keys at one time are a jump that
-    ends a piece. In a loop the last segment comes before the first key and the first one after the last key.
+    A segment is identified by its first key and exists only if it has a duration: two keys at one time are a jump,
+    which ends a piece of the curve. In a loop the last segment comes before the first key, and the first segment after
+    the last key.
     """
 
     lengths: Floats  # (K,) time to the next key; 0 where no segment starts
-    lasting: Flags  # (K,) true if a segment starts here
-    before: Indices  # (K,) the segment that ends here, -1 for none
-    after: Indices  # (K,) the segment that starts here, -1 for none
+    exists: Flags  # (K,) true if a segment starts here
+    before: Indices  # (K,) the segment before this key, -1 for none
+    after: Indices  # (K,) the segment after this key, -1 for none
 
     @cached_property
     def interior(self) -> Flags:
@@ -89,8 +89,8 @@ def find_segments(columns: KeyColumns) -> Segments:
     lengths = np.zeros(count)
     np.subtract(columns.times[1:], columns.times[:-1], out=lengths[:-1])
     lengths[columns.lasts[columns.counts > 0]] = 0.0
-    lasting = lengths > 0
-    after = np.where(lasting, np.arange(count), -1)
+    exists = lengths > 0
+    after = np.where(exists, np.arange(count), -1)
     before = np.empty(count, dtype=np.intp)
     before[:1] = -1
     before[1:] = after[:-1]
@@ -98,19 +98,19 @@ def find_segments(columns: KeyColumns) -> Segments:
         loops = np.array([wrap is Wrap.LOOP for wrap in columns.wraps], dtype=np.bool_)
         loops &= columns.periodic & (columns.counts > 1)
         seam_first, seam_last = columns.starts[loops], columns.lasts[loops]
-        before[seam_first] = np.where(lasting[seam_last - 1], seam_last - 1, -1)
-        after[seam_last] = np.where(lasting[seam_first], seam_first, -1)
-    return Segments(lengths, lasting, before, after)
+        before[seam_first] = np.where(exists[seam_last - 1], seam_last - 1, -1)
+        after[seam_last] = np.where(exists[seam_first], seam_first, -1)
+    return Segments(lengths, exists, before, after)
 
 
 def segment_ease(columns: KeyColumns, segments: Segments) -> tuple[Floats, Floats] | None:
-    """Return ease out of the left and into the right key of every segment, together at most 1; None if all are 0."""
+    """Return ease out of the left and into the right key of every segment, together at most 1; None without ease."""
     if not columns.has_ease:
         return None
-    leaving = np.where(segments.lasting, columns.ease_from, 0.0)
+    leaving = np.where(segments.exists, columns.ease_from, 0.0)
     arriving = np.zeros(len(leaving))
     arriving[:-1] = columns.ease_to[1:]
-    arriving = np.where(segments.lasting, arriving, 0.0)
+    arriving = np.where(segments.exists, arriving, 0.0)
     total = np.maximum(leaving + arriving, 1.0)
     return leaving / total, arriving / total
 
@@ -124,10 +124,10 @@ def warp(u: Floats, leaving: Floats, arriving: Floats) -> Floats:
     return np.where(u < leaving, start, np.where(u <= 1 - arriving, cruise, stop))
 
 
-# 1 M entries are 8 MB; a larger table may not be much larger than the keys it indexes.
+# A table of 1 M entries takes 8 MB; larger tables are limited by the number of their keys.
 SMALL_TABLE = 1_000_000
 ENTRIES_PER_KEY = 4
-# Times x keys that are compared directly: that takes less time than making the table.
+# Up to this number of times x keys, comparing all takes less time than making the table.
 FEW_PAIRS = 4_096
 
 
@@ -137,17 +137,17 @@ class Timeline:
     def __init__(self, columns: KeyColumns, segments: Segments) -> None:
         self._wrap = TimeWrap(columns)
         self._key_times = columns.times
-        self._lengths = np.where(segments.lasting, segments.lengths, np.inf)  # u stays 0 if no segment starts
+        self._lengths = np.where(segments.exists, segments.lengths, np.inf)  # u stays 0 if no segment starts
         self._ease = segment_ease(columns, segments)
         self._starts = columns.starts
         self._track = columns.track
 
     def locate(self, times: Floats) -> tuple[Indices, Floats]:
-        """Return the keys at or before clean times (T,), and u in 0..1 from there to the next key, both (T, n)."""
+        """Return the keys at or before clean times (T,), or first keys, and u in 0..1 to the next keys, both (T, n)."""
         local = self._wrap.local(times)
         if len(times) * len(self._key_times) <= FEW_PAIRS:
-            seen = local if local.shape[1] == 1 else local[:, self._track]
-            passed = np.add.reduceat(seen >= self._key_times, self._starts, axis=1, dtype=np.intp)
+            local_by_key = local if local.shape[1] == 1 else local[:, self._track]
+            passed = np.add.reduceat(local_by_key >= self._key_times, self._starts, axis=1, dtype=np.intp)
             rows = self._starts + np.maximum(passed - 1, 0)
         else:
             rows = self._ranked.rows(local)
@@ -191,7 +191,7 @@ class _RankedKeys:
             self._offsets = np.arange(count) * height
 
     def rows(self, local: Floats) -> Indices:
-        """Return (T, n) the keys at or before local times (T, n), or (T, 1) if all tracks see the same."""
+        """Return (T, n) the keys at or before local times: (T, n), or (T, 1) if they are the same for all tracks."""
         rank = np.searchsorted(self._ranks, local, side="right")
         if self._table is None:
             return np.maximum(np.searchsorted(self._pairs, self._offsets + rank, side="right") - 1, self._starts)
@@ -203,6 +203,6 @@ class _RankedKeys:
         """Return (P,) the keys at or before one local time of one track each."""
         rank = np.searchsorted(self._ranks, local, side="right")
         if self._table is None:
-            segments = np.searchsorted(self._pairs, self._offsets[tracks] + rank, side="right") - 1
-            return np.maximum(segments, self._starts[tracks])
+            rows = np.searchsorted(self._pairs, self._offsets[tracks] + rank, side="right") - 1
+            return np.maximum(rows, self._starts[tracks])
         return self._table[rank, tracks]

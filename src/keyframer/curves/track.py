@@ -1,7 +1,7 @@
 """Tracks: the authored keys of one animated property as columns, neither sampled nor compiled.
 
-A track may be empty, unsorted or hold NaN. Only invalid arguments are refused: kinds, forms, shapes, tangents. The
-docstring of the package describes the evaluation of invalid keys.
+A track may be empty or unsorted, and may have NaN. The constructor refuses unknown kinds, wrong shapes, and choices and
+tangents that do not fit together. The docstring of the package describes the evaluation of invalid keys.
 """
 
 from __future__ import annotations
@@ -87,13 +87,13 @@ class Track(LazyFields):
     form: RotationForm = RotationForm.NONE
     """meaning of the four numbers of a rotation key"""
     tension: Floats | None = None
-    """(n,) of TCB keys; None means zeros, here and in the next four"""
+    """(n,) used by TCB keys; None means zeros, here and in the next four fields"""
     continuity: Floats | None = None
     """(n,)"""
     bias: Floats | None = None
     """(n,)"""
     ease_to: Floats | None = None
-    """(n,)"""
+    """(n,) used by TCB and linear keys"""
     ease_from: Floats | None = None
     """(n,)"""
     flags: NDArray[np.int64] | None = None
@@ -119,11 +119,11 @@ class Track(LazyFields):
         count = len(self.times)
         if self.values.ndim not in (1, 2) or len(self.values) != count or 0 in self.values.shape[1:]:
             raise ValueError(f"track {self.kind!r}: values must be ({count},) or ({count}, k), not {self.values.shape}")
-        wide = KINDS[self.kind]
-        if count and wide is not None and self.values.size != count * wide:
-            expected = "a key is a single number" if wide == 1 else f"a key has {wide} numbers"
+        width = KINDS[self.kind]
+        if count and width is not None and self.values.size != count * width:
+            expected = "a key is a single number" if width == 1 else f"a key has {width} numbers"
             raise ValueError(f"track {self.kind!r}: {expected}, not {self.values.size // count}")
-        if wide == 4 and self.form is RotationForm.NONE:
+        if width == 4 and self.form is RotationForm.NONE:
             raise ValueError(f"track {self.kind!r}: form must say what the four numbers are, such as {_EXAMPLE_FORM}")
         if self.form is not RotationForm.NONE and self.values.shape != (count, 4):
             raise ValueError(f"track {self.kind!r}: rotation values must be ({count}, 4), not {self.values.shape}")

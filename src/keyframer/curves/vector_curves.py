@@ -1,7 +1,7 @@
-"""Curves of scalars and vectors: each segment is a cubic in u, sampled with Horner's rule.
+"""Curves of scalars and vectors: each segment is a polynomial in u, sampled with Horner's rule.
 
-Linear tracks (step, linear, sampled) have two coefficients per component, the others four. The last key and keys before
-a jump get a constant, so times after the end need no special case.
+Step, linear and sampled tracks have two coefficients per component, the others four. The last key and keys before a
+jump get a constant, so times after the end need no special case.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ class CubicTable:
 
 
 def still_tracks(columns: KeyColumns) -> Flags:
-    """Return (n,) true if the value never changes: no key, one key, or all equal."""
+    """Return (n,) true if the value never changes: no key, one key, or equal keys without tangents."""
     moving = np.empty(len(columns.times), dtype=np.bool_)
     np.logical_or.reduce(columns.values[1:] != columns.values[:-1], axis=1, out=moving[1:])
     moving[columns.starts[columns.counts > 0]] = False
@@ -150,7 +150,7 @@ def hermite_columns(columns: KeyColumns) -> Hermite:
     """Return tracks as cubic Hermite splines, in columns like their keys; not for steps, ease and rotations."""
     segments = find_segments(columns)
     start, end = _segment_tangents(columns, segments, _chords(columns, segments))
-    lengths = np.where(segments.lasting, segments.lengths, np.inf)[:, None]
+    lengths = np.where(segments.exists, segments.lengths, np.inf)[:, None]
     with np.errstate(all="ignore"):
         # a segment shorter than 1e-158 of a unit could overflow the division
         outgoing = np.nan_to_num(start / lengths)
@@ -160,10 +160,10 @@ def hermite_columns(columns: KeyColumns) -> Hermite:
 
 
 def _chords(columns: KeyColumns, segments: Segments) -> Floats:
-    """Return (K, k) value differences along segments, 0 where none starts."""
+    """Return (K, k) value differences along segments, 0 where no segment starts."""
     chords = np.zeros(columns.values.shape)
     chords[:-1] = columns.values[1:] - columns.values[:-1]
-    return np.where(segments.lasting[:, None], chords, 0.0)
+    return np.where(segments.exists[:, None], chords, 0.0)
 
 
 def _segment_tangents(columns: KeyColumns, segments: Segments, chords: Floats) -> tuple[Floats, Floats]:
@@ -180,8 +180,8 @@ def _segment_tangents(columns: KeyColumns, segments: Segments, chords: Floats) -
         ahead = np.zeros(chords.shape)
         ahead[:-1] = columns.tangents_in[1:] * segments.lengths[:-1, None]
         end[given] = ahead[given]
-    lasting = segments.lasting[:, None]
-    return np.where(lasting, start, 0.0), np.where(lasting, end, 0.0)
+    exists = segments.exists[:, None]
+    return np.where(exists, start, 0.0), np.where(exists, end, 0.0)
 
 
 def _coefficients(columns: KeyColumns, segments: Segments) -> list[Floats]:
@@ -194,6 +194,6 @@ def _coefficients(columns: KeyColumns, segments: Segments) -> list[Floats]:
 
 
 def _keys_of(columns: KeyColumns, kinds: tuple[Interpolation, ...]) -> Flags | None:
-    """Return (K,) the keys of tracks with one of these interpolations, None if there are none."""
+    """Return (K,) whether each key belongs to a track with one of these interpolations; None if no track has one."""
     chosen = [kind in kinds for kind in columns.interpolations]
     return columns.where(chosen) if True in chosen else None

@@ -13,7 +13,7 @@ import numpy as np
 from keyframer.arrays import Floats
 from keyframer.curves import Interpolation, RotationForm, Track, Wrap, compile_track
 from keyframer.curves.key_reduction import Sampling, fewest_keys, sample_together, values_of
-from keyframer.curves.rotation_forms import absolute, increments, select_keys, usable_keys
+from keyframer.curves.rotation_forms import absolute, finite_keys, increments, select_keys
 from keyframer.formats.kit.scene_writing import DEFAULT_MAX_ERROR, Tolerance, units_per_second
 from keyframer.maths import quat
 from keyframer.posing.bounds_and_duration import clip_span
@@ -88,7 +88,7 @@ def cut(scene: Scene, first: float, last: float, *, max_error: float = DEFAULT_M
 
 def _cut(track: Track, begin: float, end: float, unit: float, tolerance: Tolerance) -> Sampling[Track]:
     """Return the part of a track from ``begin`` to ``end``, moved to time 0; ``unit`` is the length of a frame."""
-    track = usable_keys(track)
+    track = finite_keys(track)
     if len(track.times) < 2 and track.wrap is Wrap.SINGLE:
         return replace(track, times=np.zeros(len(track.times)))
     inside = bool((track.times >= begin).all() and (track.times <= end).all()) and track.wrap is Wrap.SINGLE
@@ -126,7 +126,7 @@ def reverse(scene: Scene, *, max_error: float = DEFAULT_MAX_ERROR) -> Scene:
     unit = clip.units_per_frame or 1.0
 
     def change(track: Track) -> Sampling[Track]:
-        source = usable_keys(track)
+        source = finite_keys(track)
         if source.wrap is not Wrap.SINGLE and len(source.times) > 1:
             frames = np.append(begin + unit * np.arange(math.ceil((end - begin) / unit - 1e-9)), end)
             source = yield from sampled(source, frames, tolerance)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from keyframer.arrays import Array
 from keyframer.curves.lazy_fields import Lazy
+from keyframer.text import counted
 
 Floats = npt.NDArray[np.floating[Any]]
 Ints = npt.NDArray[np.integer[Any]]
@@ -22,9 +23,9 @@ Shape = tuple[int | None, ...]
 
 
 def check_arrays(part: Any, shapes: Mapping[str, Shape], *, integers: bool = False) -> None:
-    """Convert lists to arrays of floats, or of ``integers``; raises ValueError for a wrong shape.
+    """Convert lists to arrays of floats, or of ``integers``; raises ValueError for a wrong shape or other values.
 
-    Fields that are not set, and lazy fields that do not exist yet, are skipped.
+    Fields that are None, and lazy fields that do not exist yet, are skipped.
     """
     for name, shape in shapes.items():
         value = getattr(part, name)
@@ -44,7 +45,7 @@ def check_arrays(part: Any, shapes: Mapping[str, Shape], *, integers: bool = Fal
 
 
 def check_links(part: Any, links: Mapping[str, str]) -> None:
-    """Raise ValueError unless the links of a part are indices; ``links`` says what each field refers to."""
+    """Raise ValueError unless the links of a part are integers or None; ``links`` says what each field refers to."""
     for name, kind in links.items():
         value = getattr(part, name)
         if value is not None and type(value) is not int and not isinstance(value, np.integer):
@@ -52,7 +53,7 @@ def check_links(part: Any, links: Mapping[str, str]) -> None:
 
 
 def check_color(part: Any, name: str) -> None:
-    """Raise ValueError unless a colour is None or has three numbers."""
+    """Raise ValueError unless a colour is None or has three components."""
     value = getattr(part, name)
     if value is not None and (isinstance(value, str) or not hasattr(value, "__len__") or len(value) != 3):
         raise invalid_field(part, name, "red, green and blue from 0 to 1", repr(value))
@@ -82,5 +83,5 @@ def _array(part: Any, name: str, value: Sequence[Any], *, integers: bool) -> Arr
 def describe_shape(shape: Shape) -> str:
     """Return a shape in words: ``3 numbers`` or ``n x 3``."""
     if len(shape) == 1 and shape[0] is not None:
-        return f"{shape[0]} number{'' if shape[0] == 1 else 's'}"
+        return counted(shape[0], "number")
     return " x ".join("n" if size is None else str(size) for size in shape) or "a single number"

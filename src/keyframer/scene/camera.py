@@ -12,7 +12,7 @@ from keyframer.scene._arrays import Extras, invalid_field
 @documented
 @dataclass(eq=False, repr=False, slots=True)
 class Camera(LazyFields):
-    """A camera. It is aimed along -Z of its node (X right, Y up), or at the target of its node."""
+    """A camera. It is aimed at its target, or else along -Z of its node (+Z in left-handed scenes; X right, Y up)."""
 
     name: str
     """name, made safe to show"""
@@ -21,7 +21,7 @@ class Camera(LazyFields):
     roll_degrees: float = 0.0
     """positive rotates the camera clockwise, seen from behind"""
     target: tuple[float, float, float] | None = None
-    """stored target position in scene space; used if its node has no target node"""
+    """stored target position in scene space; used if the node of the camera has no target node"""
     ranges: tuple[float, float] | None = None
     """near and far atmosphere range"""
     clip: tuple[float, float] | None = None

@@ -99,7 +99,7 @@ class Clip:
 
     @property
     def frames_per_second(self) -> float:
-        """Frames per second; 0 if the clip has no valid time base."""
+        """Frames per second; 0 if ``units_per_frame`` is 0."""
         return self.rate / self.units_per_frame if self.units_per_frame else 0.0
 
     def __repr__(self) -> str:

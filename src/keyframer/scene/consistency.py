@@ -15,9 +15,9 @@ from keyframer.text import counted
 
 
 def check_consistency(scene: Scene) -> None:
-    """Raise ValueError for the first part with an invalid index or an array of the wrong shape.
+    """Raise ValueError for the first mesh, skin or node with an invalid index or an array of the wrong shape.
 
-    Parents, targets and channels may refer to nodes that do not exist: such references are ignored.
+    Parents, targets and channels may refer to nodes that do not exist: poses ignore such references.
     """
     for fault in _faults(scene):
         raise ValueError(f"the scene is inconsistent: {fault}")
@@ -63,15 +63,17 @@ def _mesh_faults(mesh: Mesh, material_count: int) -> Iterator[str]:
     yield from _wrong_shape("positions", mesh.positions, (None, 3))
     yield from _wrong_shape("corners", mesh.corners, (faces, 3))
     yield from _out_of_range("corners", mesh.corners, len(mesh.positions), "vertices")
-    for name, values, width, corners in (
-        ("uv", mesh.uv, 2, mesh.uv_corners),
-        ("color", mesh.colors, 3, mesh.color_corners),
+    for name, values, width, corners_name in (
+        ("uv", mesh.uv, 2, "uv_corners"),
+        ("colors", mesh.colors, 3, "color_corners"),
     ):
         if values is not None:
-            yield from _wrong_shape(name if name == "uv" else "colors", values, (None, width))
+            yield from _wrong_shape(name, values, (None, width))
+            corners = getattr(mesh, corners_name)
             indices = mesh.corners if corners is None else corners
-            yield from _wrong_shape(f"{name}_corners", indices, (faces, 3))
-            yield from _out_of_range(f"{name}_corners", indices, len(values), "entries")
+            source = f"corners (used as {corners_name})" if corners is None else corners_name
+            yield from _wrong_shape(source, indices, (faces, 3))
+            yield from _out_of_range(source, indices, len(values), f"entries of {name}")
     for name in ("smoothing", "edges", "face_materials"):
         column = getattr(mesh, name)
         if column is not None:

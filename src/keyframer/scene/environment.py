@@ -43,7 +43,7 @@ class LayeredFog:
 
 @dataclass(eq=False, repr=False)
 class Environment:
-    """Background, fog and ambient light as stored; ``uses`` names those that are switched on."""
+    """Background, fog and ambient light as stored; ``uses`` names the backgrounds and fogs that are switched on."""
 
     ambient: Rgb | None = None
     background_color: Rgb | None = None

@@ -21,7 +21,9 @@ class LightType(Enum):
 @documented
 @dataclass(eq=False, repr=False, slots=True)
 class Light(LazyFields):
-    """A light. Spot and directional lights are aimed along -Z of their node, or at the target of their node."""
+    """A light. Spot and directional lights are aimed at their target, or else along -Z of their node (+Z in left-handed
+    scenes).
+    """
 
     name: str
     """name, made safe to show"""
@@ -40,7 +42,7 @@ class Light(LazyFields):
     outer_range: float | None = None
     """distance at which the light ends, if ``attenuated``"""
     target: tuple[float, float, float] | None = None
-    """stored target position in scene space; used if its node has no target node"""
+    """stored target position in scene space; used if the node of the light has no target node"""
     hotspot_degrees: float | None = None
     """full angle of the bright cone (spot)"""
     falloff_degrees: float | None = None

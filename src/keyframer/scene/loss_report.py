@@ -42,7 +42,7 @@ class Loss:
     """path in the scene: ``/nodes/Box/position``"""
     detail: str = ""
     error: float | None = None
-    """largest difference found by sampling the written file"""
+    """largest difference between the scene and the result"""
     unit: str | None = None
     """unit of the error: ``degree``, ``scene unit`` …; ``1`` for plain numbers"""
     source_path: str | None = None
@@ -73,7 +73,7 @@ class LossReport:
     """the format written: ``gltf`` …"""
     losses: list[Loss] = field(default_factory=list)
     measured: dict[str, float] = field(default_factory=dict)
-    """errors measured by sampling the result, and their limits: ``world_error``, ``world_error_allowed``, ``size`` …"""
+    """measured errors, their limits, sizes and counts: ``world_error``, ``world_error_allowed``, ``frames`` …"""
     source: Mapping[str, Any] = field(default_factory=dict)
     written: list[str] = field(default_factory=list)
     """names of the written files, main file first"""
@@ -139,7 +139,8 @@ class LossReport:
         """Return the measured error of the whole scene, or else the largest stated error in each unit."""
         measured = self.measured.get("world_error")
         if measured is not None:
-            return f"{measured:.2g} scene units (allowed {self.measured.get('world_error_allowed', 0.0):.2g})"
+            allowed = self.measured.get("world_error_allowed", 0.0)
+            return f"{error_text(measured, 'scene unit')} (allowed {allowed:.2g})"
         errors: dict[str, float] = {}
         for loss in self.losses:
             if loss.error is not None and loss.outcome is not Outcome.DROPPED:
@@ -164,14 +165,15 @@ class LossReport:
 
 
 def error_text(error: float, unit: str | None) -> str:
-    """Return an error with its unit: ``0.5 degrees``, ``1 scene unit``; only the number if the unit is ``1``."""
+    """Return an error with its unit: ``0.5 degrees``; only the number if the unit is None or ``1``."""
     number = f"{error:.2g}"
     if not unit or unit == "1":
         return number
     return f"{number} {plural(unit) if number != '1' and unit.endswith(('degree', 'unit')) else unit}"
 
 
-_MOST_NAMED = 4
+_MAX_KINDS = 4
+"""maximum number of kinds of dropped parts that a summary names"""
 _IN_WORDS = {outcome: "in extras" if outcome is Outcome.EXTRAS else outcome.value for outcome in Outcome}
 
 
@@ -184,7 +186,7 @@ def _kinds_of(dropped: list[Loss]) -> str:
             kinds[f"{steps[-1]} of {steps[0]}"] += 1
         else:
             kinds[" of ".join(reversed(steps)) or loss.detail.split(":")[0]] += 1
-    names = [safe_text(f"{kind} ({count})" if count > 1 else kind) for kind, count in kinds.most_common(_MOST_NAMED)]
+    names = [safe_text(f"{kind} ({count})" if count > 1 else kind) for kind, count in kinds.most_common(_MAX_KINDS)]
     omitted = len(kinds) - len(names)
     return ", ".join(names).replace("_", " ") + (f" and {omitted} more" if omitted > 0 else "")
 

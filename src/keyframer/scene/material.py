@@ -46,8 +46,8 @@ class TextureMap(LazyFields):
     """offset to the right and down in texture coordinates, whichever way V runs"""
     rotation_degrees: float = 0.0
     """counter-clockwise as the image is seen, about its centre: texture coordinates w become ``R S (w - 1/2 - offset) +
-    1/2``, with v running down and ``R = [c -s; s c]``. 3ds Max shows this angle; 3D Studio stores the negatives of this
-    angle and of the V offset
+    1/2``, with v running down and ``R = [c -s; s c]``. 3D Studio stores this angle and this offset; 3ds Max shows the
+    negatives of the angle and of the V offset
     """
     blur: float = 0.0
     """0 to 1"""

@@ -20,15 +20,15 @@ class Mesh(LazyFields):
     positions: Floats
     """(V, 3) vertex positions in the space of the node, before the pivot is subtracted"""
     corners: Ints
-    """(F, 3) vertex numbers, counter-clockwise seen from outside"""
+    """(F, 3) indices of vertices, counter-clockwise seen from outside"""
     uv: Floats | None = None
     """(U, 2) texture coordinates"""
     uv_corners: Ints | None = None
-    """(F, 3) texture vertex numbers; None: the same as ``corners``"""
+    """(F, 3) indices into ``uv``; None: the same as ``corners``"""
     colors: Floats | None = None
     """(C, 3) red, green, blue, 0 to 1"""
     color_corners: Ints | None = None
-    """(F, 3) colour numbers; None: the same as ``corners``"""
+    """(F, 3) indices into ``colors``; None: the same as ``corners``"""
     smoothing: Ints | None = None
     """(F,) bit masks of smoothing groups; 0 is flat; None: the file has none"""
     edges: Ints | None = None
@@ -82,11 +82,11 @@ class Skin:
     name: str
     """name, made safe to show"""
     joints: list[int]
-    """node numbers"""
+    """indices of nodes in the scene"""
     inverse_bind: Floats
     """(J, 4, 4) from the space of the mesh to the space of each joint"""
     vertex_indices: Ints
-    """(I,) the vertex of each influence, in ascending order"""
+    """(I,) the vertex of each influence"""
     joint_indices: Ints
     """(I,) the joint of each influence: indices into ``joints``"""
     weights: Floats

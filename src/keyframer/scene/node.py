@@ -51,7 +51,7 @@ class Node(LazyFields):
     """A node of the hierarchy. At rest its matrix relative to the parent is ``T(position) . R . S``."""
 
     name: str
-    """shown name, unique in the scene"""
+    """name, made safe to show; loaded scenes have unique names"""
     kind: NodeKind = NodeKind.OBJECT
     """what it is: an object with a mesh, a dummy, a bone, a camera …"""
     parent: int | None = None

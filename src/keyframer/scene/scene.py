@@ -56,7 +56,7 @@ class Scene:
     skins: list[Skin] = field(default_factory=list)
     """skins: bones and weights of meshes"""
     clips: list[Clip] = field(default_factory=list)
-    """animations; the first one plays"""
+    """animations; the first one is played unless another is chosen"""
     environment: Environment = field(default_factory=Environment)
     """background, fog, ambient light"""
     space: Space = field(default_factory=Space)
@@ -72,7 +72,7 @@ class Scene:
     extras: Extras = field(default_factory=dict)
     """further data of the file, under the id of its format"""
     issues: IssueLog = field(default_factory=IssueLog)
-    """issues found while building the scene"""
+    """issues found while reading the file and building the scene"""
     folder: Path | None = None
     """folder of files that belong to the scene, for formats without documents"""
     sources: Any = None
@@ -94,11 +94,11 @@ class Scene:
             raise ValueError(f"Scene: a node is its own ancestor: {names}")
 
     def node(self, name: str) -> Node:
-        """Return the node with this name; raises LookupError if there is none."""
+        """Return the node with this name, the first of several; raises LookupError if there is none."""
         return self.nodes[self.find(name)]
 
     def find(self, name: str) -> int:
-        """Return the index of the node with this shown name, the first of several; raises LookupError if there is none.
+        """Return the index of the node with this name, the first of several; raises LookupError if there is none.
 
         Parents, targets, channels and poses use this index, as in ``pose.world[:, scene.find("Rotor")]``.
         """
@@ -108,8 +108,9 @@ class Scene:
         raise self._no_node(name)
 
     def find_all(self, pattern: str) -> list[int]:
-        """Return the indices of all nodes with this name; ``*`` and ``?`` match anything. Raises LookupError if there
-        are none.
+        """Return the indices of all nodes with this name, which may have the wildcards ``*``, ``?`` and ``[...]``.
+
+        Raises LookupError if there are none.
         """
         numbers = [
             number for number, node in enumerate(self.nodes) if node.name == pattern or fnmatchcase(node.name, pattern)
@@ -122,13 +123,13 @@ class Scene:
         return LookupError(f"no node is named {name!r}{did_you_mean(name, (node.name for node in self.nodes))}")
 
     def channels_of(self, node: int, clip: int = 0) -> Iterator[Channel]:
-        """Return the channels of a node, in file order."""
+        """Iterate over the channels of a node in one clip; there are none if the scene has no clips."""
         if self.clips:
             yield from (channel for channel in self.clips[clip].channels if channel.node == node)
 
     @property
     def stored_bytes(self) -> int:
-        """Return the size in bytes: of the source file, or else of nodes, vertices, faces and keys."""
+        """The size of the source file in bytes, or else the size of nodes, vertices, faces and keys in memory."""
         if self.origin is not None:
             return int(self.origin.document.size)
         parts = [array for mesh in self.meshes for array in (mesh.positions, mesh.corners)]

@@ -27,7 +27,7 @@ class Space:
     metres_per_unit: float | None = None
     """length of a unit in metres; None if the format does not define it"""
     v_up: bool = True
-    """whether texture V runs up from the lower edge of the image (3D Studio) or down from the upper one (MD5)"""
+    """True if texture V runs up from the lower edge of the image (3D Studio), False if down from the upper one (MD5)"""
 
     unit_rule: str = field(default="", compare=False)
     """source of the unit: a chunk of the file, a rule of the format, or an option of the user"""

@@ -1,4 +1,4 @@
-"""Converts values of callers to wire types; a number is never wrapped, truncated or rounded to an integer silently."""
+"""Converts arrays to wire types; integers are never wrapped, truncated or rounded silently."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from keyframer.arrays import Array
 
 
 def checked_cast(array: Array, dtype: np.dtype[Any]) -> Array:
-    """Return the array in ``dtype``; raises ValueError if a value cannot be stored in it. Floats may lose precision."""
+    """Return the array in ``dtype``; raises ValueError if it cannot store a value. A float may lose precision."""
     if array.dtype == dtype:
         return array
     if array.size == 0:

@@ -110,7 +110,7 @@ class Cursor:
         self.count_offsets[name] = offset
 
     def need_counted(self, count_field: str | None, count: int, size: int, field: str = "") -> None:
-        """Raise `FormatError`, located at the field that stores a count, if that count is negative or too large."""
+        """Raise `FormatError` if a count is negative or too large, with the offset of ``count_field`` if known."""
         if count < 0 or count * size > self.end - self.pos:
             offsets = self.count_offsets
             offset = None if offsets is None or count_field is None else offsets.get(count_field)
@@ -135,7 +135,7 @@ class Cursor:
         return values
 
     def strz(self, field: str = "") -> bytes:
-        """Return 8-bit text up to its NUL, which must be inside this window."""
+        """Return 8-bit text up to its NUL, which must be inside this window, and not longer than the limit of names."""
         stop = self.data.find(b"\0", self.pos, self.end)
         if stop < 0:
             self.fail(STRUCT_STRING_UNTERMINATED, field, left=self.left)
@@ -170,5 +170,5 @@ def frozen(array: Array) -> Array:
 
 @cache
 def no_entries(dtype: np.dtype[Any]) -> Array:
-    """Return the empty array of a type: one shared object, because a hostile file may need a million of them."""
+    """Return the empty array of a type: one shared object, because a hostile file may have a million empty arrays."""
     return frozen(np.empty((0, *dtype.shape), dtype.base))

@@ -77,9 +77,9 @@ class ArrayOfCounts(LinkedArray):
             at = start + first * self.dtype.itemsize
             cursor.fail(STRUCT_COUNT_NEGATIVE, f"{name}[{first}]", at, count=int(counts[first]))
         totals = np.cumsum(counts, dtype=np.int64)
-        room = cursor.left // self.entry_size
-        if totals[-1] > room:
-            first = int(np.searchsorted(totals, room, side="right"))
+        available = cursor.left // self.entry_size
+        if totals[-1] > available:
+            first = int(np.searchsorted(totals, available, side="right"))
             at = start + first * self.dtype.itemsize
             cursor.fail(
                 STRUCT_COUNT_EXCEEDS_DATA,
@@ -88,7 +88,7 @@ class ArrayOfCounts(LinkedArray):
                 count=int(totals[first]),
                 size=self.entry_size,
                 left=cursor.left,
-                available=room,
+                available=available,
             )
         return counts
 
@@ -114,9 +114,9 @@ class LinkedKeys(Kind):
     def generate_quick_read(self, source: Source, name: str) -> bool:
         source.refuse(f"record.{self.counted_by} < 0")
         rows, layout = source.name(read_equal_rows), source.name(self.layout)
-        source.add(f"taken = {rows}(data, pos, end, {layout}(record), record.{self.counted_by})")
-        source.refuse("taken is None")
-        source.add(f"record.{name}, pos = taken")
+        source.add(f"keys_and_end = {rows}(data, pos, end, {layout}(record), record.{self.counted_by})")
+        source.refuse("keys_and_end is None")
+        source.add(f"record.{name}, pos = keys_and_end")
         return True
 
     def write(self, sink: Sink, value: Keys, record: Any) -> None:

@@ -83,8 +83,7 @@ class ExactFloats(Kind):
 class FloatRows(Kind):
     """A table of float32, ``(rows, columns)``, as one view of the file.
 
-    Neither number is stored next to the table: the record has both in ``row_shape``, which is computed from its other
-    fields or from the records around it.
+    The file stores neither number with the table: ``record.row_shape`` has both, computed from other fields or records.
     """
 
     type_name = "rows x columns x f32"

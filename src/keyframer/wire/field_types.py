@@ -367,7 +367,7 @@ class LinkedArray(Array):
 
 
 class ArrayToEnd(Array):
-    """An array up to the end of its block, without a count."""
+    """An array of all complete entries up to the end of its block, without a count."""
 
     def read(self, cursor: Cursor, record: Any, name: str) -> npt.NDArray[Any]:
         return cursor.array(self.dtype, cursor.left // self.dtype.itemsize, name)
@@ -401,9 +401,9 @@ class KeyTable(Kind):
             return False
         source.unpack(self.prefix)
         rows, layout = source.name(read_equal_rows), source.name(self.layout)
-        source.add(f"taken = {rows}(data, pos, end, {layout}, values[0])")
-        source.refuse("taken is None")
-        source.add(f"record.{name}, pos = taken")
+        source.add(f"keys_and_end = {rows}(data, pos, end, {layout}, values[0])")
+        source.refuse("keys_and_end is None")
+        source.add(f"record.{name}, pos = keys_and_end")
         return True
 
     def write(self, sink: Sink, value: Keys, record: Any) -> None:
@@ -418,7 +418,7 @@ class KeyTable(Kind):
 
 
 def keys_to_json(keys: Keys, layout: KeyLayout) -> list[dict[str, object]]:
-    """Return one JSON object per key, with only the floats that its flags announce."""
+    """Return one JSON object per key, with only the floats that its flags select."""
     rows: list[dict[str, object]] = [{layout.time_name: time} for time in array_to_json(keys.time)]
     if layout.has_flags:
         extras = None if keys.extras is None else array_to_json(keys.extras)

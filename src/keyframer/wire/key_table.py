@@ -1,8 +1,8 @@
 """Animation keys with rows of varying size, stored as columns.
 
-A row is a time, flags, up to five floats, selected by the flags, and a value; `KeyLayout` gives the order and the
-sizes. Nearly every real table has rows of one shape: it is then one strided view of the file. Otherwise one scan adds
-up the sizes and the columns are gathered. No row ever becomes an object.
+A row has a time, flags, a value and up to five floats that the flags select; `KeyLayout` gives the order and the sizes.
+Nearly every real table has rows of one shape: it is then one strided view of the file. Otherwise one scan adds up the
+sizes and the columns are gathered. Rows with text are read one by one.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class KeyLayout:
 
     @cached_property
     def row_sizes(self) -> list[int]:
-        """Size of a row, by the low byte of the flags."""
+        """Size of a row in bytes, without text, by the low byte of the flags."""
         return [self.fixed_size + 4 * int(_POPCOUNT[byte & _ALL_BITS]) for byte in range(256)]
 
     @cached_property
@@ -99,7 +99,7 @@ StoredRows = tuple[bytes, int, int, KeyLayout, int]
 
 
 class _UnreadColumns:
-    """Keys of one shape whose columns have not been requested yet: their position in the file."""
+    """Base of `Keys` with one slot: the position of rows of one shape whose columns have not been used yet."""
 
     __slots__ = ("_rows",)
 
@@ -110,8 +110,8 @@ class _UnreadColumns:
 class Keys(_UnreadColumns):
     """The keys of one track as columns of equal length.
 
-    ``extras`` has one column for each name in `EXTRAS`, 0 if the flags of the key do not select the float; None if no
-    key has any. Only floats that the flags select are written, so change them with `replace`, which sets the bits.
+    ``extras`` has one column for each name in `EXTRAS`, 0 if the flags of the key do not select the float; it may be
+    None if no key has any. Only floats that the flags select are written; `replace` selects floats that are not 0.
     """
 
     time: Array
@@ -123,7 +123,7 @@ class Keys(_UnreadColumns):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            """Create all columns as views of the file, when one of them is first used."""
+            """Create all columns when one of them is first used."""
             try:
                 rows = object.__getattribute__(self, "_rows")
             except AttributeError:  # there is no such column, or another thread was faster
@@ -343,7 +343,7 @@ def _read_mixed_rows(cursor: Cursor, layout: KeyLayout, count: int, field_name: 
 
 
 def _row_starts(cursor: Cursor, layout: KeyLayout, count: int, field_name: str) -> Array:
-    """Return the start of each row relative to the first: the only step that visits every row."""
+    """Return the start of each row relative to the first, and move the cursor past the rows."""
     largest = count * layout.row_sizes[_ALL_BITS]  # copying all remaining bytes would make many short tables quadratic
     window = cursor.data[cursor.pos : min(cursor.end, cursor.pos + largest)]
     flags, sizes = window[layout.flags_at :], layout.row_sizes
@@ -388,7 +388,7 @@ def _at_every_byte(buffer: Array, dtype: np.dtype[Any]) -> Array:
 
 
 def _read_text_rows(cursor: Cursor, layout: KeyLayout, count: int, field_name: str) -> Keys:
-    """Read rows that end with text: few and rare (morph tracks), so this is a plain loop over the names."""
+    """Read rows that end with text, one by one: only morph tracks have them, and few keys."""
     time = np.empty(count, layout.time)
     flags = np.empty(count, layout.flags)
     extras = np.zeros((count, 5), _FLOAT)

@@ -1,7 +1,7 @@
 """Converts wire numbers to JSON values and back without losing a bit.
 
 A float32 becomes the shortest decimal that reads back to it; numbers that JSON does not support become text: ``"inf"``,
-``"-inf"``, ``"nan"`` for the usual quiet NaN and ``"nan:7fa00001"`` (its bits) for every other one.
+``"-inf"``, ``"nan"`` for the usual quiet NaN and ``"nan:7fa00001"`` (its bits) for every other NaN.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _BITS: dict[int, np.dtype[Any]] = {4: np.dtype("<u4"), 8: np.dtype("<u8")}
 
 
 def array_to_json(array: Array) -> list[Any]:
-    """Return nested lists of numbers (text for non-finite floats)."""
+    """Return the array as a list, or as a list of rows, with text for non-finite floats."""
     if array.dtype.kind != "f":
         plain: list[Any] = array.tolist()
         return plain
@@ -37,9 +37,9 @@ def _shortest(singles: Array) -> Floats:
     """Return the doubles whose ``repr`` is the shortest decimal that reads back to each float32.
 
     Every decimal of six digits survives float32, so six digits are tried first, then seven and eight; the remaining
-    ones need nine. The digits and the power of ten are exact, their quotient is rounded once: the double *is* the
-    decimal. Numbers outside 1e-13..1e22 would need powers of ten that are not exact doubles: numpy prints these, which
-    is slower.
+    numbers need nine. The digits and the power of ten are exact, and their quotient or product is rounded once, so the
+    double is the one nearest to the decimal. Numbers outside 1e-13..1e22 would need powers of ten that are not exact
+    doubles: numpy prints these, which is slower.
     """
     if len(singles) < 64:  # for few numbers the vectors below cost more than they save
         return np.array([float(text) for text in singles.astype("U")], np.float64)
@@ -163,6 +163,6 @@ def _kind_of(value: object) -> str:
         list: "a list",
         str: "text",
         type(None): "null",
-        float: "a fraction",
+        float: "a decimal number",
     }
     return names.get(type(value), "a number")

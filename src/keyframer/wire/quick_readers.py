@@ -3,7 +3,7 @@
 The careful reader (`read_fields`) carries a cursor and a location through every field to report where a file is wrong.
 Nearly every record is valid. The generated function uses offsets only: it creates the record, sets its fields and
 returns it with the position after it, or None as soon as anything is unusual. Then the careful reader reads the same
-record from its start and reports the problem. See docs/decisions/0009-quick-readers.md.
+record from its start and reports the problem, if there is one. See docs/decisions/0009-quick-readers.md.
 
 ``KEYFRAMER_CAREFUL=1`` in the environment disables quick readers.
 """
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from keyframer.wire.field_types import Attribute, Kind
 
 QuickReader = Callable[[bytes, int, int, int, int], "tuple[Any, int] | None"]
-"""``(data, at, pos, end, longest)``: the record starts at ``at``, its fields at ``pos``, and they end before ``end``;
-names have at most ``longest`` bytes. Returns the record and the position after its fields, or None.
+"""``(data, at, pos, end, longest)``: the record starts at ``at``, its fields at ``pos``; they may use the bytes before
+``end``, and names may have ``longest`` bytes. Returns the record and the position after its fields, or None.
 """
 
 ON = os.environ.get("KEYFRAMER_CAREFUL", "") in ("", "0")
@@ -38,7 +38,7 @@ def never(data: bytes, at: int, pos: int, end: int, longest: int) -> None:
 class Source:
     """The source code of the quick reader of one class: its lines, and the values that they refer to by name.
 
-    Each method adds lines; its docstring says what these lines do when they run. Lines may use ``data``, ``pos``,
+    Docstrings of methods that add lines say what these lines do when they run. Lines may use ``data``, ``at``, ``pos``,
     ``end``, ``longest`` and ``record``, and move ``pos`` past the bytes that they read.
     """
 

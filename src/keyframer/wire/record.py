@@ -5,8 +5,8 @@ The plan of a class (`record_plan`) groups adjacent numbers into one `struct.Str
 the function that `quick_readers` generates from the same plan, if possible.
 
 To its users a record is a dataclass: keyword construction, ``repr``, `dataclasses.replace` and `dataclasses.fields`
-work. It has no generated constructor, though: making one for each of some 300 classes took most of the time of
-importing the reader of a format, so all share `Record.__init__`.
+work. It has no generated constructor, though: making one for each class took most of the time of importing the
+reader of a format, so all share `Record.__init__`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Layout:
         self.defaults = {name: attribute.default for name, attribute in attributes.items() if attribute.make is None}
         self.factories = {name: attribute.make for name, attribute in attributes.items() if attribute.make is not None}
         self.unstored = {name: attribute.default for name, attribute in attributes.items() if attribute.kind is None}
-        """attributes that are not stored in the file, with their values in a record that is read"""
+        """attributes that are not stored in the file, with their defaults (None if a function makes the default)"""
 
 
 @overload
@@ -60,7 +60,7 @@ def record(cls: type[Any] | None = None, /, *, kw_only: bool = False) -> Any:
 
 
 def _make_record(cls: type[Any], kw_only: bool) -> type[Any]:
-    """Return the same class with slots for its attributes, a layout and a plan."""
+    """Return a copy of the class with slots for its attributes, a layout and a plan."""
     attributes: dict[str, Attribute] = {}
     for base in reversed(cls.__mro__[1:]):
         if "_layout" in base.__dict__:
@@ -133,7 +133,7 @@ class _DataclassView:
 class Record:
     """A part of a file: its declared fields, the records inside it in file order, and the bytes after its known fields.
 
-    ``offset`` is its start in the file it was read from (None for a record made by hand).
+    ``offset`` is its start in the file (None for a record that was not read from a file).
     """
 
     _layout: ClassVar[Layout]
@@ -154,7 +154,7 @@ class Record:
             if values:
                 if len(values) > len(layout.positional):
                     raise TypeError(
-                        f"{type(self).__name__} takes at most {len(layout.positional)} values "
+                        f"{type(self).__name__} takes at most {counted(len(layout.positional), 'value')} "
                         f"({', '.join(layout.positional)}), not {len(values)}"
                     )
                 for name, value in zip(layout.positional, values, strict=False):
@@ -261,7 +261,7 @@ def dump_fields(source: Record) -> dict[str, object]:
 
 
 def restore_fields(target: Record, values: dict[str, object]) -> None:
-    """Set the declared fields from JSON values; raises ValueError for a field that is missing, unknown or invalid."""
+    """Set the declared fields from JSON values; raises `FieldError` for a field that is missing, unknown or invalid."""
     unknown = set(values) - {plan.name for plan in target.plan.fields}
     if unknown:
         raise FieldError(min(unknown), "unknown field")
@@ -279,7 +279,7 @@ def restore_fields(target: Record, values: dict[str, object]) -> None:
 
 
 class FieldError(ValueError):
-    """A value in the text form of a document that does not fit its field."""
+    """A field in the text form of a document that is missing, unknown or invalid."""
 
     def __init__(self, name: str, reason: str) -> None:
         super().__init__(f"{name}: {reason}")

@@ -228,9 +228,11 @@ def test_a_zero_axis_is_reported_and_does_not_rotate() -> None:
 
 def test_invalid_keys_are_reported() -> None:
     nan = float("nan")
-    keys = (Key(0, 1.0, (0.0, 0.0, 0.0)), Key(0, 0.0, (nan, 0.0, 0.0)), Key(0, 2.0, (4.0, 0.0, 0.0)))
+    keys = (Key(0, 1.0, (0.0, 0.0, 0.0)), Key(0, 0.0, (nan, nan, 0.0)), Key(0, 2.0, (4.0, 0.0, 0.0)))
     scene = load(Clip((Bone(b"a", LINEAR, keys), Bone(b"b", LINEAR))))
-    assert {issue.code for issue in scene.issues} == {"DATA_KEYS_NOT_INCREASING", "DATA_NON_FINITE"}
+    messages = {issue.code: issue.message for issue in scene.issues}
+    assert messages.keys() == {"DATA_KEYS_NOT_INCREASING", "DATA_NON_FINITE"}
+    assert messages["DATA_NON_FINITE"] == "2 unusable numbers (not finite or too large), the first at entry 1"
     np.testing.assert_allclose(keyframer.pose(scene, [0, 1.5]).world[:, 0, 0, 3], [0, 2])
 
 

@@ -140,7 +140,7 @@ def _depths(parents: Sequence[int | None]) -> list[int]:
 
 
 def check_numbers(reporter: Reporter, document: Document, covered: Container[tuple[type[Record], str]]) -> None:
-    """Report NaN and infinity in every field of every record.
+    """Report NaN and infinity in the numbers and arrays of all records (`check_fields`).
 
     The fields in ``covered`` are skipped, because the bridge checks them.
     """
@@ -154,7 +154,7 @@ def check_numbers(reporter: Reporter, document: Document, covered: Container[tup
 
 
 def check_fields(reporter: Reporter, record: Record, names: Iterable[str]) -> None:
-    """Report NaN and infinity in the named fields of a record."""
+    """Report NaN and infinity in the named fields of a record: numbers, tuples and arrays, but not tables of keys."""
     for name in names:
         value = getattr(record, name)
         if isinstance(value, float):
@@ -210,7 +210,7 @@ _STREAM = re.compile(r"(?<!^[a-zA-Z]):[^\\/]*$")
 
 
 def check_name(reporter: Reporter, record: Record, field: str, name: bytes, longest: int = LONGEST_NAME) -> None:
-    """Report a name that is too long, badly encoded, or harmful when shown."""
+    """Report a name that is empty, too long, not UTF-8, or harmful when shown."""
     if len(name) > longest:
         reporter.report(SEM_NAME_TOO_LONG, record, field, size=len(name), most=longest)
     if not name:
@@ -239,7 +239,7 @@ def name_problems(text: str) -> Iterator[IssueType]:
 
 
 def check_file_name(reporter: Reporter, record: Record, field: str, name: bytes, longest: int = LONGEST_NAME) -> None:
-    """Report a file name with a name problem or a path that leaves the folder. The file is never opened here."""
+    """Report a file name with the problems of a name (`check_name`) or of a path (`path_problems`)."""
     if not name:  # the field names no file
         return
     check_name(reporter, record, field, name, longest)

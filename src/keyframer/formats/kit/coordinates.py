@@ -1,9 +1,9 @@
 """Convert a scene to other axes, another handedness and another unit, for writers.
 
-The change C is a signed permutation of the axes, so values change place and sign without rounding, except
-lengths in another unit, and rotations of cameras, lights and their children (`corrections`). The local
-frame of every node changes with the scene: ``W' = C . W . C^-1``. Cameras and lights keep their frames (X right, Y up,
-view along -Z, or +Z for left-handed axes); the transforms of their children compensate for that.
+The change C is a signed permutation of the axes, so values change place and sign without rounding, except lengths in
+another unit, reversed texture coordinates, and rotations of cameras, lights and their children (`corrections`). The
+local frames of nodes change with the scene: ``W' = C . W . C^-1``. Only cameras and lights keep their frames (X right,
+Y up, view along -Z, or +Z for left-handed axes), and the transforms of their children compensate for this.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def to_right_handed_y_up(space: Space) -> tuple[Floats, Floats]:
 
 
 class _SignedPermutation:
-    """A signed permutation of three axes, applied by indexing and negation: exact for every float."""
+    """A signed permutation of three axes; vectors and scales are changed without rounding."""
 
     def __init__(self, matrix: Floats) -> None:
         self.matrix = matrix

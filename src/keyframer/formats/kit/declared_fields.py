@@ -1,7 +1,7 @@
 """Declare once which fields of a scene a format stores, and how its records store them.
 
-A table of `Field` is used for reading (`get_fields`) and writing (`put_fields`). `Capabilities` combines these tables.
-Loss reports (`unsupported_features`) and a table in docs/converting.md are made from it.
+A table of `Field` is used for reading (`read_declared_fields`) and writing (`write_declared_fields`). `Capabilities`
+combines these tables. Loss reports (`unsupported_features`) and a table in docs/converting.md are made from it.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class StoredAs:
     """what a file has instead: ``the matrix of the node``"""
 
 
-def get_fields(part: Any, record: R, fields: Iterable[Field[R, S] | FieldGroup[R, S]]) -> None:
+def read_declared_fields(part: Any, record: R, fields: Iterable[Field[R, S] | FieldGroup[R, S]]) -> None:
     """Set the attributes of a part from its record."""
     for declared in fields:
         if isinstance(declared, FieldGroup):
@@ -103,7 +103,7 @@ def get_fields(part: Any, record: R, fields: Iterable[Field[R, S] | FieldGroup[R
             setattr(part, declared.name, declared.get(record))
 
 
-def put_fields(part: Any, fields: Iterable[Field[R, S] | FieldGroup[R, S]]) -> list[S]:
+def write_declared_fields(part: Any, fields: Iterable[Field[R, S] | FieldGroup[R, S]]) -> list[S]:
     """Return what stores the attributes of a part (lines, chunks, fields of a record), in the order of the table."""
     stored: list[S] = []
     for declared in fields:

@@ -26,7 +26,10 @@ _KINDS = ("position", "rotation")
 
 
 def frame_count(clip: Clip) -> int:
-    """Return the number of frames from 0 to the end of a clip, whose times must be frames."""
+    """Return the number of frames from 0 to the end of a clip, whose times must be frames.
+
+    Raises `CannotMerge` if the clip starts before frame 0.
+    """
     begin, end = clip_span(clip)
     if begin < 0:
         raise CannotMerge("the clip starts before frame 0")
@@ -87,9 +90,9 @@ def original_frames(before: Scene, after: Scene, nodes: Mapping[int, int], origi
 
 
 def match_frames(before: Tracks, after: Tracks, original_count: int, count: int) -> Indices:
-    """Return for each of ``count`` frames the frame of the original with the same values, else the one nearest in time.
+    """Return for each of ``count`` frames a frame of the original with the same values.
 
-    ``original_count`` is the number of frames in the original.
+    If there is none, it is the frame at the same fraction of the clip. The original has ``original_count`` frames.
     """
     shared = [key for key in after if key in before and len(after[key].times) == count]
     nearest = np.rint(np.arange(count) * ((original_count - 1) / max(count - 1, 1))).astype(np.int64)
@@ -113,7 +116,7 @@ def match_frames(before: Tracks, after: Tracks, original_count: int, count: int)
 
 
 def _bytes_of_rows(tracks: list[Track]) -> list[bytes]:
-    """Return the values of all tracks at each frame as bytes, in file precision."""
+    """Return the values of all tracks at each frame as bytes of float32 numbers."""
     columns = [np.asarray(track.values, np.float64).reshape(len(track.times), -1) for track in tracks]
     table = np.ascontiguousarray(np.concatenate(columns, axis=1), "<f4")
     return [row.tobytes() for row in table]

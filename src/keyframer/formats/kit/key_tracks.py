@@ -1,8 +1,9 @@
 """Fit authored tracks to the keys of a format: its time grid, its interpolations and its rotations.
 
-A track whose keys fit keeps them: values, tension, continuity, bias and ease stay unchanged. All others (sampled
-frames, other interpolations, full turns if keys are quaternions, several keys at one time) are sampled on the format's
-grid and fitted with as few keys as the tolerance allows.
+A track whose keys fit keeps them: values, tension, continuity, bias and ease stay unchanged. Step keys become pairs of
+linear keys, and times are rounded if they must be whole. Other tracks (sampled frames, keys with tangents, full turns
+if keys are quaternions, several keys that would get one time) are sampled on the format's grid and fitted with as few
+keys as the tolerance allows.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import numpy.typing as npt
 from keyframer.arrays import Floats
 from keyframer.curves import Interpolation, RotationForm, Track, Wrap, compile_track
 from keyframer.curves.key_reduction import Between, Sampling, fewest_keys, sample_together, subframes, values_of
-from keyframer.curves.rotation_forms import absolute, has_full_turns, increments, usable_keys, with_form
+from keyframer.curves.rotation_forms import absolute, finite_keys, has_full_turns, increments, with_form
 from keyframer.fields import dataclass
 from keyframer.formats import properties_of
 from keyframer.formats.kit.scene_writing import Tolerance, plain_path, units_per_second
@@ -30,12 +31,13 @@ from keyframer.text import counted
 from keyframer.wire.key_table import EXTRAS, Keys
 
 _SNAP = 1e-6
-"""fraction of a grid step, or of a large time: a closer time is rounded to the grid"""
+"""a time this close to a whole number is rounded to it; a time above 1000 may differ by 1e-9 of itself"""
 _EXTRA_BITS = (1 << len(EXTRAS)) - 1
 _LEAST_SAMPLES, _USUAL_SAMPLES = 8, 40
-"""samples for each time of a grid before keys are fitted: the minimum, and the usual number"""
+"""estimated samples for each time of a grid while keys are fitted: the minimum, and the usual number"""
 _FINER = (2, 4, 8)
 """divisions of a frame tried for keys if whole frames are too coarse"""
+_SPLINES = (Interpolation.TCB, Interpolation.BEZIER)
 _CHECKED = np.linspace(0, 1, 9)[1:-1]
 """points between frames at which the reported error is measured"""
 
@@ -55,7 +57,7 @@ class KeyRules:
     full_turns: bool = True
     """whether a rotation key can turn by 360 degrees and more"""
     widest_degrees: float = 90.0
-    """largest angle between two rotation keys that are made here"""
+    """largest angle, approximately, between two rotation keys that are fitted"""
     rate_advice: str = ""
     """advice on how to find a higher frame rate, if times are frames and the caller can choose the rate"""
     find_rate: bool = False
@@ -88,9 +90,9 @@ class KeyFitter:
             self._ahead[id(track)] = track, fitted
 
     def fit(self, track: Track, path: str) -> Track | None:
-        """Return the track in the format's time unit, with interpolation TCB, LINEAR or BEZIER.
+        """Return the track in the format's time unit, with interpolation TCB, LINEAR or BEZIER; report its outcome.
 
-        The result is None if no key is usable.
+        The result is None if no key is finite.
         """
         if id(track) not in self._ahead:
             self.fit_ahead([track])
@@ -104,7 +106,7 @@ class KeyFitter:
         return (yield from self._fit(track, report)), report.losses
 
     def _fit(self, track: Track, report: LossReport) -> Sampling[Track | None]:
-        source = usable_keys(track)
+        source = finite_keys(track)
         if len(source.times) < len(track.times):
             non_finite = len(track.times) - len(source.times)
             message = f"{non_finite} of {counted(len(track.times), 'key')} with non-finite numbers"
@@ -147,6 +149,7 @@ class KeyFitter:
         return rounded
 
     def _reason_to_bake(self, track: Track) -> str | None:
+        """Return why keys cannot be kept, empty for sampled frames; None if they can be kept."""
         if track.interpolation is Interpolation.SAMPLED:
             return "" if len(track.times) > 1 else None
         if track.interpolation is Interpolation.CUBIC:
@@ -162,7 +165,12 @@ class KeyFitter:
     def _baked(self, track: Track, report: LossReport, reason: str) -> Sampling[Track]:
         """Fit as few keys as the tolerance allows to samples on the format's grid."""
         begin, end = float(track.times[0]), float(track.times[-1])
-        if track.wrap is not Wrap.SINGLE and not self.rules.wraps:
+        wrap = Wrap.SINGLE
+        if track.wrap is not Wrap.SINGLE and self.rules.wraps:
+            # Keys are fitted to one cycle. Only a spline has other tangents in a loop.
+            wrap = track.wrap if track.interpolation in _SPLINES else Wrap.REPEAT
+            track = replace(track, wrap=Wrap.SINGLE)
+        elif track.wrap is not Wrap.SINGLE:
             begin, end = min(begin, self.span[0]), max(end, self.span[1])
         tolerance, _, unit = self.tolerance.for_track(track)
         fitted, error = yield from self._fewest(track, self._grid(track, begin, end))
@@ -186,7 +194,7 @@ class KeyFitter:
                 message += f"; {self.rules.rate_advice}"
         outcome = Outcome.EXACT if error == 0 and not reason else Outcome.APPROXIMATED
         report.add(outcome, "", message, error=error, unit=unit)
-        return fitted
+        return replace(fitted, wrap=wrap)
 
     def _sufficient_rate(self, track: Track, begin: float, end: float) -> Sampling[float | None]:
         """Return a frame rate at which keys meet the tolerance; None if none is known."""
@@ -223,8 +231,8 @@ class KeyFitter:
     def _between(self, track: Track, grid: Floats) -> Between | None:
         """Return a function that evaluates the track at any time of the format.
 
-        The result is None for a sampled track if its program showed only whole frames, or if its frames are not on
-        the grid: fitted keys cannot follow the corners of linear motion between other frames.
+        The result is None for a sampled track if its program showed only whole frames, or if its frames are not those
+        of the grid: fitted keys cannot follow the corners of linear motion between other frames.
         """
         if track.interpolation is Interpolation.SAMPLED:
             key_times = np.unique(self.times(track.times))
@@ -260,16 +268,19 @@ def _counted_keys(track: Track) -> str:
 
 
 def _steps_as_jumps(track: Track) -> Track:
-    """Replace each step key by two linear keys with its value: at its time, and at the time of the next key."""
+    """Replace each step key by two linear keys with its value, at its time and at the next key; the last by one."""
     values = absolute(track) if track.is_rotation else track.values
     form = RotationForm.QUATERNION_ABSOLUTE if track.is_rotation else RotationForm.NONE
     order = np.repeat(np.arange(len(track.times)), 2)[:-1]
     times = track.times[(np.arange(len(order)) + 1) // 2]
-    return Track(track.kind, times, values[order], Interpolation.LINEAR, form=form)
+    return Track(track.kind, times, values[order], Interpolation.LINEAR, track.wrap, form)
 
 
 def as_tcb(track: Track) -> Track:
-    """Return the track with TCB keys: linear keys get continuity -1 (tangents along both chords), Bezier keys 0."""
+    """Return the track with TCB keys; the same track if it has them. Other rotations become relative.
+
+    Three or more linear keys get continuity -1 (tangents along both chords), Bezier keys 0.
+    """
     if track.interpolation is Interpolation.TCB:
         return track
     if track.is_rotation and track.form is not RotationForm.AXIS_ANGLE_RELATIVE:

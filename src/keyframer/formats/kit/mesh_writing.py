@@ -37,7 +37,7 @@ class MeshPiece:
 def with_constant_shapes(scene: Scene, report: LossReport, keeps: Callable[[Track], bool] | None = None) -> Scene:
     """Return the scene with constant morphs of its first clip replaced by their shapes.
 
-    ``keeps`` selects morphs that stay.
+    Morphs stay if ``keeps(track)`` is true for their track.
     """
     meshes, nodes, baked = list(scene.meshes), list(scene.nodes), set()
     users = Counter(node.mesh for node in nodes)
@@ -105,7 +105,7 @@ def split_by_material(mesh: Mesh) -> list[tuple[int, MeshPiece]]:
 def mesh_part(mesh: Mesh, faces: Ints, vertices: Ints, positions: Floats) -> Mesh:
     """Return a mesh with some of the faces.
 
-    ``vertices`` (V,) are the vertices that it keeps, in rising order; ``positions`` (V, 3) are their positions.
+    ``vertices`` (V,) are the vertices that it keeps, in ascending order; ``positions`` (V, 3) are their positions.
     """
     corners = np.asarray(mesh.corners, np.int64)[faces]
     part = replace(mesh, positions=positions, corners=np.searchsorted(vertices, corners))

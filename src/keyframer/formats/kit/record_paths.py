@@ -14,7 +14,7 @@ from keyframer.wire.record import Record
 
 
 def path_finder(document: Document) -> Callable[[int], str | None]:
-    """Return a function that maps the offset of a record to its path.
+    """Return a function that maps the offset of a record to its path, or to None if no record begins there.
 
     If several records begin at this offset, the result is the path of the innermost one. The function walks the
     document on its first call.
@@ -69,7 +69,7 @@ class RecordPaths:
     def _descend(self, record: Record) -> str | None:
         """Return the path of a record without a walk through the whole document; None if offsets do not lead to it.
 
-        Only records that begin before or at its offset are visited.
+        Only records that begin at or before the offset of this record are visited.
         """
         path = ""
         siblings = self._document.records

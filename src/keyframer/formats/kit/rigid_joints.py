@@ -40,7 +40,7 @@ class Joints:
     """J joints at T frames, parents before children."""
 
     nodes: list[int]
-    """node of each joint"""
+    """node of each joint; -1 for an anchor"""
     parents: list[int]
     """parent joint of each joint, -1 for none"""
     world: Floats
@@ -84,7 +84,7 @@ class Joints:
 
 
 def sample_joints(scene: Scene, clip: Clip, fps: float, report: LossReport, *, depth_first: bool) -> Joints:
-    """Sample the joints of a scene at ``fps`` frames per second from time 0, or from an earlier first key."""
+    """Sample the joints of a scene at ``fps`` frames per second from time 0 or an earlier start; report losses."""
     nodes, parents = _choose(scene, depth_first)
     _report_left_out(scene, set(nodes), report)
     times = _frames(clip, fps, len(nodes), report)
@@ -94,23 +94,25 @@ def sample_joints(scene: Scene, clip: Clip, fps: float, report: LossReport, *, d
 
 
 def joints_in_original_order(
-    scene: Scene, kept: Mapping[int, int], *, depth_first: bool
+    scene: Scene, original_joints: Mapping[int, int], *, depth_first: bool
 ) -> tuple[list[int], list[int]]:
     """Return the nodes of the joints of an edited scene in the original order, and the parent joint of each (-1: none).
 
-    ``kept`` has the original joint number of each remaining node. New joints follow, but parents precede children.
+    ``original_joints`` has the original joint number of each remaining node. New joints follow, but parents precede
+    children.
     """
     joint_nodes, parents = find_joint_nodes(scene)
-    new = joint_nodes - kept.keys()
-    return _ordered(parents, [*sorted(kept, key=lambda node: kept[node]), *sorted(new)], depth_first)
+    new = joint_nodes - original_joints.keys()
+    remaining = sorted(original_joints, key=lambda node: original_joints[node])
+    return _ordered(parents, [*remaining, *sorted(new)], depth_first)
 
 
-def unscaled_joints_at(scene: Scene, nodes: list[int], times: Floats, kept: Collection[int]) -> Joints:
-    """Sample nodes of an edited scene as joints; raises `CannotMerge` if one of the original (``kept``) is scaled."""
+def unscaled_joints_at(scene: Scene, nodes: list[int], times: Floats, original_nodes: Collection[int]) -> Joints:
+    """Sample nodes of an edited scene as joints; raises `CannotMerge` if one of ``original_nodes`` is scaled."""
     node_parents = evaluation_order(scene.nodes).parents.tolist()
     joints, scales = joints_at(scene, nodes, parent_joints(nodes, node_parents), times)
     scaled = np.abs(scales - 1).max(axis=(0, 2), initial=0.0) > _SCALE
-    if any(scaled[joint] and node in kept for joint, node in enumerate(nodes)):
+    if any(scaled[joint] and node in original_nodes for joint, node in enumerate(nodes)):
         raise CannotMerge("a joint is scaled")
     return joints
 
@@ -118,7 +120,8 @@ def unscaled_joints_at(scene: Scene, nodes: list[int], times: Floats, kept: Coll
 def joints_at(scene: Scene, nodes: list[int], parents: list[int], times: Floats) -> tuple[Joints, Floats]:
     """Sample nodes as joints at these times of the clip. Return the joints and the scale (T, J, 3) of their nodes.
 
-    If neither a joint nor its parent is scaled, the joint has exactly the local transform of its node.
+    A joint has exactly the local transform of its node, unless the node or its parent is scaled or is a camera, light
+    or target.
     """
     spend("samples", len(times) * len(nodes) * _NUMBERS)
     rig = Rig(scene)
@@ -227,7 +230,10 @@ def _frames(clip: Clip, fps: float, joints: int, report: LossReport) -> Floats:
 
 
 def report_frames(clip: Clip, fps: float, count: int, joints: str, report: LossReport) -> None:
-    """Report the number of frames written: exact if the clip is sampled at this rate already, baked if it has keys."""
+    """Report the number of frames written: exact if all moving tracks are sampled at this rate already, else baked.
+
+    ``joints`` is their number with the noun: ``3 bones``.
+    """
     moving = [channel.track for channel in clip.channels if len(channel.track.times) > 1]
     same_rate = math.isclose(frames_per_second(clip), fps)
     report.measured["frames"] = float(count)
@@ -241,7 +247,7 @@ def _report_left_out(scene: Scene, joint_nodes: set[int], report: LossReport) ->
     for number, node in enumerate(scene.nodes):
         if number not in joint_nodes:
             message = f"{plural(node.kind.noun)} cannot be stored in this format"
-            if node.mesh is not None:
+            if can_be_joint(node):
                 message = "skinned meshes have no node in this format"
             report.add(Outcome.DROPPED, plain_path("nodes", node.name), message, extras=node.extras)
 

@@ -93,7 +93,7 @@ class Reporter:
 
 
 def valid_faces(reporter: Reporter, record: Record, field: str, corners: Ints, count: int, kind: str) -> Flags:
-    """Return which faces have only indices below ``count``, after reporting the others."""
+    """Return which faces have only indices from 0 to ``count`` - 1, after reporting the others."""
     valid = np.asarray(((corners >= 0) & (corners < count)).all(axis=1))
 
     def args_of(face: int) -> dict[str, object]:
@@ -140,7 +140,7 @@ WEIGHTS_TOLERANCE = 0.01
 
 
 def check_weights(reporter: Reporter, record: Record, field: str, owners: Array, weights: Array, vertices: int) -> None:
-    """Report vertices with bones whose weights do not sum to 1; evaluation normalises the weights."""
+    """Report vertices of a skin if their weights do not sum to 1; evaluation normalises the weights."""
     total = np.bincount(owners, weights, vertices)
     bound = np.bincount(owners, minlength=vertices) > 0
     wrong = np.flatnonzero(bound & ~(np.abs(total - 1.0) <= WEIGHTS_TOLERANCE))
@@ -155,7 +155,7 @@ def companion_paths(path: Path, suffix: str) -> list[Path]:
 
 
 def read_companion(source: PathLike, role: str) -> bytes:
-    """Return the bytes of a companion that the user named; an error names that file."""
+    """Return the bytes of a companion that the user named; raises `companion_error` if it is over a limit."""
     try:
         return read_bytes(source)
     except FormatError as error:
@@ -163,7 +163,7 @@ def read_companion(source: PathLike, role: str) -> bytes:
 
 
 def companion_error(error: FormatError, role: str) -> FormatError:
-    """Return an error about a companion, so that the main file is not blamed."""
+    """Return an error of reading a companion with the ``role`` of the file and a path that begins with `COMPANION`."""
     path = f"{COMPANION}{error.path}"
     return FormatError(error.code, error.offset, path, f"{role}: {error.message}", error.details)
 
@@ -191,7 +191,10 @@ class UniqueNames:
 
 
 def safe_parents(reporter: Reporter, records: Sequence[Record], parents: Sequence[int]) -> list[int | None]:
-    """Return parent indices (-1 for none) without missing parents and cycles, which are reported."""
+    """Return the parent index of each record, None instead of -1, of missing parents and of cycles, which are reported.
+
+    Parents after their children are reported, but kept.
+    """
     count = len(parents)
     safe: list[int | None] = []
     for index, parent in enumerate(parents):

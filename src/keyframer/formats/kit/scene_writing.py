@@ -51,11 +51,11 @@ class Tolerance:
         self._length = length
         self.degrees = degrees
         self.fraction = fraction
-        """allowed error of scales and colours"""
+        """allowed error of scales, colours and other plain numbers"""
 
     @staticmethod
     def of(scene: Scene, max_error: float) -> Tolerance:
-        """Return the tolerance for a scene, which is measured on the first use of `length`."""
+        """Return the tolerance for a scene, whose size is measured on the first use of `length`."""
         degrees = DEGREES_AT_DEFAULT * (max_error / DEFAULT_MAX_ERROR)
         return Tolerance(lambda: max_error * scene_size(scene), degrees, max_error)
 
@@ -88,7 +88,7 @@ def first_clip(scene: Scene, report: LossReport) -> Clip:
 
 
 def frames_per_second(clip: Clip) -> float:
-    """Return the clip's rate, limited to a plausible range; 30 if it has none."""
+    """Return the clip's frames per second, limited to a plausible range; 30 if they are not positive and finite."""
     rate = clip.frames_per_second
     return min(max(rate, SLOWEST), FASTEST) if math.isfinite(rate) and rate > 0 else 30.0
 
@@ -97,12 +97,12 @@ def whole_frame(time: float) -> int:
     """Return a time rounded to a frame, 0 if it is not finite; raises ValueError if it exceeds 32 bits."""
     frame = round(time) if math.isfinite(time) else 0
     if not -(1 << 31) <= frame < 1 << 31:
-        raise ValueError(f"frame {time:g} is too large for this format")
+        raise ValueError(f"frame {time:g} is outside the range of this format (32-bit whole numbers)")
     return frame
 
 
 def units_per_second(clip: Clip) -> float:
-    """Return the number of clip time units per second."""
+    """Return the number of clip time units per second; those of 30 frames if the rate is not positive and finite."""
     return clip.rate if math.isfinite(clip.rate) and clip.rate > 0 else 30.0 * (clip.units_per_frame or 1.0)
 
 
@@ -127,7 +127,8 @@ class UniqueByteNames:
     def claim(self, name: str, raw: bytes | None = None, fallback: str = "unnamed") -> bytes:
         """Return a name for a part called ``name``.
 
-        ``raw`` is its name in the source file, which is used if it decodes to ``name``.
+        ``raw`` is its name in the source file, which is used if it decodes to ``name``; ``fallback`` replaces an empty
+        name.
         """
         text = name or fallback
         usable = raw and b"\0" not in raw and decode_name(raw, self._encoding) == name
@@ -146,8 +147,8 @@ class UniqueByteNames:
             if self._limit is None:
                 stem = base + b"."
             else:
-                room = max(self._limit - digits, 0)
-                stem = base if len(base) <= room else self._cut(text, room)
+                stem_size = max(self._limit - digits, 0)
+                stem = base if len(base) <= stem_size else self._cut(text, stem_size)
             key = (stem.lower(), digits)
             number = max(number, self._next.get(key, 0))
             if number >= 10**digits:

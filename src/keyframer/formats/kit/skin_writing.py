@@ -26,19 +26,19 @@ _MOST_SAMPLES = 1 << 20
 """limits on the times at which the error of bent faces is measured, and on matrices or points at all these times"""
 
 
-def with_moved_vertices(scene: Scene, stored: Scene) -> Scene:
+def with_moved_vertices(scene: Scene, original: Scene) -> Scene:
     """Return the scene with influence positions moved along with edited mesh vertices.
 
-    Influences that were edited themselves stay as they are. ``stored`` is the original scene, with the same nodes.
+    Skins whose influences were edited stay as they are, and so does the scene if nodes or skins were added or removed.
     """
-    if len(scene.nodes) != len(stored.nodes) or len(scene.skins) != len(stored.skins):
+    if len(scene.nodes) != len(original.nodes) or len(scene.skins) != len(original.skins):
         return scene
     skins = list(scene.skins)
-    for node, original in zip(scene.nodes, stored.nodes, strict=True):
-        if node.skin is None or node.mesh is None or original.skin is None or original.mesh is None:
+    for node, original_node in zip(scene.nodes, original.nodes, strict=True):
+        if node.skin is None or node.mesh is None or original_node.skin is None or original_node.mesh is None:
             continue
-        skin, original_skin = skins[node.skin], stored.skins[original.skin]
-        mesh, original_mesh = scene.meshes[node.mesh], stored.meshes[original.mesh]
+        skin, original_skin = skins[node.skin], original.skins[original_node.skin]
+        mesh, original_mesh = scene.meshes[node.mesh], original.meshes[original_node.mesh]
         if _same_influences(skin, original_skin) and np.shape(mesh.positions) == np.shape(original_mesh.positions):
             skins[node.skin] = _moved(skin, mesh, original_mesh)
     return replace(scene, skins=skins)
@@ -66,10 +66,10 @@ def _moved(skin: Skin, mesh: Mesh, original_mesh: Mesh) -> Skin:
 
 
 def without_skins(scene: Scene, tolerance: Tolerance, report: LossReport) -> Scene:
-    """Return the scene for a format without skins: meshes are cut into parts, each of which is a child of one joint.
+    """Return the scene for a format without skins: meshes are cut into parts, and each part is a child of one joint.
 
-    Faces whose corners follow different joints bend. They are attached to the joint with the largest weight, and the
-    loss is reported as dropped if it exceeds the ``tolerance`` of lengths.
+    Vertices without weights form a part without a parent. Faces whose corners follow different joints bend: they are
+    attached to the joint with the largest weight, and reported as dropped if the error exceeds ``tolerance.length``.
     """
     if not any(node.skin is not None and node.mesh is not None for node in scene.nodes):
         return scene
@@ -89,7 +89,7 @@ class _SkinRemoval:
         self.scene = replace(scene, nodes=list(scene.nodes), meshes=list(scene.meshes), skins=[])
         needed = {node.parent for node in scene.nodes} | {node.target for node in scene.nodes}
         self._needed = needed | {joint for skin in scene.skins for joint in skin.joints}
-        """nodes that cannot be replaced: other nodes refer to them"""
+        """nodes that cannot be replaced: other nodes or skins refer to them"""
         self._became: dict[int, list[int]] = {}
         """the nodes that each skinned node was split into"""
         self._users = Counter(node.mesh for node in scene.nodes)

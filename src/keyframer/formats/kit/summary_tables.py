@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import field
 
 from keyframer.fields import dataclass
+from keyframer.text import counted
 
 Cell = str | bytes | int | float | bool | None
 """``bytes`` is a name as stored in the file: it is decoded and made safe when it is shown"""
@@ -29,7 +30,7 @@ class Table:
 
     def add(self, *cells: Cell, depth: int | None = None) -> None:
         if len(cells) != len(self.columns):
-            raise ValueError(f"{self.name}: expected {len(self.columns)} cells, not {len(cells)}")
+            raise ValueError(f"{self.name}: expected {counted(len(self.columns), 'cell')}, not {len(cells)}")
         self.rows.append(cells)
         if depth is not None:
             self.depths = self.depths or []

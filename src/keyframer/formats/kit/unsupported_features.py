@@ -32,7 +32,7 @@ from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.text import counted
 
 MOTION = ("position", "rotation", "scale")
-"""channels that position a node"""
+"""kinds of channels that move a node"""
 
 
 _INSIDE = {
@@ -47,7 +47,9 @@ _INSIDE = {
 }
 """features that are part of another feature: they are reported only if the format stores that one"""
 _FIELDS_INSIDE = {"maps": "textures", "nodes": None, "clips": None}
-"""the feature that a format must store before fields of a part are reported (None: always); else the part itself"""
+"""the feature that a format must store before fields of a part are reported (None: always); for other parts this is the
+feature with the name of the part
+"""
 
 _FIELDS: dict[str, tuple[type, frozenset[str]]] = {
     "nodes": (Node, frozenset({item.name for item in fields(Node)} - {"bounding_box"})),
@@ -80,7 +82,7 @@ roughness as shininess). Formats add their own with `Format.bookkeeping`.
 """
 _LISTS = {list, tuple}
 _USUAL: dict[str, Any] = {"alpha_mode": "OPAQUE", "metallic": 0.0, "emissive": [0.0, 0.0, 0.0]}
-"""values that are the implicit default of other formats"""
+"""extras with these values need no report: they are the implicit defaults of other formats"""
 
 
 def all_fields(part: str) -> tuple[str, ...]:
@@ -95,8 +97,8 @@ def report_dropped(
 ) -> None:
     """Report what the scene has and the format cannot store: features, single fields, and extras of another format.
 
-    ``supported`` names what the format can store: the words of `declared_fields.FEATURES`, and fields
-    (``meshes.edges``); see `declared_fields.Capabilities`. ``target`` is the name of the format in the report.
+    ``supported`` names the features (`declared_fields.FEATURES`) and fields (``meshes.edges``) that the format can
+    store or its writer reports: see `declared_fields.Capabilities`. ``target`` is the name of the format in the report.
     """
     for feature, detail in _present(scene, clip):
         inside = _INSIDE.get(feature)  # reported with the whole part
@@ -127,7 +129,10 @@ _CARRIED = {"meshes": "mesh", "cameras": "camera", "lights": "light", "skins": "
 
 
 def _lost_names(scene: Scene, supported: Collection[str]) -> Iterator[tuple[str, int]]:
-    """Yield the parts that the format stores and how many of them lose a name that differs from their node's."""
+    """Yield the parts that the format stores and how many of them lose their name.
+
+    A format that stores ``names`` keeps names that are equal to the name of a node of the part.
+    """
     for part, field in _CARRIED.items():
         if part in supported and f"{part}.name" not in supported:
             carriers: dict[int, set[str]] = {}
@@ -207,7 +212,7 @@ def _is_non_default(value: Any, field: Field[Any]) -> bool:
 
 
 def _report_segment(clip: Clip, report: LossReport, supported: Collection[str], target: str) -> None:
-    """Report an active segment that the format cannot store: it plays the whole clip instead."""
+    """Report an active segment that the format cannot store: players then play the whole clip."""
     if "segment" in supported:
         return
     first, last = clip_span(clip)
@@ -294,5 +299,5 @@ def _environment_kinds(environment: Environment) -> tuple[tuple[str, bool], ...]
 
 
 def can_be_joint(node: Node) -> bool:
-    """Return whether motion formats can store a node of this kind: not a camera, light or target."""
+    """Return whether motion formats can store a node of this kind: an object, dummy or bone."""
     return node.kind in (NodeKind.OBJECT, NodeKind.DUMMY, NodeKind.BONE)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import keyframer
-from keyframer.formats.kit.declared_fields import get_fields, put_fields
+from keyframer.formats.kit.declared_fields import read_declared_fields, write_declared_fields
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge import declared_fields as fields
 from keyframer.formats.threeds.bridge.context import first_chunks
@@ -98,8 +98,8 @@ def test_map_flags(data: Any) -> None:
     (declared,) = fields.MAP_FLAGS
     for name in declared.names:
         setattr(texture, name, data.draw(st.booleans()))
-    (chunk,) = put_fields(texture, fields.MAP_FLAGS)
-    get_fields(restored, chunk, fields.MAP_FLAGS)
+    (chunk,) = write_declared_fields(texture, fields.MAP_FLAGS)
+    read_declared_fields(restored, chunk, fields.MAP_FLAGS)
     assert [getattr(restored, name) for name in declared.names] == [getattr(texture, name) for name in declared.names]
 
 
@@ -107,23 +107,23 @@ def test_map_flags(data: Any) -> None:
 def test_light_cones_and_camera_lenses(hotspot: float, falloff: float, fov: float, roll: float) -> None:
     light = Light("lamp", LightType.SPOT, hotspot_degrees=hotspot, falloff_degrees=falloff)
     lamp = Light("lamp", LightType.SPOT)
-    get_fields(lamp, r.Spotlight((0.0, 0.0, 0.0), *put_fields(light, fields.CONE)), fields.CONE)
+    read_declared_fields(lamp, r.Spotlight((0.0, 0.0, 0.0), *write_declared_fields(light, fields.CONE)), fields.CONE)
     assert (lamp.hotspot_degrees, lamp.falloff_degrees) == (hotspot, falloff)
-    assert put_fields(Light("lamp", LightType.SPOT, falloff_degrees=30.0), fields.CONE) == [29.0, 30.0]
-    numbers = put_fields(Camera("eye", fov_degrees=fov, roll_degrees=roll), fields.CAMERA_NUMBERS)
+    assert write_declared_fields(Light("lamp", LightType.SPOT, falloff_degrees=30.0), fields.CONE) == [29.0, 30.0]
+    numbers = write_declared_fields(Camera("eye", fov_degrees=fov, roll_degrees=roll), fields.CAMERA_NUMBERS)
     eye = Camera("eye")
-    get_fields(eye, r.Camera((0.0, 0.0, 0.0), (0.0, 1.0, 0.0), *numbers), fields.CAMERA_NUMBERS)
+    read_declared_fields(eye, r.Camera((0.0, 0.0, 0.0), (0.0, 1.0, 0.0), *numbers), fields.CAMERA_NUMBERS)
     assert (eye.roll_degrees, eye.fov_degrees) == (roll, pytest.approx(fov))
     eye.extras["3ds"] = {"lens": 50.0}
     eye.fov_degrees = 48.0
-    assert put_fields(eye, fields.CAMERA_NUMBERS)[1] == 50.0, "the lens of the file"
+    assert write_declared_fields(eye, fields.CAMERA_NUMBERS)[1] == 50.0, "the lens of the file"
 
 
 @given(names=st.lists(st.text("abcXYZ 019_", min_size=1, max_size=10)))
 def test_names_excluded_by_a_light(names: list[str]) -> None:
     light, restored = Light("lamp", excludes=names), Light("lamp")
-    chunk = r.Light((0.0, 0.0, 0.0), children=list(put_fields(light, fields.EXCLUDES)))
-    get_fields(restored, (chunk, bytes.decode), fields.EXCLUDES)
+    chunk = r.Light((0.0, 0.0, 0.0), children=list(write_declared_fields(light, fields.EXCLUDES)))
+    read_declared_fields(restored, (chunk, bytes.decode), fields.EXCLUDES)
     assert restored.excludes == names
 
 
@@ -140,10 +140,10 @@ def test_every_field_of_the_model_is_declared() -> None:
 def test_chunks_of_fields_are_encoded_and_decoded() -> None:
     """The order of the table is that of the file."""
     paint = Material("paint", diffuse=(1.0, 0.5, 0.25), shininess=0.25, two_sided=True, wire_size=2.5)
-    chunks = put_fields(paint, fields.MATERIAL)
+    chunks = write_declared_fields(paint, fields.MATERIAL)
     document = new_document(r.Version(3), r.Editor(children=[r.Material(children=list(chunks))]))
     (chunk,) = keyframer.decode(keyframer.encode(document), format="3ds").find(r.Material)
     restored = Material("paint")
-    get_fields(restored, first_chunks(chunk), fields.MATERIAL)
+    read_declared_fields(restored, first_chunks(chunk), fields.MATERIAL)
     for field in fields.MATERIAL:
         assert getattr(restored, field.name) == getattr(paint, field.name), field.name

@@ -20,7 +20,7 @@ from keyframer.formats.ase.bridge.declared_fields import (
 )
 from keyframer.formats.ase.bridge.tracks import sampled
 from keyframer.formats.ase.records import Block
-from keyframer.formats.kit.declared_fields import get_fields
+from keyframer.formats.kit.declared_fields import read_declared_fields
 from keyframer.formats.kit.scene_reading import Reporter
 from keyframer.scene import Camera, Light, LightType
 from keyframer.text import decode_name
@@ -32,7 +32,7 @@ def read_camera(reporter: Reporter, node: Block, name: str) -> Camera:
     """Read the camera of a node from its first settings."""
     settings = node.block(b"CAMERA_SETTINGS") or _EMPTY_BLOCK
     camera = Camera(name, raw_name=node.name(b"NODE_NAME"))
-    get_fields(camera, settings, CAMERA)
+    read_declared_fields(camera, settings, CAMERA)
     distance = settings.number(b"CAMERA_TDIST", -1.0)
     reporter.mark(camera, "ase", node, {"target_distance": distance} if distance >= 0 else None)
     return camera
@@ -43,12 +43,12 @@ def read_light(reporter: Reporter, node: Block, name: str, encoding: str | None)
     settings = node.block(b"LIGHT_SETTINGS") or _EMPTY_BLOCK
     light = Light(name, LIGHT_TYPES.get(node.name(b"LIGHT_TYPE") or b"", LightType.OMNI))
     light.raw_name = node.name(b"NODE_NAME")
-    get_fields(light, settings, LIGHT_SETTINGS)
-    get_fields(light, node, LIGHT)
+    read_declared_fields(light, settings, LIGHT_SETTINGS)
+    read_declared_fields(light, node, LIGHT)
     if light.type is LightType.SPOT:
-        get_fields(light, settings, CONE)
-    get_fields(light, settings, ATTENUATION)
-    get_fields(light, (node, lambda raw: decode_name(raw, encoding)), EXCLUDES)
+        read_declared_fields(light, settings, CONE)
+    read_declared_fields(light, settings, ATTENUATION)
+    read_declared_fields(light, (node, lambda raw: decode_name(raw, encoding)), EXCLUDES)
     reporter.mark(light, "ase", node)
     return light
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from keyframer.formats.ase import SLOTS
 from keyframer.formats.ase.bridge.declared_fields import MAP, MAP_AMOUNT, MATERIAL
 from keyframer.formats.ase.records import Block
-from keyframer.formats.kit.declared_fields import get_fields
+from keyframer.formats.kit.declared_fields import read_declared_fields
 from keyframer.formats.kit.scene_reading import Reporter
 from keyframer.scene import Material, TextureMap
 from keyframer.text import decode_name
@@ -65,7 +65,7 @@ class Palette:
     def _material(self, block: Block, parent: Block | None) -> Material:
         raw = block.name(b"MATERIAL_NAME") or b""
         material = Material(decode_name(raw, self._encoding), raw_name=raw)
-        get_fields(material, block, MATERIAL)
+        read_declared_fields(material, block, MATERIAL)
         shading = block.name(b"MATERIAL_SHADING")
         for keyword, slot in SLOTS.items():
             map_block = block.block(keyword)
@@ -80,7 +80,7 @@ class Palette:
     def _map(self, block: Block) -> TextureMap:
         raw = block.name(b"BITMAP") or b""
         texture = TextureMap(decode_name(raw, self._encoding), raw)
-        get_fields(texture, block, (*MAP_AMOUNT, *MAP))
+        read_declared_fields(texture, block, (*MAP_AMOUNT, *MAP))
         self._reporter.mark(texture, "ase", block)
         return texture
 

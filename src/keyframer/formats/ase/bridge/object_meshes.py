@@ -28,7 +28,7 @@ from keyframer.formats.ase.records import (
     TextureVertexList,
     VertexList,
 )
-from keyframer.formats.kit.declared_fields import get_fields
+from keyframer.formats.kit.declared_fields import read_declared_fields
 from keyframer.formats.kit.scene_reading import Reporter, finite_rows, valid_faces
 from keyframer.maths import affine
 from keyframer.scene import Mesh
@@ -119,7 +119,7 @@ def _read_faces(mesh: Mesh, faces: FaceList, rows: Ints, mirrored: bool) -> None
     if (smoothing >= 0).any():
         mesh.smoothing = np.maximum(smoothing, 0)
     edges = (np.asarray(faces.edges)[rows] != 0).astype(np.int32)
-    get_fields(mesh, edges[:, [1, 0, 2]] if mirrored else edges, EDGES)
+    read_declared_fields(mesh, edges[:, [1, 0, 2]] if mirrored else edges, EDGES)
 
 
 def _per_corner(

@@ -27,7 +27,7 @@ from keyframer.formats.ase.bridge.tracks import read_tracks, sample_step, visibi
 from keyframer.formats.ase.keywords import NODES
 from keyframer.formats.ase.records import Block, Keys, VertexList
 from keyframer.formats.document import Document
-from keyframer.formats.kit.declared_fields import get_fields
+from keyframer.formats.kit.declared_fields import read_declared_fields
 from keyframer.formats.kit.scene_reading import Reporter, UniqueNames
 from keyframer.formats.merging import Parts
 from keyframer.formats.scene_reader import SceneReader
@@ -276,7 +276,7 @@ class _Builder:
             if block.keyword != b"SCENE":
                 continue
             environment = self.scene.environment
-            get_fields(environment, block, ENVIRONMENT)
+            read_declared_fields(environment, block, ENVIRONMENT)
             self.scene.title = self._text(block.name(b"SCENE_FILENAME") or b"")
             break
 

@@ -11,7 +11,7 @@ import numpy as np
 from keyframer.arrays import Array, Floats
 from keyframer.catalogue import DATA_ZERO_AXIS
 from keyframer.curves import Interpolation, RotationForm, Track, Wrap, compile_track
-from keyframer.curves.rotation_forms import increments, select_keys, usable_keys, with_form
+from keyframer.curves.rotation_forms import finite_keys, increments, select_keys, with_form
 from keyframer.formats.ase.bridge.options import Options
 from keyframer.formats.ase.bridge.write_lines import shortest_decimals
 from keyframer.formats.ase.records import Keys
@@ -203,7 +203,7 @@ class TrackWriter:
         """
         path = f"{plain_path('nodes', node.name)}/{kind}"
         track = self._within_range(track, path)
-        usable = usable_keys(track)
+        usable = finite_keys(track)
         if len(usable.times) == len(track.times) and len(usable.times) and usable.wrap is Wrap.SINGLE:
             times = self.fitter.times(usable.times)
             whole_ticks = bool((times == np.rint(times)).all()) and bool((np.diff(times) > 0).all())

@@ -12,7 +12,7 @@ from keyframer.formats.ase import SLOTS
 from keyframer.formats.ase.bridge.declared_fields import MAP, MAP_AMOUNT, MATERIAL, SHADINGS
 from keyframer.formats.ase.bridge.write_lines import block, line, quotable
 from keyframer.formats.ase.records import AseRecord, Block
-from keyframer.formats.kit.declared_fields import put_fields
+from keyframer.formats.kit.declared_fields import write_declared_fields
 from keyframer.formats.kit.scene_writing import CannotMerge, plain_path
 from keyframer.scene import Material, Scene, TextureMap
 from keyframer.scene.loss_report import LossReport, Outcome
@@ -81,7 +81,7 @@ class MaterialWriter:
         path = plain_path("materials", material.name)
         yield line("MATERIAL_NAME", quotable(material.name))
         yield line("MATERIAL_CLASS", b"Standard")
-        yield from put_fields(material, MATERIAL)
+        yield from write_declared_fields(material, MATERIAL)
         if material.shading not in (None, *SHADINGS.values()):
             self.report.add(Outcome.DROPPED, f"{path}/shading", f"ASE cannot store {material.shading} shading")
         if material.falloff_inwards and not material.transparency_falloff:
@@ -107,8 +107,8 @@ def _map(keyword: str, number: int, texture: TextureMap) -> Block:
         line("MAP_NAME", f"Map #{number + 1}".encode()),
         line("MAP_CLASS", b"Bitmap"),
         line("MAP_SUBNO", 1),
-        *put_fields(texture, MAP_AMOUNT),
+        *write_declared_fields(texture, MAP_AMOUNT),
         line("BITMAP", quotable(texture.file_name)),
         line("MAP_TYPE", b"Screen"),
-        *put_fields(texture, MAP),
+        *write_declared_fields(texture, MAP),
     )

@@ -24,7 +24,7 @@ from keyframer.formats.ase.records import (
     TextureVertexList,
     VertexList,
 )
-from keyframer.formats.kit.declared_fields import put_fields
+from keyframer.formats.kit.declared_fields import write_declared_fields
 from keyframer.formats.kit.key_tracks import KeyFitter, is_eased
 from keyframer.formats.kit.scene_writing import plain_path
 from keyframer.limits import ensure_budget, spend
@@ -99,7 +99,7 @@ class MeshWriter:
         count = len(corners)
         spend("faces", count)
         corner_order = slice(None, None, -1) if mirrored else slice(None)
-        visible = next(iter(put_fields(mesh, EDGES)), np.ones((count, 3), np.int64))
+        visible = next(iter(write_declared_fields(mesh, EDGES)), np.ones((count, 3), np.int64))
         visible = visible[:, [1, 0, 2]] if mirrored else visible
         smoothing = np.full(count, -1) if mesh.smoothing is None else np.asarray(mesh.smoothing) & 0xFFFFFFFF
         faces = FaceList(np.arange(count), corners[:, corner_order], visible, smoothing, ids)

@@ -37,7 +37,7 @@ from keyframer.formats.ase.records import AseRecord, Block, Keys
 from keyframer.formats.bridge import SceneWriter
 from keyframer.formats.document import Document
 from keyframer.formats.kit.coordinates import in_space
-from keyframer.formats.kit.declared_fields import put_fields
+from keyframer.formats.kit.declared_fields import write_declared_fields
 from keyframer.formats.kit.key_tracks import KeyFitter, KeyRules
 from keyframer.formats.kit.mesh_writing import with_constant_shapes
 from keyframer.formats.kit.scene_writing import (
@@ -240,7 +240,7 @@ class _SceneWriter:
             self.report.add(
                 Outcome.DROPPED, "/environment/uses", "ASE stores only whether the background colour is in use"
             )
-        return block("SCENE", *lines, *put_fields(environment, ENVIRONMENT))
+        return block("SCENE", *lines, *write_declared_fields(environment, ENVIRONMENT))
 
     def _segment(self) -> tuple[int, int]:
         times = [float(value) / self.ticks_per_frame for value in self.fitter.times([self.clip.start, self.clip.end])]
@@ -447,7 +447,7 @@ class _SceneWriter:
         target, animation = self._target_and_animation(number, node)
         position = self.rest_matrices[number, :3, 3]
         distance = 0.0 if target is None else float(np.linalg.norm(position - _position(target)))
-        lines = [*put_fields(camera, CAMERA), float_line("CAMERA_TDIST", distance)]
+        lines = [*write_declared_fields(camera, CAMERA), float_line("CAMERA_TDIST", distance)]
         settings = self._settings(number, node, "CAMERA_SETTINGS", lines, CAMERA_TRACKS)
         kind = line("CAMERA_TYPE", b"Free" if target is None else b"Target")
         transform = self._transform(self.names[number], self.rest_matrices[number])
@@ -461,8 +461,8 @@ class _SceneWriter:
         if has_ranges and not light.attenuated:
             path = f"{plain_path('nodes', node.name)}/ranges"
             self.report.add(Outcome.DROPPED, path, "ASE stores ranges only for lights with attenuation")
-        lines = put_fields(light, LIGHT_SETTINGS)
-        lines += put_fields(light, (*CONE, *ATTENUATION))
+        lines = write_declared_fields(light, LIGHT_SETTINGS)
+        lines += write_declared_fields(light, (*CONE, *ATTENUATION))
         settings = self._settings(number, node, "LIGHT_SETTINGS", lines, LIGHT_TRACKS)
         return block(
             "LIGHTOBJECT",
@@ -470,9 +470,9 @@ class _SceneWriter:
             line("LIGHT_TYPE", kind),
             self._transform(self.names[number], self.rest_matrices[number]),
             target,
-            *put_fields(light, LIGHT),
+            *write_declared_fields(light, LIGHT),
             *settings,
-            *put_fields(light, EXCLUDES),
+            *write_declared_fields(light, EXCLUDES),
             *animation,
             self._visibility(number, node),
         )

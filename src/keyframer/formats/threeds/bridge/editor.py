@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from keyframer.formats.kit.declared_fields import get_fields
+from keyframer.formats.kit.declared_fields import read_declared_fields
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.context import (
     Context,
@@ -44,7 +44,7 @@ def read_editor(context: Context, editor: r.Editor, scene: Scene) -> None:
 def _environment(context: Context, editor: r.Editor) -> Environment:
     chunks = first_chunks(editor)
     environment = Environment()
-    get_fields(environment, chunks, ENVIRONMENT)
+    read_declared_fields(environment, chunks, ENVIRONMENT)
     read_file_names(environment, chunks, BACKGROUND_IMAGE, context.text)
     unread = []
     if r.BackgroundGradient in chunks:

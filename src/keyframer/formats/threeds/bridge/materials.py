@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from keyframer.curves.lazy_fields import add_extras, unchecked_constructor
-from keyframer.formats.kit.declared_fields import get_fields
+from keyframer.formats.kit.declared_fields import read_declared_fields
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.context import (
     Context,
@@ -78,10 +78,10 @@ def _read_map(context: Context, chunk: r.Map) -> TextureMap:
     name: r.MapName | None = chunks.get(r.MapName)
     raw_name = name.name if name else b""
     texture = TextureMap(context.text(raw_name), raw_name)
-    get_fields(texture, chunk, MAP_AMOUNT)
+    read_declared_fields(texture, chunk, MAP_AMOUNT)
     parameters = chunks.get(r.MapParameters)
     if parameters is not None:
-        get_fields(texture, parameters, MAP_FLAGS)
+        read_declared_fields(texture, parameters, MAP_FLAGS)
         add_extras(texture, "3ds", {"flags": parameters.flags})
     read_stored_fields(texture, chunks, _MAP_FIELDS)
     context.mark(texture, "3ds", chunk, unread_extras(chunk, _MAP_KNOWN | value_kinds(chunk)).get("3ds"))

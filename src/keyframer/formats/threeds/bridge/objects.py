@@ -19,7 +19,7 @@ from keyframer.catalogue import (
 )
 from keyframer.curves.lazy_fields import add_extras, unchecked_constructor
 from keyframer.fields import dataclass
-from keyframer.formats.kit.declared_fields import get_fields
+from keyframer.formats.kit.declared_fields import read_declared_fields
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.context import (
     Context,
@@ -186,7 +186,7 @@ def _read_faces(context: Context, body: r.Mesh, chunk: r.FaceArray, mesh: Mesh, 
     if faces_by_missing_material:
         add_extras(mesh, "3ds", {"faces_of_missing_materials": faces_by_missing_material})
     mesh.corners = corners[valid]
-    get_fields(mesh, flags[valid], EDGES)
+    read_declared_fields(mesh, flags[valid], EDGES)
     mesh.face_materials = face_materials[valid]
     if smooth_groups is not None:
         masks = np.zeros(len(faces), np.uint32)
@@ -312,9 +312,9 @@ def read_camera(context: Context, chunk: r.NamedObject) -> PlacedCamera | None:
         target=(target[0], target[1], target[2]),
         raw_name=chunk.name,
     )
-    get_fields(camera, body, CAMERA_NUMBERS)
+    read_declared_fields(camera, body, CAMERA_NUMBERS)
     camera.roll_degrees = context.finite(body, "bank", [camera.roll_degrees], [0.0])[0]
-    get_fields(camera, first_chunks(body), CAMERA)
+    read_declared_fields(camera, first_chunks(body), CAMERA)
     camera.extras["3ds"] = {"lens": body.lens, **context.location_of(chunk)}
     unread = unread_chunks(body, kinds_of(CAMERA, wraps=False)) + _unread_siblings(chunk)
     if unread:
@@ -338,9 +338,9 @@ def read_light(context: Context, chunk: r.NamedObject) -> PlacedLight | None:
     if body is None:
         return None
     light = Light(context.text(chunk.name), raw_name=chunk.name)
-    get_fields(light, body, LIGHT_COLOR)
-    get_fields(light, first_chunks(body), LIGHT)
-    get_fields(light, (body, context.text), EXCLUDES)
+    read_declared_fields(light, body, LIGHT_COLOR)
+    read_declared_fields(light, first_chunks(body), LIGHT)
+    read_declared_fields(light, (body, context.text), EXCLUDES)
     unread = unread_chunks(body, _LIGHT_KNOWN | value_kinds(body)) + _unread_siblings(chunk)
     spot = child(body, r.Spotlight)
     if spot is not None:
@@ -355,9 +355,9 @@ def _read_spot(context: Context, spot: r.Spotlight, light: Light) -> None:
     light.type = LightType.SPOT
     target = context.finite(spot, "target", spot.target, _ORIGIN)
     light.target = (target[0], target[1], target[2])
-    get_fields(light, spot, CONE)
+    read_declared_fields(light, spot, CONE)
     chunks = first_chunks(spot)
-    get_fields(light, chunks, (*SPOT, *SPOT_NUMBERS))
+    read_declared_fields(light, chunks, (*SPOT, *SPOT_NUMBERS))
     read_file_names(light, chunks, PROJECTOR, context.text)
     if r.SpotRoll in chunks:
         light.roll_degrees = context.finite(chunks[r.SpotRoll], "roll", [light.roll_degrees], [0.0])[0]

@@ -14,7 +14,7 @@ import numpy as np
 from keyframer.arrays import Flags, Floats
 from keyframer.curves import Track
 from keyframer.formats import properties_of
-from keyframer.formats.kit.declared_fields import put_fields
+from keyframer.formats.kit.declared_fields import write_declared_fields
 from keyframer.formats.kit.key_tracks import KeyFitter, KeyRules, single_key
 from keyframer.formats.kit.scene_writing import Tolerance, plain_path
 from keyframer.formats.kit.unsupported_features import MOTION
@@ -209,7 +209,7 @@ class PreparedScene:
         if node.light is not None:
             light = self.scene.lights[node.light]
             rest["color"] = single_key("color", light.color)
-            for kind, angle in zip(("hotspot", "falloff"), put_fields(light, CONE), strict=True):
+            for kind, angle in zip(("hotspot", "falloff"), write_declared_fields(light, CONE), strict=True):
                 rest[kind] = single_key(kind, angle)
         tracks = [fitted.get(kind) or rest.get(kind) for kind in kinds]
         return [write_track(track, self.keep_key_flags) for track in tracks if track is not None]

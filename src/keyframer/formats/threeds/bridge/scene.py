@@ -14,7 +14,7 @@ from keyframer.arrays import Floats
 from keyframer.catalogue import LIMIT_COPIES, SCENE_REST_POSE
 from keyframer.curves.lazy_fields import add_extras
 from keyframer.formats.document import Document
-from keyframer.formats.kit.declared_fields import get_fields
+from keyframer.formats.kit.declared_fields import read_declared_fields
 from keyframer.formats.kit.scene_reading import UniqueNames
 from keyframer.formats.scene_reader import KeyLocation, SceneReader
 from keyframer.formats.threeds import records as r
@@ -188,7 +188,7 @@ class _Builder:
             clip.start, clip.end = float(segment.start), float(segment.end)
         current = child(keyframer, r.CurrentTime)
         if current is not None:
-            get_fields(clip, (current, TICKS_PER_FRAME if writer.is_max else 1), CURRENT_TIME)
+            read_declared_fields(clip, (current, TICKS_PER_FRAME if writer.is_max else 1), CURRENT_TIME)
         return clip
 
     def _mesh_of(self, entry: KeyframerNode) -> objects.MeshObject | None:

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 
-from keyframer.formats.kit.declared_fields import put_fields
+from keyframer.formats.kit.declared_fields import write_declared_fields
 from keyframer.formats.kit.scene_writing import UniqueByteNames, cut_name, plain_path
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.declared_fields import (
@@ -62,7 +62,7 @@ class MapNames:
 def write_material(material: Material, name: bytes, maps: MapNames) -> r.Material:
     """Write a material and its maps as a material block."""
     parts: list[Chunk] = [r.MaterialName(name)]
-    parts += put_fields(material, MATERIAL)
+    parts += write_declared_fields(material, MATERIAL)
     for kind, slot in SLOTS.items():
         if slot in material.maps:
             parts.append(write_map(kind, material.maps[slot], maps))
@@ -71,8 +71,8 @@ def write_material(material: Material, name: bytes, maps: MapNames) -> r.Materia
 
 def write_map(kind: type[Chunk], texture: TextureMap, maps: MapNames) -> Chunk:
     """Write one map of a material as a chunk of its slot."""
-    parts: list[Chunk] = [*put_fields(texture, MAP_AMOUNT), r.MapName(maps.claim(texture.file_name))]
-    parts += [*put_fields(texture, MAP_FLAGS), *put_fields(texture, MAP)]
+    parts: list[Chunk] = [*write_declared_fields(texture, MAP_AMOUNT), r.MapName(maps.claim(texture.file_name))]
+    parts += [*write_declared_fields(texture, MAP_FLAGS), *write_declared_fields(texture, MAP)]
     return kind(children=list(parts))
 
 
@@ -93,4 +93,4 @@ def material_names(materials: Sequence[Material], report: LossReport, known: Map
 
 def write_environment(environment: Environment, maps: MapNames) -> list[Chunk]:
     """Write background, fog and ambient light, with the flags of those that are switched on."""
-    return write_file_names(environment, BACKGROUND_IMAGE, maps.claim) + put_fields(environment, ENVIRONMENT)
+    return write_file_names(environment, BACKGROUND_IMAGE, maps.claim) + write_declared_fields(environment, ENVIRONMENT)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from keyframer.arrays import Array, Floats
-from keyframer.formats.kit.declared_fields import put_fields
+from keyframer.formats.kit.declared_fields import write_declared_fields
 from keyframer.formats.kit.mesh_writing import MeshPiece
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.declared_fields import (
@@ -60,7 +60,7 @@ def write_mesh(
 
 def _face_flags(mesh: Mesh, piece: MeshPiece, reverse: bool) -> Array:
     """Return the flags of visible edges in the stored order CA, BC, AB; all edges if the mesh has no flags."""
-    stored = put_fields(mesh, EDGES)
+    stored = write_declared_fields(mesh, EDGES)
     if not stored:
         return np.full(len(piece.faces), 7)
     flags = stored[0][piece.faces]
@@ -68,15 +68,15 @@ def _face_flags(mesh: Mesh, piece: MeshPiece, reverse: bool) -> Array:
 
 
 def write_camera(camera: Camera, position: Floats, target: Floats) -> r.Camera:
-    numbers = put_fields(camera, CAMERA_NUMBERS)
+    numbers = write_declared_fields(camera, CAMERA_NUMBERS)
     chunk = r.Camera(_tuple(position), _tuple(target), *numbers)
-    chunk.children = [*put_fields(camera, CAMERA)]
+    chunk.children = [*write_declared_fields(camera, CAMERA)]
     return chunk
 
 
 def write_light(light: Light, position: Floats, target: Floats | None, maps: MapNames) -> r.Light:
-    parts: list[Chunk] = [*put_fields(light, LIGHT_COLOR), *put_fields(light, LIGHT)]
-    parts += put_fields(light, EXCLUDES)
+    parts: list[Chunk] = [*write_declared_fields(light, LIGHT_COLOR), *write_declared_fields(light, LIGHT)]
+    parts += write_declared_fields(light, EXCLUDES)
     if target is not None:
         parts.append(_spot(light, target, maps))
     return r.Light(_tuple(position), children=list(parts))
@@ -84,11 +84,11 @@ def write_light(light: Light, position: Floats, target: Floats | None, maps: Map
 
 def _spot(light: Light, target: Floats, maps: MapNames) -> r.Spotlight:
     parts = [
-        *put_fields(light, SPOT),
+        *write_declared_fields(light, SPOT),
         *write_file_names(light, PROJECTOR, maps.claim),
-        *put_fields(light, SPOT_NUMBERS),
+        *write_declared_fields(light, SPOT_NUMBERS),
     ]
-    return r.Spotlight(_tuple(target), *put_fields(light, CONE), children=list(parts))
+    return r.Spotlight(_tuple(target), *write_declared_fields(light, CONE), children=list(parts))
 
 
 def _tuple(values: Any) -> tuple[float, ...]:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from keyframer.arrays import Floats
 from keyframer.curves import Interpolation, RotationForm, Track
-from keyframer.curves.rotation_forms import increments, usable_keys, with_form
+from keyframer.curves.rotation_forms import finite_keys, increments, with_form
 from keyframer.formats.kit.key_tracks import as_tcb, tcb_keys
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.tracks import KINDS, WRAPS
@@ -56,7 +56,7 @@ def write_hide_track(track: Track, frames: Floats, hidden: bool) -> tuple[bool, 
 
     ``frames`` are the times of the track in frames. ``hidden`` is returned if the track has no usable key.
     """
-    steps = usable_keys(replace(track, times=frames))
+    steps = finite_keys(replace(track, times=frames))
     if not len(steps.times):
         return hidden, None
     visible = steps.values.reshape(len(steps.times), -1)[:, 0] > 0.5

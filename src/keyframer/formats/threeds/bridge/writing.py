@@ -15,7 +15,7 @@ from keyframer.fields import dataclass
 from keyframer.formats.bridge import SceneWriter
 from keyframer.formats.document import Document
 from keyframer.formats.kit.coordinates import in_space
-from keyframer.formats.kit.declared_fields import put_fields
+from keyframer.formats.kit.declared_fields import write_declared_fields
 from keyframer.formats.kit.key_tracks import KeyFitter
 from keyframer.formats.kit.mesh_writing import with_constant_shapes
 from keyframer.formats.kit.scene_writing import (
@@ -152,5 +152,5 @@ def keyframer_head(fitter: KeyFitter, clip: Clip, report: LossReport, convention
         if Program(original.revision, original.name).is_max:
             current_frame *= TICKS_PER_FRAME
     writes_current = clip.current is not None or not conventions.has_keyframer
-    current_time = put_fields(replace(clip, current=current_frame), CURRENT_TIME) if writes_current else []
+    current_time = write_declared_fields(replace(clip, current=current_frame), CURRENT_TIME) if writes_current else []
     return [header, r.Frames(first, last), *current_time]

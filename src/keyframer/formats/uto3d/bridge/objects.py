@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from keyframer.arrays import Flags, Ints
 from keyframer.catalogue import DATA_NON_FINITE, LINK_UNRESOLVED_ID
-from keyframer.formats.kit.declared_fields import get_fields, put_fields
+from keyframer.formats.kit.declared_fields import read_declared_fields, write_declared_fields
 from keyframer.formats.kit.scene_reading import Reporter, finite_rows, valid_faces
 from keyframer.formats.kit.scene_writing import plain_path
 from keyframer.formats.uto3d import records as r
@@ -77,7 +77,7 @@ def read_mesh(reporter: Reporter, record: r.Mesh, name: str, materials: dict[int
     if len(colours) and len(record.colour_faces):
         mesh.colors = colours
         mesh.color_corners = _corners(reporter, record, "colour_faces", valid, len(colours), "colour")
-    get_fields(mesh, record, MESH)
+    read_declared_fields(mesh, record, MESH)
     mesh.edges = np.asarray(mesh.edges)[valid]
     mesh.face_materials = _materials(reporter, record, materials, material_count)[valid]
     if mesh.bounding_sphere is not None and not _are_finite(reporter, record, ("sphere_centre", "sphere_radius")):
@@ -113,7 +113,7 @@ def read_camera(reporter: Reporter, record: r.Camera, name: str, flexporter: boo
 
 def _get_stored(reporter: Reporter, part: Any, record: Record, table: Iterable[StoredField]) -> None:
     """Set attributes of a part from fields of its record, unless they are non-finite."""
-    get_fields(part, record, (field for field in table if _are_finite(reporter, record, field.stored)))
+    read_declared_fields(part, record, (field for field in table if _are_finite(reporter, record, field.stored)))
 
 
 def read_light(reporter: Reporter, record: r.AnyLight, name: str) -> Light:
@@ -167,15 +167,15 @@ def _camera(camera: Camera, layout: WriterLayout, path: str, report: LossReport)
     if getattr(camera, DISTANCES[not flexporter].name) is not None:
         ranges = "clip planes" if flexporter else "atmosphere ranges"
         report.add(Outcome.DROPPED, f"{path}/camera", f"this dialect cannot store {ranges}")
-    return r.Camera(**dict(put_fields(camera, (*CAMERA, DISTANCES[flexporter]))))
+    return r.Camera(**dict(write_declared_fields(camera, (*CAMERA, DISTANCES[flexporter]))))
 
 
 def _light(light: Light, has_target: bool, layout: WriterLayout, path: str, report: LossReport) -> r.AnyLight:
     kind: Any = _LIGHTS[layout]
     number = light_number(kind, light.type, aims=has_target or light.target is not None)
-    record_fields = put_fields(light, LIGHT)
+    record_fields = write_declared_fields(light, LIGHT)
     if layout is not WriterLayout.FLEXPORTER:
-        record_fields += put_fields(light, CONE) if light.type is LightType.SPOT else []
+        record_fields += write_declared_fields(light, CONE) if light.type is LightType.SPOT else []
     elif light.falloff_degrees is not None:
         report.add(Outcome.DROPPED, f"{path}/cone", "this dialect cannot store the angles of spot lights")
     return kind(type=number, **dict(record_fields))  # type: ignore[no-any-return]
@@ -200,7 +200,7 @@ def write_surface(record: r.Mesh, mesh: Mesh, pivot: npt.ArrayLike, materials: l
     numbers = np.full(face_count, -1) if mesh.face_materials is None else np.asarray(mesh.face_materials, np.int64)
     ids = np.array([*materials, -1], np.int64)
     record.face_materials = ids[np.where((numbers < 0) | (numbers >= len(materials)), -1, numbers)].astype("<i4")
-    for name, value in put_fields(mesh, MESH):
+    for name, value in write_declared_fields(mesh, MESH):
         setattr(record, name, value)
     record.vertex_count, record.face_count = len(record.vertices), face_count
     record.uv_count, record.colour_count = len(record.uvs), len(record.colours)
