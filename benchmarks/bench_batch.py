@@ -3,7 +3,7 @@
     .venv/bin/python -m benchmarks.bench_batch --files 100000
 
 Each part can be run alone (``--part``). ``--place /dev/shm`` avoids waiting for the disk: every output is synced before
-it is renamed, which takes most of the time for small files.
+it is renamed.
 """
 
 from __future__ import annotations

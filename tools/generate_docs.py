@@ -125,13 +125,15 @@ def _cell(text: str) -> str:
 
 _FAMILIES = {
     "IO": "The file itself.",
-    "LIMIT": "Limits on the cost of reading a file and of what is made from it; every limit is an option (see below).",
+    "LIMIT": "Limits on the cost of reading a file and of what is made from it. Each is an option: see "
+    "[below](#limits), and `--time-limit` and `--memory-limit` of `keyframer batch`.",
     "STRUCT": "The structure of the bytes.",
     "LINK": "References to other parts of the file.",
     "SEM": "Values of fields.",
     "STAGE": "Rules of stage lighting for shows (MVR) and fixtures (GDTF).",
     "DATA": "Numbers. A scene is made in spite of such an error: evaluation can handle it.",
-    "SEC": "Names that could be harmful if shown or followed as paths. Keyframer does neither; the bytes are kept.",
+    "SEC": "Names that could be harmful if shown or followed as paths. Keyframer shows them with escapes and "
+    "does not follow such paths; the bytes are kept.",
     "SCENE": "Decisions made while building the scene.",
     "RUN": "A run of a command or a batch.",
 }
@@ -160,13 +162,13 @@ files for every code that a file alone can cause, with the exact report, are in 
 
 _LIMITS = f"""\
 `keyframer.Limits(name=…)` for `load`, `read`, `check` and `save`, and `--limit NAME=N` on the command line; the
-defaults are far above any real file known.
+defaults are above what any known real file needs.
 
 Limits marked *budget* apply to everything that is made from a file: a scene, another file, pictures, a table. They hold
-for inputs of up to {BASE_INPUT_SIZE // 1024} KiB and grow in proportion for larger ones. Companions, buffers and images
-that were read with a file count as input; for a file in an archive, its compressed size counts. If a budget is
-exceeded, the work is refused with its code, in one line. If a part is still useful, less is done and the report says
-so: motion is *cut short*, an image is left out, faces behind many others are not drawn."""
+for inputs of up to {BASE_INPUT_SIZE // 1024} KiB (`copies`: 4 MiB) and grow in proportion for larger ones. Companions,
+buffers and images that were read with a file count as input; for a file in an archive, its compressed size counts. If a
+budget is exceeded, the work is refused with its code, in one line. If a part is still useful, less is done and the
+report says so: motion is *cut short*, an image is left out, faces behind many others are not drawn."""
 
 
 def _message(kind: IssueType) -> str:
@@ -208,9 +210,9 @@ def issues_page() -> Iterator[str]:
 
 
 _ABOUT_COMMANDS = """\
-stdout has only data; messages go to stderr. Nothing is overwritten without `-f`, inputs of the same run are never
-overwritten, and files are written atomically ([outputs](reliability.md#outputs)). Names from files are made safe before
-they are shown, in every style.
+stdout has only data; messages go to stderr. Nothing is overwritten without `-f` (only `batch` replaces outputs of its
+earlier runs), inputs of the same run are never overwritten, and files are written atomically
+([outputs](reliability.md#outputs)). Names from files are made safe before they are shown, in every style.
 
 **Inputs** are files, folders with `-r`, globs in quotes, `--files-from LIST`, `-` for stdin, and members of zip
 archives: an archive stands for its members, `pack.zip!/scene.3ds` for one of them. A `.mvr` or `.gdtf` is one input;
@@ -281,7 +283,7 @@ def _names(action: argparse.Action) -> str:
     value = ""
     if action.nargs != 0:
         value = " " + ("|".join(action.choices) if action.choices and not action.metavar else str(action.metavar or ""))
-    names = action.option_strings or [f"{action.metavar} …"]
+    names = action.option_strings or [f"{action.metavar} …" if action.nargs == "*" else str(action.metavar)]
     return ", ".join(f"`{name}{value if action.option_strings else ''}`".replace("|", "\\|") for name in names)
 
 

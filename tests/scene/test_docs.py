@@ -18,13 +18,3 @@ def test_the_examples_run(monkeypatch: pytest.MonkeyPatch) -> None:
     names: dict[str, object] = {}
     for block in blocks:
         exec(compile(block, str(PAGE), "exec"), names)
-
-
-def test_the_page_names_every_option() -> None:
-    from dataclasses import fields
-
-    from keyframer.formats.threeds.bridge.options import Options
-
-    page = PAGE.read_text(encoding="utf-8")
-    for option in fields(Options):
-        assert f"| `{option.name}` |" in page
