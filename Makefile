@@ -1,4 +1,4 @@
-# Two commands do everything: "make demo" and "make test". "make help" lists the rest.
+# "make demo" shows what the project does, "make test" checks it, "make help" lists all targets.
 VENV ?= .venv
 BIN := $(VENV)/bin
 PYTHON ?= python3
@@ -78,10 +78,10 @@ coverage: $(BIN)/.test  ## coverage of wire and formats: at least 97 % of statem
 		--cov-report=term-missing:skip-covered --cov-report=json:build/coverage.json
 	$(BIN)/python tools/coverage_gate.py build/coverage.json 97
 
-pictures: $(BIN)/.test  ## the pictures of the documentation, rendered by the commands (and by three.js in Chromium)
+pictures: $(BIN)/.test  ## pictures of the documentation: those of the commands, and that of three.js in Chromium
 	sh tools/install_node_tools.sh
 	$(BIN)/python tools/make_pictures.py
 	$(BIN)/python tools/make_gltf_pictures.py
 
-clean:           ## remove everything that make creates
+clean:           ## remove the virtual environments, build and the caches
 	rm -rf $(VENV) .venv-blender build .pytest_cache .mypy_cache .ruff_cache .hypothesis

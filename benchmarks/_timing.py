@@ -1,4 +1,4 @@
-"""Shared code of the benchmarks: best-of-N timing, a table of ratios, the machine in one line, and the corpus."""
+"""Shared code of the benchmarks: best-of-N timing, lines of results, the machine in one line, and the corpus."""
 
 from __future__ import annotations
 
@@ -76,8 +76,8 @@ def best_of_each(
 ) -> dict[str, float]:
     """Return the seconds of the fastest run of each function; runs alternate, so that other work affects all equally.
 
-    In each of ``runs`` rounds, every function is called ``repeats`` times in a row: its first call finds nothing in the
-    processor's caches.
+    In each of ``runs`` rounds, every function is called ``repeats`` times in a row, because its first call finds
+    nothing in the processor's caches.
     """
     best = dict.fromkeys(functions, float("inf"))
     for _ in range(runs):
@@ -94,7 +94,7 @@ def machine_load() -> str:
 class Contestant:
     """A separate process that repeats some work with the sources of one checkout.
 
-    ``program`` defines ``work()``. Each `round` calls it once and measures the processor time of that process. Rounds
+    ``program`` defines ``work()``. Each `round` calls it once and measures the processor time of the call. Rounds
     of several contestants alternate, so other programs hardly affect the ratio.
     """
 

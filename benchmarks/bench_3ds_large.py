@@ -4,7 +4,7 @@ The file has many meshes of 65,535 vertices (the maximum of a 16-bit count) with
 folder for temporary files and removed afterwards. It is read once before the measurement, so that all runs find it in
 the system's cache.
 
-Usage: python -m benchmarks.bench_3ds_large [--megabytes N]
+Usage: python -m benchmarks.bench_3ds_large [--megabytes N] [--rounds N]
 """
 
 from __future__ import annotations

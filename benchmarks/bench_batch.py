@@ -1,4 +1,4 @@
-"""Batches of small files: missing results, memory, a second run, two workers, and a shell loop over assimp.
+"""Batches of small files: missing results, memory, a second run, two workers, `check`, and a shell loop over assimp.
 
     .venv/bin/python -m benchmarks.bench_batch --files 100000
 
@@ -56,9 +56,8 @@ def batch(operation: str, source: Path | None, out: Path, *options: str) -> tupl
 
 
 def _as_installed(place: Path) -> dict[str, str]:
-    """Return environment variables that let Python store compiled modules, as in an installation.
-
-    Without them every start takes half as long again.
+    """Return environment variables that let Python store compiled modules, as in an installation; empty if it does so
+    anyway. Otherwise every start takes half as long again.
     """
     if not os.environ.get("PYTHONDONTWRITEBYTECODE"):
         return {}
@@ -116,7 +115,7 @@ def checks(place: Path, count: int) -> None:
 
 
 def sample_copies(place: Path, count: int) -> list[Path]:
-    """Return copies of a sample without its keyframer section: static meshes that assimp reads, too."""
+    """Write copies of a sample without its keyframer section: static meshes, which assimp can read as well."""
     document = keyframer.read(ROOT / "tests" / "samples" / "3ds" / "windmill.3ds")
     main = document.records[0]
     main.children = [chunk for chunk in main.children if type(chunk).__name__ != "Keyframer"]
@@ -128,7 +127,7 @@ def sample_copies(place: Path, count: int) -> list[Path]:
 
 
 def real_static(count: int) -> list[Path]:
-    """Return real files without motion, up to 100 KB; empty without a corpus."""
+    """Return up to ``count`` real files of up to 100 KB without motion; empty without a corpus."""
     files: list[Path] = []
     for path in corpus_files():
         if len(files) < count and path.stat().st_size <= 100_000:
@@ -155,7 +154,7 @@ def assimp(place: Path, count: int) -> None:
 
 
 def compare(place: Path, title: str, files: list[Path]) -> None:
-    """Convert files by a shell loop over assimp, with one worker and with two; print the best of two runs each."""
+    """Convert files with a shell loop over assimp and with one and two workers; print the best of two runs."""
     names = place / "names"
     names.write_text("".join(f"{path}\n" for path in files))
     count = len(files)
@@ -192,10 +191,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--files", type=int, default=100_000)
     parser.add_argument("--converted", type=int, default=1_000, help="files for one worker against two, and for check")
-    parser.add_argument("--static", type=int, default=500, help="files for the shell loop")
+    parser.add_argument("--static", type=int, default=500, help="files for the comparison with assimp")
     parser.add_argument("--operation", default="check")
     parser.add_argument("--part", choices=PARTS, default="all")
-    parser.add_argument("--place", help="folder to work in (default: the system's)")
+    parser.add_argument("--place", help="folder for temporary files (default: that of the system)")
     options = parser.parse_args()
     print(f"load of the machine: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     with tempfile.TemporaryDirectory(prefix="keyframer-bench-", dir=options.place) as folder:

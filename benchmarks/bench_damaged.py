@@ -44,7 +44,7 @@ COLUMNS = (
     "refused with location",
 )
 COUNTS = {0x4110: (6, "<H"), 0x4120: (6, "<H"), 0x4140: (6, "<H"), 0x4111: (6, "<H")}
-"""chunks that begin with a count, with its offset and type"""
+"""chunks with a count: its offset in the chunk and its type"""
 COUNTS |= dict.fromkeys(range(0xB020, 0xB02A), (16, "<I"))
 
 

@@ -59,13 +59,13 @@ def load_for_viewer(path: Path) -> None:
 def main() -> None:
     headline(f"Stage shows (load {os.getloadavg()[0]:.1f})")
     for path in shows():
-        floor = best(lambda: unpack_and_parse(path))  # noqa: B023
+        lower_bound = best(lambda: unpack_and_parse(path))  # noqa: B023
         loading = best(lambda: load(path))  # noqa: B023
         viewing = best(lambda: load_for_viewer(path))  # noqa: B023
         print(path.name)
-        row("unpack and parse, standard library", floor)
-        row("load", loading, f"{loading / floor:.1f} x the floor")
-        row("load, check, describe and export for the viewer", viewing, f"{viewing / floor:.1f} x the floor")
+        row("unpack and parse, standard library", lower_bound)
+        row("load", loading, f"{loading / lower_bound:.1f} x the lower bound")
+        row("load, check and export for the viewer", viewing, f"{viewing / lower_bound:.1f} x the lower bound")
 
 
 if __name__ == "__main__":

@@ -72,7 +72,8 @@ def measure(title: str, work: Callable[[], bytes]) -> None:
     elapsed = best_of(work)
     processor_time = processor_seconds(work)
     verdict = "met" if processor_time < GOAL_SECONDS else "MISSED"
-    row(title, elapsed, f"{processor_time * 1e3:.0f} ms of work, goal under {GOAL_SECONDS * 1e3:.0f} ms: {verdict}")
+    goal = f"goal under {GOAL_SECONDS * 1e3:.0f} ms: {verdict}"
+    row(title, elapsed, f"{processor_time * 1e3:.0f} ms of processor time, {goal}")
 
 
 WORK = """
@@ -115,7 +116,8 @@ def against_base(base: str, rounds: int = 3) -> None:
             )
             best[source] = min(best[source], float(process.stdout))
     before, now = (1e3 * seconds / len(paths) for seconds in best.values())
-    print(f"{len(paths)} thumbnails, load {os.getloadavg()[0]:.0f}: {before:.1f} ms of work each before, {now:.1f} now")
+    print(f"{len(paths)} thumbnails, load {os.getloadavg()[0]:.0f}, processor time of one:")
+    print(f"  {before:.1f} ms before, {now:.1f} ms now")
     print(f"  {against_goal(before / now, 2.0)}")
 
 

@@ -72,7 +72,7 @@ def five_megabytes() -> bytes:
 
 @dataclass
 class Work:
-    """Seconds of processor time."""
+    """Seconds of processor time until a file is shown."""
 
     description: float
     export: float
@@ -143,7 +143,7 @@ def page_of_many_tracks(folder: Path, count: int) -> None:
     row("loading", loaded - begin)
     ratio = exported / (loaded - begin)
     goal = "met" if exported < 10.0 else "MISSED"
-    row("view --export", exported, f"{ratio:.1f} x loading; {size / 1e6:.0f} MB; goal under 10 s of work: {goal}")
+    row("view --export", exported, f"{ratio:.1f} x loading; {size / 1e6:.0f} MB; goal under 10 s: {goal}")
 
 
 def main() -> None:
@@ -155,16 +155,17 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         path = Path(folder) / "five.3ds"
         path.write_bytes(five_megabytes())
-        print(f"{path.stat().st_size / 1e6:.1f} MB, {OBJECTS} objects, {2 * OBJECTS * KEYS} keys")
+        print(f"{path.stat().st_size / 1e6:.1f} MB, {OBJECTS} objects, {2 * OBJECTS * KEYS} keys, processor time")
         (file,) = viewed(path)
         reason = why_no_browser()
         work = measure(file, None if reason else stack.enter_context(open_browser()))
-        print(f"server: scene, issues, locations {work.description:.2f} s, GLB {work.export:.2f} s of work")
+        print(f"server: scene, issues, locations {work.description:.2f} s, GLB {work.export:.2f} s")
         print(f"        {len(file.scene()) / 1e3:.0f} kB of JSON, {len(file.model() or b'') / 1e6:.1f} MB of GLB")
         if work.page is None:
             print(f"page: {reason}")
         else:
-            print(f"page: {work.page:.2f} s of work in the main thread, {work.scripts:.2f} s of it in scripts")
+            print(f"page: {work.page:.2f} s in the main thread, {work.scripts:.2f} s of it in scripts")
+            print(f"together {work.total:.2f} s, goal under 2 s: {'met' if work.total < 2.0 else 'MISSED'}")
 
 
 if __name__ == "__main__":

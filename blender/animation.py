@@ -17,7 +17,7 @@ _INTERPOLATION = {"STEP": 0, "LINEAR": 1, "CUBICSPLINE": 2}
 _FREE = 0
 """number of the handle type FREE"""
 CLIP_MARK = "keyframer_clip"
-"""custom property of actions: the source file of the clip"""
+"""custom property of the actions of imported clips: the name of the collection of the file"""
 
 WXYZ = np.array([[0, 0, 0, 1], [1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0]], np.float64)
 """from quaternions x, y, z, w to Blender's w, x, y, z"""
@@ -25,7 +25,7 @@ WXYZ = np.array([[0, 0, 0, 1], [1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0]], np.flo
 
 @dataclass(eq=False)
 class Target:
-    """An animated property of a data-block: ``matrix @ value + offset``."""
+    """An animated property of a data-block; its value is ``matrix @ value of the curves + offset``."""
 
     owner: Any
     path: str
@@ -33,7 +33,7 @@ class Target:
     offset: np.ndarray = field(default_factory=lambda: np.zeros(1))
 
     def columns(self, curves: FCurves) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """Return values, incoming and outgoing tangents of each component."""
+        """Yield values, incoming and outgoing tangents of each component."""
         values = curves.values @ self.matrix.T + self.offset
         incoming, outgoing = (tangents @ self.matrix.T for tangents in (curves.tangents_in, curves.tangents_out))
         for component in range(values.shape[1]):
@@ -41,11 +41,11 @@ class Target:
 
 
 Targets = Mapping[tuple[int, str], Sequence[Target]]
-"""by node and name of its curves"""
+"""by node and name of the curves"""
 
 
 def make_action(clip: ClipCurves, name: str, source: str, targets: Targets) -> tuple[Any, dict[Any, Any]]:
-    """Return the action of a clip, and its slot for each data-block."""
+    """Make the action of a clip; returns it and its slot for each data-block."""
     action = bpy.data.actions.new(name)
     action.use_fake_user = True
     action[CLIP_MARK] = source
@@ -68,7 +68,7 @@ _SINGLE_NUMBERS = {"hide_viewport", "hide_render", "lens", "energy", "spot_size"
 
 
 def _fill(fcurve: Any, curves: FCurves, values: np.ndarray, incoming: np.ndarray, outgoing: np.ndarray) -> None:
-    """Write the keys of one component. Handles at a third of a segment make Blender's Bezier the Hermite cubic."""
+    """Write the keys of one component. Handles at a third of a segment make Bezier and Hermite curves equal."""
     frames = curves.frames
     count = len(frames)
     gaps = np.diff(frames) / 3.0
@@ -90,7 +90,7 @@ def _fill(fcurve: Any, curves: FCurves, values: np.ndarray, incoming: np.ndarray
 
 
 def play(slots: Mapping[Any, Any], action: Any) -> None:
-    """Assign an action to everything that it animates."""
+    """Assign an action and its slots to data-blocks."""
     for owner, slot in slots.items():
         data = owner.animation_data_create()
         data.action = action
@@ -103,7 +103,7 @@ def clip_actions() -> list[Any]:
 
 
 def switch_to(action: Any) -> int:
-    """Play a clip on all data-blocks that it animates, found by the names of its slots; returns their number."""
+    """Play a clip on all data-blocks that have the name of one of its slots; returns their number."""
     slots = {slot.identifier: slot for slot in action.slots}
     groups = {"OB": bpy.data.objects, "CA": bpy.data.cameras, "LA": bpy.data.lights, "KE": bpy.data.shape_keys}
     owners = {f"{code}{owner.name}": owner for code, group in groups.items() for owner in group}

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The armature of a scene: joints of skins, other bones, and their ancestors.
 
-The rest pose of a bone is the bind pose of its skin, and its pose is the world matrix of its node. Blender's rest
-matrices only have rotation and translation. A joint whose bind matrix also scales or shears gets a second bone below
-its own, whose pose never changes: with ``bind = U . S . V^-1`` the rest rotation is V and the pose is ``U . S``, which
-is exact for any matrix.
+The rest pose of a joint is the bind pose of its skin, and its pose is the world matrix of its node. Blender's rest
+matrices only have rotation and translation. If the bind matrix also scales or shears, or another skin binds the joint
+differently, the joint gets a second bone below its own, whose pose never changes: with the inverse bind matrix
+``U . S . V^-1`` the rest rotation is V and the pose is ``U . S``, which is exact for any matrix.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from keyframer.text import safe_text
 from .animation import WXYZ, Target
 
 _NEAR = 1e-6
-"""largest difference of a binding matrix from the inverse rest matrix of a bone, relative to the armature's size"""
+"""a joint gets no second bone if rest matrix times inverse bind matrix differs from the identity by at most this;
+translations are relative to the size of the armature"""
 
 
 def bone_nodes(scene: Scene, parents: list[int | None]) -> list[int]:
@@ -48,10 +49,10 @@ def _depth(number: int, parents: list[int | None]) -> int:
 
 
 class Armature:
-    """One armature object at the origin, and the bone of each node."""
+    """One armature object at the origin, with a bone for each node in ``numbers``."""
 
     def __init__(self, context: Any, scene: Scene, numbers: list[int], parents: list[int | None], world: Any) -> None:
-        """``world`` (nodes, 4, 4) has the world matrices of all nodes; nodes that no skin binds rest there."""
+        """``world`` (nodes, 4, 4) has the world matrices of all nodes: the rest pose of those without a bind matrix."""
         self.scene = scene
         self.numbers = numbers
         self.bone_of: dict[int, str] = {}
@@ -70,7 +71,7 @@ class Armature:
         self._pose_binding_bones()
 
     def _rest_by_skins(self) -> dict[int, np.ndarray]:
-        """Return the rest matrix of each joint, from the first skin that has it."""
+        """Return the rest matrix of each joint, from the first skin with an invertible bind matrix for it."""
         rest_matrices: dict[int, np.ndarray] = {}
         for skin in self.scene.skins:
             for joint, inverse in zip(skin.joints, np.asarray(skin.inverse_bind, np.float64), strict=True):
@@ -107,7 +108,7 @@ class Armature:
             bpy.ops.object.mode_set(mode="OBJECT")
 
     def _add_binding_bone(self, skin: int, index: int, joint: int, length: float) -> str:
-        """Add a bone for a joint that is not bound by a rotation and translation alone."""
+        """Add a bone below that of a joint, for a bind matrix that differs from the rest matrix of the joint."""
         inverse = np.asarray(self.scene.skins[skin].inverse_bind[index], np.float64)
         bones = self.object.data.edit_bones
         bone = bones.new(f"{self.bone_of[joint]} (bind)")
@@ -136,7 +137,9 @@ class Armature:
             pose.location, pose.rotation_quaternion, pose.scale = position, WXYZ @ rotation, scale
 
     def _lengths(self, rests: dict[int, np.ndarray]) -> dict[int, float]:
-        """Return the length of each bone: the distance to its nearest child, otherwise the length of its parent."""
+        """Return the length of each bone: the distance to its nearest child, or else the length of its parent, or else
+        a tenth of the size of the armature. Children at the place of their parent do not count.
+        """
         points = np.array([rest[:3, 3] for rest in rests.values()])
         default_length = 0.1 * float(np.linalg.norm(np.ptp(points, axis=0))) or 1.0
         lengths: dict[int, float] = {}
@@ -170,14 +173,14 @@ class Armature:
         }
 
     def attach(self, obj: Any, number: int) -> None:
-        """Parent an object to a bone; Blender attaches it to the tail, which is compensated."""
+        """Parent an object to the head of a bone; Blender itself would use the tail."""
         obj.parent, obj.parent_type, obj.parent_bone = self.object, "BONE", self.bone_of[number]
         length = self.object.data.bones[self.bone_of[number]].length
         obj.matrix_parent_inverse = Matrix.Translation((0.0, -length, 0.0))
 
-    def bind(self, obj: Any, number: int) -> None:
-        """Add vertex groups and the modifier for a skin to an object."""
-        skin = self.scene.skins[number]
+    def bind(self, obj: Any, skin_number: int) -> None:
+        """Parent an object to the armature, with the vertex groups of a skin and the modifier."""
+        skin = self.scene.skins[skin_number]
         obj.parent = self.object
         bound = SortedInfluences(skin, len(obj.data.vertices))
         for index in range(len(skin.joints)):
@@ -186,7 +189,7 @@ class Armature:
                 continue
             vertices, vertex_of = np.unique(bound.owners[influences], return_inverse=True)
             weights = np.bincount(vertex_of.reshape(-1), bound.weights[influences])
-            group = obj.vertex_groups.new(name=self.deforming[number, index])
+            group = obj.vertex_groups.new(name=self.deforming[skin_number, index])
             for weight in np.unique(weights):
                 group.add(vertices[weights == weight].tolist(), float(weight), "REPLACE")
         modifier = obj.modifiers.new("Armature", "ARMATURE")
@@ -194,9 +197,9 @@ class Armature:
 
 
 def bound_points(skin: Skin, points: np.ndarray) -> tuple[np.ndarray, float]:
-    """Return (V, 3) rest positions of vertices, and the largest distance from the positions of their influences.
+    """Return (V, 3) rest positions of vertices, and their largest weighted distance from positions of influences.
 
-    A skin may have a position for each influence instead of one for the vertex; Blender has only the latter.
+    A skin may have a position for each influence; Blender has one for each vertex.
     """
     if skin.positions is None:
         return points, 0.0
@@ -211,7 +214,7 @@ def bound_points(skin: Skin, points: np.ndarray) -> tuple[np.ndarray, float]:
 
 
 def rigid(matrix: np.ndarray) -> np.ndarray:
-    """Return the nearest matrix with only rotation and translation."""
+    """Return the nearest matrix with only rotation and translation; the identity if a number is not finite."""
     out = np.eye(4)
     if np.isfinite(matrix).all():
         left, _, right = np.linalg.svd(matrix[:3, :3])

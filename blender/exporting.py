@@ -46,13 +46,13 @@ from .importing import TARGET, WATTS
 _LIGHTS = {"POINT": LightType.OMNI, "SPOT": LightType.SPOT, "SUN": LightType.DIRECTIONAL, "AREA": LightType.SPOT}
 _SURFACES = ("MESH", "CURVE", "SURFACE", "META", "FONT")
 _AIMED = 1e-4
-"""largest difference between the direction of a camera and that to its target"""
+"""largest difference between the direction of a camera or light and the direction to its target"""
 _TOLERANCE = 1e-5
-"""largest error of reduced keys at a frame, relative to the size of the scene"""
+"""largest error of reduced keys at a frame: relative to the size of the scene, or in radians"""
 
 
 def scene_of(context: Any, report: LossReport, *, selected: bool, animated: bool, scale: float) -> Scene:
-    """Return the current scene; ``report`` gets everything that could not be exported."""
+    """Return the current Blender scene as a `Scene`; ``report`` gets everything that could not be exported."""
     return _Reader(context, report, selected, animated).read(scale)
 
 
@@ -69,25 +69,28 @@ class _Reader:
         self.report = report
         chosen = [obj for obj in context.view_layer.objects if not selected or obj.select_get()]
         self.objects: list[Any] = sorted(chosen, key=_depth)
-        stage = context.scene
-        first, last = (stage.frame_start, stage.frame_end) if animated else (stage.frame_current,) * 2
+        blender_scene = context.scene
+        first, last = blender_scene.frame_start, blender_scene.frame_end
+        if not animated:
+            first = last = blender_scene.frame_current
         self.frames = np.arange(first, last + 1.0)
-        self.scene = Scene(space=Space("z", Handedness.RIGHT, stage.unit_settings.scale_length, v_up=True))
+        metres_per_unit = blender_scene.unit_settings.scale_length
+        self.scene = Scene(space=Space("z", Handedness.RIGHT, metres_per_unit, v_up=True))
         self.numbers: dict[tuple[str, str], int] = {}
         """index of a node, by the names of its object and bone (no bone: an empty name)"""
         self.materials: dict[str, int] = {}
 
     def read(self, scale: float) -> Scene:
-        scene, stage = self.scene, self.context.scene
+        scene, blender_scene = self.scene, self.context.scene
         for obj in self.objects:
             self._add_node(obj)
         world, states = self._sample_frames()
         self._set_transforms(world)
         self.clip = Clip(
-            name=stage.name,
+            name=blender_scene.name,
             start=float(self.frames[0]),
             end=float(self.frames[-1]),
-            rate=stage.render.fps / stage.render.fps_base,
+            rate=blender_scene.render.fps / blender_scene.render.fps_base,
         )
         for obj in self.objects:
             self._add_object_data(obj)
@@ -127,14 +130,14 @@ class _Reader:
         self.scene.nodes.append(node)
 
     def _sample_frames(self) -> tuple[np.ndarray, dict[tuple[int, str], np.ndarray]]:
-        """Return (T, N, 4, 4) matrices at all frames, and other animated values, by node and kind (T, k)."""
-        stage = self.context.scene
-        current = stage.frame_current, stage.frame_subframe
+        """Return (T, N, 4, 4) world matrices at all frames, and other animated values (T, k) by node and kind."""
+        blender_scene = self.context.scene
+        current = blender_scene.frame_current, blender_scene.frame_subframe
         world = np.empty((len(self.frames), len(self.scene.nodes), 4, 4))
         states: dict[tuple[int, str], list[Any]] = {}
         for row, frame in enumerate(self.frames.tolist()):
             if len(self.frames) > 1:
-                stage.frame_set(int(frame))
+                blender_scene.frame_set(int(frame))
             graph = self.context.evaluated_depsgraph_get()
             for (name, bone), number in self.numbers.items():
                 obj = bpy.data.objects[name].evaluated_get(graph)
@@ -144,11 +147,11 @@ class _Reader:
                     for kind, value in self._states(bpy.data.objects[name]).items():
                         states.setdefault((number, kind), []).append(value)
         if len(self.frames) > 1:
-            stage.frame_set(current[0], subframe=current[1])
+            blender_scene.frame_set(current[0], subframe=current[1])
         return world, {key: np.array(rows, np.float64).reshape(len(rows), -1) for key, rows in states.items()}
 
     def _states(self, obj: Any) -> dict[str, Any]:
-        """Return the animated values other than transforms."""
+        """Return the values of an object that can be animated, other than its transform."""
         animated_values: dict[str, Any] = {"visible": not obj.hide_render}
         if obj.type == "CAMERA":
             animated_values["fov"] = math.degrees(obj.data.angle_x)
@@ -234,8 +237,8 @@ class _Reader:
         return light
 
     def _surface(self, obj: Any, node: Node) -> None:
-        """Add the mesh of an object. Modifiers are applied, except armatures and shape keys, which become a skin and
-        a morph."""
+        """Add the mesh of an object. An exported armature becomes a skin, and shape keys become a morph; modifiers are
+        applied only if the object has neither."""
         modifier = next(
             (candidate for candidate in obj.modifiers if candidate.type == "ARMATURE" and candidate.object), None
         )
@@ -271,25 +274,25 @@ class _Reader:
         data.calc_loop_triangles()
         triangles = data.loop_triangles
         loops = _column(triangles, "loops", 3, np.int32)
-        owner = _column(triangles, "polygon_index", 1, np.int32)[:, 0]
+        polygon_of = _column(triangles, "polygon_index", 1, np.int32)[:, 0]
         mesh = Mesh(data.name, _column(data.vertices, "co", 3), _column(triangles, "vertices", 3, np.int32))
         groups, _ = data.calc_smooth_groups(use_bitflags=True)
         smooth = _column(data.polygons, "use_smooth", 1, np.bool_)[:, 0]
-        if len(owner):
-            mesh.smoothing = np.where(smooth, np.array(groups, np.int64) & 0xFFFFFFFF, 0)[owner]
+        if len(polygon_of):
+            mesh.smoothing = np.where(smooth, np.array(groups, np.int64) & 0xFFFFFFFF, 0)[polygon_of]
             starts, totals = (_column(data.polygons, name, 1, np.int32)[:, 0] for name in ("loop_start", "loop_total"))
-            corner = loops - starts[owner][:, None]
-            is_edge = np.roll(corner, -1, axis=1) == (corner + 1) % totals[owner][:, None]
+            corner = loops - starts[polygon_of][:, None]
+            is_edge = np.roll(corner, -1, axis=1) == (corner + 1) % totals[polygon_of][:, None]
             mesh.edges = is_edge @ np.array([1, 2, 4])
-        if data.uv_layers.active is not None and len(owner):
+        if data.uv_layers.active is not None and len(polygon_of):
             mesh.uv = _column(data.uv_layers.active.uv, "vector", 2)
             mesh.uv_corners = loops
         colors = data.color_attributes.active_color
-        if colors is not None and len(owner):
+        if colors is not None and len(polygon_of):
             mesh.colors = shown_color(_column(colors.data, "color", 4)[:, :3])
             mesh.color_corners = loops if colors.domain == "CORNER" else mesh.corners
         numbers = [self._material(slot.material) for slot in obj.material_slots]
-        if numbers and len(owner):
+        if numbers and len(polygon_of):
             chosen = _column(triangles, "material_index", 1, np.int32)[:, 0]
             mesh.face_materials = np.array(numbers)[np.minimum(chosen, len(numbers) - 1)]
         return mesh
@@ -299,7 +302,7 @@ class _Reader:
         for name, count in (("uv", len(data.uv_layers)), ("colors", len(data.color_attributes))):
             if count > 1:
                 self.report.add(
-                    Outcome.DROPPED, f"/meshes/{data.name}/{name}", f"only the active layer of {count} is exported"
+                    Outcome.DROPPED, f"/meshes/{data.name}/{name}", f"only the active one of {count} layers is exported"
                 )
         if data.has_custom_normals:
             detail = "custom normals become smoothing groups"
@@ -339,7 +342,9 @@ class _Reader:
             self.materials[material.name] = len(self.scene.materials)
             self.scene.materials.append(_read_material(material, self.report))
             self.report.add(
-                Outcome.APPROXIMATED, f"/materials/{material.name}", "only colours, gloss and images are exported"
+                Outcome.APPROXIMATED,
+                f"/materials/{material.name}",
+                "only colour, gloss, opacity, emission and images are exported",
             )
         return self.materials[material.name]
 
@@ -395,7 +400,7 @@ def _depth(obj: Any) -> int:
 
 
 def _watts(data: Any) -> float:
-    """Return the power for a multiplier of 1: that set by the import, otherwise 1000 W, and pi W/m2 for suns."""
+    """Return the power for a multiplier of 1: the value from the import, or else 1000 W (pi W/m2 for suns)."""
     default_watts = math.pi if data.type == "SUN" else 1000.0
     known = data.get(WATTS)
     return float(known) if isinstance(known, float) and known > 0 else default_watts
@@ -409,7 +414,7 @@ def _column(rows: Any, name: str, width: int, kind: Any = np.float32) -> np.ndar
 
 
 def _read_material(material: Any, report: LossReport) -> Material:
-    """Read colours, gloss, opacity, emission and images of the Principled BSDF; without one, only the
+    """Read colour, gloss, opacity, emission and images of the Principled BSDF; in a material without it, only the
     colour in the viewport."""
     nodes = list(material.node_tree.nodes) if material.node_tree is not None else []
     shader = next((node for node in nodes if node.type == "BSDF_PRINCIPLED"), None)

@@ -16,8 +16,8 @@ from keyframer.text import safe_text
 FARTHEST = 1e30
 """coordinates of at least this size become 0, as non-finite ones do; smaller ones are kept, although their squares may
 overflow in single precision"""
-REST_SUM = "(sum of weights)"
-"""name of the shape key for weights that do not sum to 1"""
+WEIGHT_SUM_KEY = "(sum of weights)"
+"""name of the shape key that corrects weights that do not sum to 1"""
 
 
 def usable(points: Any) -> np.ndarray:
@@ -27,7 +27,9 @@ def usable(points: Any) -> np.ndarray:
 
 
 def build_mesh(mesh: Mesh, name: str, points: np.ndarray, materials: list[Any], slot_of: dict[int, int]) -> Any:
-    """Build a mesh of ``points`` (V, 3). ``slot_of`` maps material indices of the scene to slots."""
+    """Build a mesh of ``points`` (V, 3), without faces that use a vertex twice. ``slot_of`` has the slot of each
+    material of the scene.
+    """
     data = bpy.data.meshes.new(name)
     corners = np.asarray(mesh.corners, np.int64).reshape(-1, 3)
     valid = (corners[:, 0] != corners[:, 1]) & (corners[:, 1] != corners[:, 2]) & (corners[:, 2] != corners[:, 0])
@@ -70,15 +72,15 @@ def _rows(values: Any, indices: np.ndarray) -> np.ndarray:
 
 
 def add_shape_keys(obj: Any, points: np.ndarray, morph: Morph, pivot: np.ndarray, *, sums: bool) -> list[str]:
-    """Add shape keys for all shapes of a morph; returns their names.
+    """Add a basis and a shape key for each shape of a morph; returns the names of all keys except the basis.
 
-    Blender adds differences to the basis, which equals blending shapes if weights sum to 1; ``sums`` adds a key for
-    the difference of their sum from 1.
+    Blender adds differences to the basis, which equals blending the shapes if the weights sum to 1. If they do not,
+    ``sums`` adds a key whose value must be the sum of the weights minus 1.
     """
     obj.shape_key_add(name="Basis", from_mix=False)
     names = []
     shapes = [(name, usable(shape) - pivot) for name, shape in zip(morph.names, morph.positions, strict=True)]
-    for name, shape in [*shapes, *([(REST_SUM, 2.0 * points)] if sums else [])]:
+    for name, shape in [*shapes, *([(WEIGHT_SUM_KEY, 2.0 * points)] if sums else [])]:
         key = obj.shape_key_add(name=safe_text(name), from_mix=False)
         key.slider_min, key.slider_max = -10.0, 10.0
         key.data.foreach_set("co", shape.astype(np.float32).reshape(-1))

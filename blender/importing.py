@@ -42,7 +42,7 @@ SENSOR = 36.0
 WATTS = "keyframer_watts"
 """custom property of lights: the power for a multiplier of 1, in Blender's unit"""
 TARGET = "keyframer_target"
-"""custom property of cameras and lights: their target object in the file"""
+"""custom property of camera and light objects: the object of their target"""
 CAPABILITIES = Capabilities(
     features=(
         *(
@@ -61,7 +61,7 @@ CAPABILITIES = Capabilities(
         *("roll", "color", "multiplier", "hotspot", "falloff"),
     ),
     declared={
-        part: (StoredAs(names, "data blocks of Blender"),)
+        part: (StoredAs(names, "data-blocks of Blender"),)
         for part, names in {
             "meshes": ("name",),
             "materials": (
@@ -81,11 +81,13 @@ CAPABILITIES = Capabilities(
     },
     reported=("environment", "other maps", "raw channels"),
 )
-"""what Blender shows of a scene; everything else is reported"""
+"""the parts of a scene that are imported; all others are reported as dropped"""
 _LIGHTS = {LightType.OMNI: "POINT", LightType.SPOT: "SPOT", LightType.DIRECTIONAL: "SUN"}
 _EMPTIES = {NodeKind.TARGET: "CIRCLE", NodeKind.DUMMY: "CUBE", NodeKind.AMBIENT: "SPHERE"}
 _TOLERANCE = 1e-6
 """differences of weights and positions below this are treated as 0"""
+_UNITS = {"position": "Blender unit", "rotation": "degree", "scale_axes": "degree", "lens": "mm"}
+"""units of the errors of curves; errors of other curves are plain numbers"""
 _CONJUGATE = np.diag([-1.0, -1.0, -1.0, 1.0])
 
 
@@ -103,7 +105,7 @@ class Options:
 
 
 @dataclass(eq=False)
-class Built:
+class ImportResult:
     """The result of an import: objects by node index, the armature, actions and the report."""
 
     scene: Scene
@@ -113,18 +115,18 @@ class Built:
     armature: Armature | None
     actions: list[Any]
     report: LossReport
-    keys: str
-    """number of tracks that kept their keys, were fitted, and were sampled"""
+    tracks: str
+    """how many tracks kept their keys, were fitted, and were sampled"""
 
 
-def import_file(context: Any, path: Path, options: Options) -> Built:
+def import_file(context: Any, path: Path, options: Options) -> ImportResult:
     """Read a file and build it; raises `FormatError`, OSError or ValueError if it cannot be read."""
     scene = keyframer.load(path, format=options.format, salvage=options.salvage, **options.reader_options)
     return build(context, scene, path, options)
 
 
-def build(context: Any, scene: Scene, path: Path, options: Options) -> Built:
-    """Build a scene into a new collection."""
+def build(context: Any, scene: Scene, path: Path, options: Options) -> ImportResult:
+    """Build a scene in a new collection; if this fails, all new data-blocks are removed."""
     metres = scene.space.metres_per_unit
     scene_scale = context.scene.unit_settings.scale_length
     factor = options.scale * (1.0 if metres is None else metres / scene_scale)
@@ -133,7 +135,7 @@ def build(context: Any, scene: Scene, path: Path, options: Options) -> Built:
     try:
         return builder.build()
     except BaseException:
-        builder.remove_objects()
+        builder.remove_new_blocks()
         raise
 
 
@@ -150,32 +152,31 @@ class _Builder:
         self.materials = Materials(scene.materials, path.parent, self.report)
         self.collection = bpy.data.collections.new(path.name)
         context.scene.collection.children.link(self.collection)
-        self.places: list[NodeTransform] = initial_transforms(scene)
-        frame = self._first_frame(0)
-        self.pose = keyframer.pose(scene, frames=[frame])
-        self.watts = unit_intensities(scene, self.pose.world[0], self.pose.visible[0])
+        self.transforms: list[NodeTransform] = initial_transforms(scene)
+        self.pose = keyframer.pose(scene, frames=[self._first_frame()])
+        self.intensities = unit_intensities(scene, self.pose.world[0], self.pose.visible[0])
         self.objects: dict[int, Any] = {}
         self.armature: Armature | None = None
         self.targets: dict[tuple[int, str], list[Target]] = {}
         self.meshes: dict[tuple[object, ...], Any] = {}
-        self.sums: set[int] = set()
-        """nodes whose morph weights do not sum to 1"""
+        self.nodes_with_weight_sum: set[int] = set()
+        """nodes whose morph weights do not always sum to 1"""
 
-    def _first_frame(self, clip: int) -> float:
-        """Return the first frame of a clip."""
+    def _first_frame(self) -> float:
+        """Return the first frame of the first clip; 0 without clips."""
         if not self.scene.clips:
             return 0.0
-        chosen = self.scene.clips[clip]
-        return clip_span(chosen)[0] / (chosen.units_per_frame or 1.0)
+        clip = self.scene.clips[0]
+        return clip_span(clip)[0] / (clip.units_per_frame or 1.0)
 
-    def remove_objects(self) -> None:
-        """Remove the objects of a scene that could not be built completely."""
+    def remove_new_blocks(self) -> None:
+        """Remove all data-blocks that did not exist before the import."""
         bpy.data.batch_remove([block for block in _blocks() if block not in self.existing_blocks])
 
-    def build(self) -> Built:
+    def build(self) -> ImportResult:
         clips = [self._curves(number) for number in range(len(self.scene.clips))]
-        self._find_sums(clips)
-        parents = [place.parent for place in self.places]
+        self._find_weight_sums(clips)
+        parents = [transform.parent for transform in self.transforms]
         bones = bone_nodes(self.scene, parents)
         layer = _layer_of(self.context.view_layer.layer_collection, self.collection)
         self.context.view_layer.active_layer_collection = layer
@@ -187,19 +188,19 @@ class _Builder:
         for number in range(len(self.scene.nodes)):
             self._add(number)
         for number in range(len(self.scene.nodes)):
-            self._place_below_parent(number)
+            self._place_object(number)
         for number, node in enumerate(self.scene.nodes):
             target = None if node.target is None else self.objects.get(node.target)
             if target is not None and number in self.objects and self.objects[number].type in ("CAMERA", "LIGHT"):
                 self.objects[number][TARGET] = target
         self._environment()
+        self._report_conversion(clips)
+        counts = Counter(curves.how for clip in clips for curves in clip.curves)
+        tracks = f"tracks: {counts['exact']} kept, {counts['fitted']} fitted, {counts['sampled']} sampled"
         actions = self._animate(clips)
         self._set_frames(clips)
-        self._report_conversion(clips)
         self.context.view_layer.update()
-        counts = Counter(curves.how for clip in clips for curves in clip.curves)
-        keys = f"tracks: {counts['exact']} kept, {counts['fitted']} fitted, {counts['sampled']} sampled"
-        return Built(self.scene, self.collection, self.objects, self.armature, actions, self.report, keys)
+        return ImportResult(self.scene, self.collection, self.objects, self.armature, actions, self.report, tracks)
 
     # Objects
 
@@ -208,13 +209,13 @@ class _Builder:
 
     def _place_bone(self, number: int) -> None:
         assert self.armature is not None
-        place = self.places[number]
+        transform = self.transforms[number]
         pose = self.armature.object.pose.bones[self.armature.bone_of[number]]
         for name, target in self.armature.targets(number).items():
-            value = {"position": place.position, "rotation": place.rotation_xyzw, "scale": place.scale}[name]
-            setattr(pose, target.path.rpartition(".")[2], (target.matrix @ value + target.offset).tolist())
+            value = target.matrix @ _values(transform)[name] + target.offset
+            setattr(pose, target.path.rpartition(".")[2], value.tolist())
             self.targets[number, name] = [target]
-        if place.scale_axes_xyzw is not None:
+        if transform.scale_axes_xyzw is not None:
             path = f"/nodes/{self.scene.nodes[number].name}/scale_axes"
             self.report.add(Outcome.DROPPED, path, "bones are scaled along their own axes")
 
@@ -244,9 +245,9 @@ class _Builder:
     def _has_light_object(self, node: Node) -> bool:
         return node.light is not None and self.scene.lights[node.light].type in _LIGHTS
 
-    def _place_below_parent(self, number: int) -> None:
-        """Place an object below its parent."""
-        obj, place = self.objects.get(number), self.places[number]
+    def _place_object(self, number: int) -> None:
+        """Set parent and transform of the object of a node; bind it to the armature if it has a skin."""
+        obj, transform = self.objects.get(number), self.transforms[number]
         if obj is None:
             return
         node = self.scene.nodes[number]
@@ -258,25 +259,25 @@ class _Builder:
             self.armature.attach(obj, number)
             return
         moved = turned = sized = obj  # the objects that get location, rotation and scale
-        if place.scale_axes_xyzw is not None:
+        if transform.scale_axes_xyzw is not None:
             moved, sized = self._helper(node, "place"), self._helper(node, "scale")
             obj.parent, sized.parent, turned = sized, moved, moved
-            axes = place.scale_axes_xyzw
+            axes = transform.scale_axes_xyzw
             sized.rotation_quaternion = (WXYZ @ axes).tolist()
             obj.rotation_quaternion = (WXYZ @ _CONJUGATE @ axes).tolist()
             self.targets[number, "scale_axes"] = [
                 Target(sized, "rotation_quaternion", WXYZ),
                 Target(obj, "rotation_quaternion", WXYZ @ _CONJUGATE),
             ]
-        if place.parent is not None:
-            if self._is_bone(place.parent):
+        if transform.parent is not None:
+            if self._is_bone(transform.parent):
                 assert self.armature is not None
-                self.armature.attach(moved, place.parent)
+                self.armature.attach(moved, transform.parent)
             else:
-                moved.parent = self.objects[place.parent]
-        moved.location = place.position.tolist()
-        turned.rotation_quaternion = (WXYZ @ place.rotation_xyzw).tolist()
-        sized.scale = place.scale.tolist()
+                moved.parent = self.objects[transform.parent]
+        moved.location = transform.position.tolist()
+        turned.rotation_quaternion = (WXYZ @ transform.rotation_xyzw).tolist()
+        sized.scale = transform.scale.tolist()
         self.targets[number, "position"] = [Target(moved, "location", np.eye(3))]
         self.targets[number, "rotation"] = [Target(turned, "rotation_quaternion", WXYZ)]
         self.targets[number, "scale"] = [Target(sized, "scale", np.eye(3))]
@@ -301,7 +302,7 @@ class _Builder:
         slot_of = {material: slot for slot, material in enumerate(used)}
         shift = np.zeros(3) if node.skin is not None else usable(node.pivot)
         points = usable(mesh.positions) - shift
-        # Nodes may share a mesh, unless they have different shapes.
+        # Nodes with the same pivot share a mesh, unless they have a morph or a skin.
         key = (node.mesh, *shift.tolist(), number if node.morph is not None or node.skin is not None else None)
         if key not in self.meshes:
             name = safe_text(mesh.name or node.name)
@@ -315,7 +316,7 @@ class _Builder:
     def _add_shapes(self, number: int, obj: Any, points: np.ndarray, shift: np.ndarray) -> None:
         morph = self.scene.nodes[number].morph
         assert morph is not None
-        with_sum = number in self.sums
+        with_sum = number in self.nodes_with_weight_sum
         names = add_shape_keys(obj, points, morph, shift, sums=with_sum)
         count = len(morph.names)
         matrix = np.concatenate([np.eye(count), np.ones((1, count))]) if with_sum else np.eye(count)
@@ -330,16 +331,16 @@ class _Builder:
             targets.append(Target(keys, path, matrix[row : row + 1], offset[row : row + 1]))
         self.targets[number, "morph"] = targets
 
-    def _find_sums(self, clips: list[ClipCurves]) -> None:
-        """Find the nodes whose morph weights do not sum to 1 at every key."""
+    def _find_weight_sums(self, clips: list[ClipCurves]) -> None:
+        """Find the nodes whose morph weights do not sum to 1 at the first frame or at a key."""
         first = {node: weights[:1] for node, weights in self.pose.morph_weights.items()}
         keyed = [(curves.node, curves.values) for clip in clips for curves in clip.curves if curves.name == "morph"]
         for node, values in [*first.items(), *keyed]:
             if np.abs(values.sum(axis=1) - 1.0).max(initial=0.0) > _TOLERANCE:
-                self.sums.add(node)
+                self.nodes_with_weight_sum.add(node)
 
     def _bind(self, number: int, obj: Any) -> None:
-        """Add the armature to a skinned mesh."""
+        """Bind a skinned mesh to the armature."""
         assert self.armature is not None
         node = self.scene.nodes[number]
         assert node.skin is not None
@@ -399,13 +400,13 @@ class _Builder:
         return bpy.data.objects.new(safe_text(node.name), data)
 
     def _watts(self, number: int) -> float:
-        """Return the power for a multiplier of 1: as bright at the centre of the scene as the original light was
-        everywhere.
+        """Return the power for a multiplier of 1, with which the light is as bright at the centre of the scene as the
+        original light was everywhere.
         """
         light = self.scene.nodes[number].light
         assert light is not None
         sun = self.scene.lights[light].type is LightType.DIRECTIONAL
-        return self.watts[light] * (1.0 if sun else 4.0 * math.pi)
+        return self.intensities[light] * (1.0 if sun else 4.0 * math.pi)
 
     def _energy(self, number: int, multiplier: np.ndarray) -> np.ndarray:
         light = self.scene.nodes[number].light
@@ -417,8 +418,8 @@ class _Builder:
 
     def _environment(self) -> None:
         environment = self.scene.environment
-        shown = {"background_color"} & environment.uses
-        if environment.background_color is not None and shown:
+        shown_fields = {"background_color"} & environment.uses
+        if environment.background_color is not None and shown_fields:
             world = bpy.data.worlds.new(self.path.stem)
             world.use_nodes = True
             color = linear_color(environment.background_color).tolist()
@@ -427,7 +428,7 @@ class _Builder:
             world.color = color
             if self.context.scene.world is None or self.context.scene.world.users <= 1:
                 self.context.scene.world = world
-        for name in (item.name for item in fields(Environment) if item.name not in ("uses", "extras", *shown)):
+        for name in (item.name for item in fields(Environment) if item.name not in ("uses", "extras", *shown_fields)):
             value = getattr(environment, name)
             if value is not None and value != (0.0, 0.0, 0.0):
                 self.report.add(Outcome.DROPPED, f"/environment/{name}", extras=environment.extras)
@@ -438,14 +439,14 @@ class _Builder:
         derived = (
             DerivedProperty("lens", ("fov",), _lens, 1e-4 * SENSOR),
             DerivedProperty("light color", ("color",), lambda _, values: linear_color(values), 1e-3),
-            DerivedProperty("energy", ("multiplier",), self._energy, 1e-3 * max(self.watts, default=1.0)),
+            DerivedProperty("energy", ("multiplier",), self._energy, 1e-3 * max(self.intensities, default=1.0)),
             DerivedProperty("cone", ("hotspot", "falloff"), _cone, 1e-4),
         )
         options = self.options
         return clip_curves(self.scene, number, fps=options.fps, bake=options.bake, derived=derived)
 
     def _animate(self, clips: list[ClipCurves]) -> list[Any]:
-        """Add an action for each clip; the first one plays."""
+        """Add an action for each clip that has curves; the first one plays."""
         actions: list[Any] = []
         animated = dict.fromkeys((curves.node, curves.name) for clip in clips for curves in clip.curves)
         for number, clip in enumerate(clips):
@@ -461,12 +462,11 @@ class _Builder:
         return actions
 
     def _add_constant_keys(self, number: int, clip: ClipCurves, animated: list[tuple[int, str]]) -> None:
-        """Add constant keys for properties that only other clips animate, so that the user can switch clips."""
+        """Add a key for every position, rotation and scale that only other clips animate: users can switch clips."""
         in_clip = {(curves.node, curves.name) for curves in clip.curves}
-        places = initial_transforms(self.scene, number)
+        transforms = initial_transforms(self.scene, number)
         for node, name in animated:
-            place = places[node]
-            values = {"position": place.position, "rotation": place.rotation_xyzw, "scale": place.scale}
+            values = _values(transforms[node])
             if (node, name) not in in_clip and name in values:
                 row = values[name][None]
                 clip.curves.append(FCurves(node, name, "LINEAR", np.array([clip.first]), row, row[:0], row[:0]))
@@ -484,17 +484,16 @@ class _Builder:
         scene.frame_set(first)
 
     def _report_conversion(self, clips: list[ClipCurves]) -> None:
-        """Report how motion was converted."""
+        """Report how motion was converted, which parts were dropped, and which targets were baked."""
         outcomes = {"exact": Outcome.EXACT, "fitted": Outcome.APPROXIMATED, "sampled": Outcome.BAKED}
         for converted in clips:
             for curves in converted.curves:
                 path = f"/nodes/{self.scene.nodes[curves.node].name}/{curves.name}"
                 keys = f"{len(curves.frames)} key{'s' if len(curves.frames) > 1 else ''}"
                 error = curves.error if curves.how == "fitted" else None
-                unit = "degree" if curves.name in ("rotation", "scale_axes") else "Blender unit"
                 if (curves.node, curves.name) in self.targets:
                     detail = keys if curves.how == "exact" else f"{curves.how}: {keys}"
-                    self.report.add(outcomes[curves.how], path, detail, error=error, unit=unit)
+                    self.report.add(outcomes[curves.how], path, detail, error=error, unit=_UNITS.get(curves.name, "1"))
         for clip in self.scene.clips:
             for channel in clip.raw_channels:
                 self.report.add(Outcome.DROPPED, f"/clips/{clip.name}/{channel.name}", "numbers of unknown meaning")
@@ -511,12 +510,15 @@ class _Builder:
                 self.report.add(Outcome.BAKED, f"/nodes/{node.name}/target", detail, extras=node.extras)
 
 
-_KINDS = ("objects", "meshes", "materials", "cameras", "lights", "armatures", "images", "worlds", "actions")
+def _values(transform: NodeTransform) -> dict[str, np.ndarray]:
+    """Return position, rotation and scale, by the names of their curves."""
+    return {"position": transform.position, "rotation": transform.rotation_xyzw, "scale": transform.scale}
 
 
 def _blocks() -> Iterator[Any]:
-    """Return all data-blocks of the kinds that an import makes."""
-    return (block for kind in (*_KINDS, "collections") for block in getattr(bpy.data, kind))
+    """Return all data-blocks of the kinds that an import adds."""
+    kinds = ("objects", "meshes", "materials", "cameras", "lights", "armatures", "images", "worlds", "actions")
+    return (block for kind in (*kinds, "collections") for block in getattr(bpy.data, kind))
 
 
 def _layer_of(layer: Any, collection: Any) -> Any:

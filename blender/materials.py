@@ -34,16 +34,18 @@ class Materials:
         key = (number, colored, mapped)
         if key not in self._created:
             if not any(known == number for known, _, _ in self._created):
-                self._report_unsupported(self._materials[number])
+                self._report_conversion(self._materials[number])
             self._created[key] = self._make(self._materials[number], colored=colored, mapped=mapped)
         return self._created[key]
 
-    def _report_unsupported(self, material: Material) -> None:
+    def _report_conversion(self, material: Material) -> None:
         path = f"/materials/{material.name}"
         self._report.add(Outcome.APPROXIMATED, path, "converted to a Principled BSDF", extras=material.extras)
         for slot in material.maps:
             if slot not in ("texture1", "opacity", "bump", "self_illumination"):
-                self._report.add(Outcome.DROPPED, f"{path}/maps/{slot}", "not shown", extras=material.extras)
+                self._report.add(
+                    Outcome.DROPPED, f"{path}/maps/{slot}", "maps of this kind are not imported", extras=material.extras
+                )
 
     def _make(self, material: Material, *, colored: bool, mapped: bool) -> Any:
         created = bpy.data.materials.new(safe_text(material.name) or "Material")
@@ -78,7 +80,9 @@ class Materials:
         return created
 
     def _base_map(self, graph: _Graph, material: Material, color: list[float]) -> None:
-        """Add the image of the colour. Its alpha makes holes, except in a decal, where the material is visible."""
+        """Add the image of the base colour. Its alpha makes holes; in a decal it shows the colour of the
+        material, and makes holes only with ``alpha_source``.
+        """
         node = self._texture(graph, material, "texture1")
         if node is None:
             return
@@ -112,7 +116,7 @@ class Materials:
             graph.tree.links.new(bump.outputs["Normal"], graph.shader.inputs["Normal"])
 
     def _texture(self, graph: _Graph, material: Material, slot: str, *, data: bool = False) -> Any:
-        """Return the node of an image; None if there is no map or no image."""
+        """Add the node of an image; returns None if there is no map or no image."""
         texture = material.maps.get(slot)
         if texture is None or not (texture.file_name or texture.embedded):
             return None

@@ -55,7 +55,7 @@ def _parse_options(text: str) -> dict[str, object]:
 
 
 def _companion_names(names: Iterable[str]) -> set[str]:
-    """Return those of the names that are companions of others: models and skeletons of animations."""
+    """Return the names of companions of other files in the list, such as models and skeletons of animations."""
     available = set(names)
     endings = [companion.extension for known in FORMATS for companion in known.companions]
     owners = [name for name in available if Path(name).suffix.lower() not in endings]
@@ -100,7 +100,7 @@ class IMPORT_SCENE_OT_keyframer(bpy.types.Operator, ImportHelper):
     keys: EnumProperty(
         name="Keys",
         items=[
-            ("KEEP", "Keep", "F-curves with the keys of the file, or fitted keys if Blender cannot play them"),
+            ("KEEP", "Keep", "F-curves with the keys of the file, or other keys where Blender cannot play them"),
             ("BAKE", "Bake", "One key for each frame"),
         ],
         default="KEEP",
@@ -108,7 +108,7 @@ class IMPORT_SCENE_OT_keyframer(bpy.types.Operator, ImportHelper):
     salvage: BoolProperty(
         name="Salvage",
         default=False,
-        description="Leave out the unsafe parts of damaged files instead of refusing them",
+        description="Import damaged files without their unsafe parts, instead of refusing them",
     )
     format: EnumProperty(name="Format", items=_READERS, default="AUTO")
     options: StringProperty(
@@ -126,14 +126,14 @@ class IMPORT_SCENE_OT_keyframer(bpy.types.Operator, ImportHelper):
         failed = 0
         for path in paths:
             try:
-                built = importing.import_file(context, path, self._chosen())
+                built = importing.import_file(context, path, self._import_options())
             except Exception as error:
                 failed += 1
-                # An error ends the operator in a script: for one of several files it is only a warning.
+                # Reporting an error raises an exception in scripts: for one of several files it is only a warning.
                 self.report({"ERROR" if len(paths) == 1 else "WARNING"}, f"{path.name}: {_reason(error)}")
                 continue
-            reports.append(report.FileReport("Imported", path.name, built.report, built.scene.issues, built.keys))
-            report.keep_text(reports[-1])
+            reports.append(report.FileReport("Imported", path.name, built.report, built.scene.issues, built.tracks))
+            report.write_text_block(reports[-1])
             self.report({"WARNING" if reports[-1].needs_attention else "INFO"}, reports[-1].line)
         if failed and len(paths) > 1:
             self.report(
@@ -143,7 +143,7 @@ class IMPORT_SCENE_OT_keyframer(bpy.types.Operator, ImportHelper):
         return {"FINISHED"} if reports else {"CANCELLED"}
 
     def _paths(self) -> Iterator[Path]:
-        """Return the chosen files, or all files in the chosen folder that can be read."""
+        """Yield the chosen files, or all files with a known format in the chosen folder, without companions."""
         folder = Path(self.directory or self.filepath or ".")
         names = [chosen.name for chosen in self.files if chosen.name]
         if names:
@@ -161,7 +161,7 @@ class IMPORT_SCENE_OT_keyframer(bpy.types.Operator, ImportHelper):
                 else:
                     self.report({"INFO"}, f"{path.name} was skipped: unknown format")
 
-    def _chosen(self) -> importing.Options:
+    def _import_options(self) -> importing.Options:
         return importing.Options(
             scale=self.scale,
             fps=self.fps or None,
@@ -220,7 +220,7 @@ class EXPORT_SCENE_OT_keyframer(bpy.types.Operator, ExportHelper):
             return {"CANCELLED"}
         written.losses += losses.losses
         summary = report.FileReport("Exported", path.name, written)
-        report.keep_text(summary)
+        report.write_text_block(summary)
         self.report({"WARNING" if summary.needs_attention else "INFO"}, summary.line)
         report.show(context, "Exported", [summary] if summary.needs_attention else [])
         return {"FINISHED"}

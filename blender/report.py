@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Shows reports: one line, a popup with the losses, a text block with all details."""
+"""Shows reports: one line, a popup with losses and issues, a text block with all details."""
 
 from __future__ import annotations
 
@@ -10,35 +10,38 @@ import bpy
 
 from keyframer.issues import Issue
 from keyframer.scene.loss_report import LossReport, Outcome
+from keyframer.text import counted
 
 _MOST_SHOWN = 12
-"""maximum number of lines of the popup; the text block has all"""
+"""maximum number of losses and issues in the popup; the text block has all"""
 
 
 class FileReport:
     """The report of one file."""
 
-    def __init__(self, verb: str, name: str, losses: LossReport, issues: Iterable[Issue] = (), keys: str = "") -> None:
+    def __init__(
+        self, verb: str, name: str, losses: LossReport, issues: Iterable[Issue] = (), tracks: str = ""
+    ) -> None:
         self.name = name
         self.losses = losses
         self.issues = [str(issue) for issue in issues]
-        self.line = f"{verb} {name}{f' ({keys})' if keys else ''}: {losses.summary()}"
+        self.line = f"{verb} {name}{f' ({tracks})' if tracks else ''}: {losses.summary()}"
         if self.issues:
-            self.line += f"; {len(self.issues)} problem{'s' if len(self.issues) > 1 else ''} in the file"
+            self.line += f"; {counted(len(self.issues), 'issue')} in the file"
 
     @property
     def needs_attention(self) -> bool:
-        """Whether the report has losses or issues that the user should see."""
+        """Whether the file has issues, or something was dropped."""
         return bool(self.issues) or bool(self.losses.count(Outcome.DROPPED))
 
     def lines(self) -> list[str]:
-        """Return all lines, the worst first."""
+        """Return the issues, then the outcome of each part, the worst first."""
         order = (Outcome.DROPPED, Outcome.EXTRAS, Outcome.BAKED, Outcome.APPROXIMATED, Outcome.EXACT)
         return [*self.issues, *(str(loss) for outcome in order for loss in self.losses.of(outcome))]
 
 
-def keep_text(report: FileReport) -> Any:
-    """Write the text block with all details; an older report with the same file name is replaced."""
+def write_text_block(report: FileReport) -> Any:
+    """Write the text block with all details; it replaces an older report on a file of the same name."""
     name = f"Keyframer: {report.name}"
     text = bpy.data.texts.get(name) or bpy.data.texts.new(name)
     text.clear()
@@ -47,7 +50,7 @@ def keep_text(report: FileReport) -> Any:
 
 
 def draw_lines(layout: Any, reports: list[FileReport]) -> None:
-    """Draw the popup: losses and problems, and where to find the rest."""
+    """Draw the popup: losses and issues, and where to find all details."""
     lines = [f"{report.name}: {line}" for report in reports for line in report.lines() if not line.startswith("exact")]
     for line in lines[:_MOST_SHOWN]:
         layout.label(text=line[:160])
@@ -58,7 +61,7 @@ def draw_lines(layout: Any, reports: list[FileReport]) -> None:
 
 
 def show(context: Any, title: str, reports: list[FileReport]) -> None:
-    """Open the popup, if there is a window."""
+    """Open the popup, if there are reports and a window."""
     if bpy.app.background or context.window is None or not reports:
         return
     context.window_manager.popup_menu(lambda menu, _: draw_lines(menu.layout, reports), title=title, icon="INFO")

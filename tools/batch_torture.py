@@ -35,7 +35,7 @@ LEDGER = "keyframer-batch.sqlite"
 
 
 def make_tree(folder: Path, count: int, damaged_fraction: float = 0.02) -> int:
-    """Write copies of small samples to a tree of folders, some of them damaged; returns the number of damaged files."""
+    """Write copies of small samples and some damaged files to a tree of folders; returns the number of the latter."""
     samples = [
         path.read_bytes()
         for path in sorted((ROOT / "tests" / "samples").rglob("*"))
@@ -228,7 +228,7 @@ def main() -> int:
     for error in errors[:50]:
         print(error)
     print(
-        f"{len(tally)} rounds over {options.files} files, {sum(line['hits'] for line in tally)} of "
+        f"{counted(len(tally), 'round')} over {options.files} files, {sum(line['hits'] for line in tally)} of "
         f"{sum(line['kills'] for line in tally)} kills hit a running batch, {counted(len(errors), 'error')}, "
         f"{time.monotonic() - start:.0f} s"
     )

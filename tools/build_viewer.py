@@ -18,15 +18,15 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 WEB = ROOT / "web"
 STATIC = ROOT / "src/keyframer/viewer/static"
-OLDEST = (20, 19)
+OLDEST_NODE = (20, 19)
 BUNDLED = ("three",)
 """the packages whose code is in the bundle; the others are only needed to build it"""
 
 
 def main(arguments: list[str]) -> int:
     """Build the page. With ``--if-possible`` a failure is not an error: tests that need the page are then skipped.
-    ``--for-package`` uses an existing page, such as that of a source archive, even if the packages for its tests are
-    not installed.
+    With ``--for-package`` a page that is newer than its sources, such as that of a source archive, is used even if the
+    npm packages are not installed.
     """
     if "--for-package" in arguments and is_fresh():
         return 0
@@ -38,7 +38,7 @@ def main(arguments: list[str]) -> int:
 
 
 def build() -> int:
-    """Build the page, unless it is newer than its sources; returns the exit code 0."""
+    """Build the page, unless it is newer than its sources and npm packages are installed; returns the exit code 0."""
     if is_fresh() and (WEB / "node_modules").is_dir():
         return 0
     npm = find_npm()
@@ -85,7 +85,7 @@ def find_npm() -> list[str] | None:
 def _is_new_enough(node: str) -> bool:
     version = subprocess.run([node, "--version"], capture_output=True, text=True, check=False).stdout
     match = re.match(r"v(\d+)\.(\d+)", version)
-    return match is not None and (int(match[1]), int(match[2])) >= OLDEST
+    return match is not None and (int(match[1]), int(match[2])) >= OLDEST_NODE
 
 
 def _node_from_pypi() -> list[str] | None:

@@ -55,7 +55,7 @@ def errors_of_3ds_importer(cases: list[Case], folder: Path) -> list[float]:
 
 
 def vertex_error(case: Case, shown: dict[str, list[list[list[float]]]]) -> float:
-    """Return the largest distance of a vertex from its correct position, relative to the size of the scene."""
+    """Return the largest error of a vertex coordinate, relative to the size of the scene."""
     errors = [0.0]
     for number, node in enumerate(case.scene.nodes):
         if node.mesh is not None:

@@ -129,9 +129,9 @@ _FAMILIES = {
     "[below](#limits), and `--time-limit` and `--memory-limit` of `keyframer batch`.",
     "STRUCT": "The structure of the bytes.",
     "LINK": "References to other parts of the file.",
-    "SEM": "Values of fields.",
+    "SEM": "The meaning of values: versions, flags, names, hierarchy.",
     "STAGE": "Rules of stage lighting for shows (MVR) and fixtures (GDTF).",
-    "DATA": "Numbers. A scene is made in spite of such an error: evaluation can handle it.",
+    "DATA": "Invalid or unusual numbers. They do not prevent building a scene.",
     "SEC": "Names that could be harmful if shown or followed as paths. Keyframer shows them with escapes and "
     "does not follow such paths; the bytes are kept.",
     "SCENE": "Decisions made while building the scene.",

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs the Debian packages that some tests compare with. If that is not possible (not root, no sudo without a
+# Installs the Debian packages that some tests need. If that is not possible (not root, no sudo without a
 # password, no apt), one line reports it and the tests that need them are skipped with a reason.
 set -u
 packages="gcc lib3ds-dev libassimp-dev assimp-utils chromium-headless-shell shared-mime-info libglib2.0-bin ffmpeg"

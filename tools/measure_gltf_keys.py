@@ -2,8 +2,8 @@
 
     .venv/bin/python tools/measure_gltf_keys.py FILE_OR_FOLDER ...
 
-Files that cannot be loaded or are not animated are left out. Without arguments, the samples and the examples of the
-repository are measured.
+Files that cannot be loaded, are not animated or are in a folder ``invalid`` are left out. Without arguments, the
+samples and the examples of the repository are measured.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-// Builds the page into the Python package: one script and one style, so that they can also be put into a single file.
+// Builds the page into the Python package: one script and one style sheet, so that they can also be put into a single file.
 import { defineConfig } from "vitest/config";
 
 export default defineConfig({

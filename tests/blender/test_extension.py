@@ -85,6 +85,7 @@ def session(archive: Path, tmp_path_factory: pytest.TempPathFactory) -> Session:
         "picture": str(folder / "painted.png"),
     }
     session.add("painted", "look", **looked)
+    session.add("alternating clips", "play", **play_request(alternating_clips(folder)))
     session.add("unknown option", "operate", operator={"filepath": str(WINDMILL), "options": "shape=round"})
     session.add("bad option", "operate", operator={"filepath": str(WINDMILL), "options": "round"})
     session.add("damaged", "operate", operator={"filepath": str(damaged)})
@@ -158,6 +159,15 @@ def two_clips(folder: Path) -> Path:
     clips = [Clip(name, [Channel(0, track)], 0, 10) for name in ("first", "second")]
     path = folder / "two.glb"
     keyframer.save(Scene(nodes=[Node("Thing")], clips=clips), path)
+    return path
+
+
+def alternating_clips(folder: Path) -> Path:
+    """Write a file with two nodes and two clips, each of which moves another node."""
+    track = Track("position", [0, 10], [(0, 0, 0), (4, 3, 1)], Interpolation.LINEAR)
+    clips = [Clip(name, [Channel(number, track)], 0, 10) for number, name in enumerate(("first", "second"))]
+    path = folder / "alternating.glb"
+    keyframer.save(Scene(nodes=[Node("One"), Node("Other")], clips=clips), path)
     return path
 
 
@@ -330,7 +340,21 @@ def test_windmill_is_imported_completely(session: Session) -> None:
     assert sum(mesh["faces"] for mesh in meshes) == 44
     assert {name for mesh in meshes for name in mesh["materials"]} == {"STONE", "CLOTH", "BRASS"}
     assert any("fitted: 15 keys" in loss for loss in answer["losses"])
-    assert answer["keys"] == "tracks: 2 kept, 6 fitted, 0 sampled"
+    assert answer["tracks"] == "tracks: 2 kept, 6 fitted, 0 sampled"
+
+
+def test_errors_have_the_unit_of_their_property(session: Session) -> None:
+    errors = {loss.partition(": ")[2].partition(":")[0]: loss for loss in session.said("windmill")["losses"]}
+    assert re.search(r"\(error \S+ mm\)$", errors["/nodes/Camera/lens"])
+    assert re.search(r"\(error \S+ degrees?\)$", errors["/nodes/Cock/rotation"])
+    assert re.search(r"\(error [0-9.e-]+\)$", errors["/nodes/Lamp/cone"])
+
+
+def test_keys_that_only_make_clips_switchable_are_not_counted_as_tracks(session: Session) -> None:
+    answer = session.said("alternating clips")
+    assert answer["curves"]["location"] == 12
+    assert answer["tracks"] == "tracks: 2 kept, 0 fitted, 0 sampled"
+    assert sum("/position" in loss for loss in answer["losses"]) == 2
 
 
 def test_normals_follow_the_smoothing_groups(session: Session) -> None:
@@ -488,8 +512,8 @@ def test_export_reports_what_the_format_cannot_store(session: Session) -> None:
         "dropped: /cameras/Flat/ortho: ",
         "dropped: /cameras/Flat/shift: ",
         "dropped: /nodes/Instance/instances: ",
-        "dropped: /meshes/Layers/uv: only the active layer of 2 is exported",
-        "dropped: /meshes/Layers/colors: only the active layer of 2 is exported",
+        "dropped: /meshes/Layers/uv: only the active one of 2 layers is exported",
+        "dropped: /meshes/Layers/colors: only the active one of 2 layers is exported",
         "dropped: /materials/Rough/images: Roughness.png",
     ):
         assert line in text, text

@@ -134,7 +134,8 @@ def test_file_with_everything_hidden_is_explained(browser: Browser) -> None:
     viewer = Viewer(viewed(SAMPLES / "3ds/cut.3ds", "--salvage"))  # its one object is hidden
     try:
         with browser.page(viewer.url) as shown:
-            assert shown.page.inner_text("#message") == "Everything in this file is hidden; Bones shows the nodes."
+            message = shown.page.inner_text("#message")
+            assert message == "All objects of this file are hidden; the button Bones shows the nodes."
             assert shown.page.locator("#tree .unseen").all_inner_texts()[0].split()[-1] == "Tri"
             assert shown.troubles == []
     finally:
@@ -156,7 +157,7 @@ def test_empty_file_is_explained(page: Watched) -> None:
             return found;
         }"""
     )
-    assert drawn == [False, True]  # "This file has no keys." beside the labels, not across them
+    assert drawn == [False, True]  # "There are no keys." beside the labels, not across them
     for tab in ("graph", "bytes"):
         page.page.click(f"#tab-{tab}")
     page.page.wait_for_selector("#dump .bytes")

@@ -1,4 +1,4 @@
-// The page: panels around the picture, and the clock that drives them.
+// The page: panels around the 3D view, and the clock of the playback.
 import { el, replace } from "./dom";
 import { bytesPanel } from "./panels/bytes";
 import { detailsPanel } from "./panels/details";
@@ -10,7 +10,7 @@ import { tabs } from "./panels/tabs";
 import { toolbar } from "./panels/toolbar";
 import { rangeOf, transport } from "./panels/transport";
 import { treePanel } from "./panels/tree";
-import { listenToDrops, packed, type Dropped } from "./dropping";
+import { listenToDrops, packed, type NamedFile } from "./dropping";
 import { baseName } from "./format";
 import { listenToKeys } from "./keys";
 import { advance } from "./playback";
@@ -25,7 +25,7 @@ import type { Failure, SceneInfo } from "./types";
 
 export interface App { store: Store; stage: Stage | null; open: (file: number) => Promise<void> }
 
-const NO_SERVER = "This page cannot open files, because it was saved without a server. Use 'keyframer view FILE'.";
+const NO_SERVER = "This page cannot open files, because it has no server. Use 'keyframer view FILE'.";
 
 export async function start(container: HTMLElement, data: Data): Promise<App> {
   const { files, block, limit } = await data.files();
@@ -34,10 +34,10 @@ export async function start(container: HTMLElement, data: Data): Promise<App> {
   const message = el("p", { class: "message", role: "status", id: "message" });
   const stage = makeStage(canvas, message);
   let opening = Promise.resolve();
-  let latest = 0;
-  const open = (file: number): Promise<void> => { // files are opened one after the other; only the latest request counts
-    latest = file;
-    opening = opening.then(() => latest === file ? openFile(store, data, stage, file, message, bar.refresh) : undefined);
+  let requested = 0;
+  const open = (file: number): Promise<void> => { // one file at a time; a waiting request is skipped after a request for another file
+    requested = file;
+    opening = opening.then(() => requested === file ? openFile(store, data, stage, file, message, bar.refresh) : undefined);
     return opening;
   };
   const chooseClip = (clip: number): Promise<void> => {
@@ -45,15 +45,15 @@ export async function start(container: HTMLElement, data: Data): Promise<App> {
     return opening;
   };
   const showError = (error: unknown): void => void (message.textContent = error instanceof Error ? error.message : String(error));
-  const openDropped = (dropped: Promise<Dropped[]>): void => void dropped.then(async (droppedFiles) => {
+  const openFiles = (chosen: Promise<NamedFile[]>): void => void chosen.then(async (chosenFiles) => {
     message.textContent = "Reading…";
-    const { opened, files: allFiles } = await data.open(packed(droppedFiles, limit));
+    const { opened, files: allFiles } = await data.open(packed(chosenFiles, limit));
     bar.list(allFiles);
     if (opened[0] !== undefined) await open(opened[0]);
   }).catch(showError);
   const bar = toolbar(store, stage, files, {
     show: (file) => void open(file),
-    open: data.live ? openDropped : null,
+    open: data.live ? openFiles : null,
     save: (what) => void save(what, store, stage, data).catch(showError),
     readLamps: (file, clip) => data.lamps(file, clip).catch((error: unknown) => (showError(error), null)),
   });
@@ -75,7 +75,7 @@ export async function start(container: HTMLElement, data: Data): Promise<App> {
     el("aside", { class: "panel right" }, side.element),
     el("section", { class: "panel lower", "aria-label": "Timeline" }, transport(store, (clip) => void chooseClip(clip)), lower.element),
     ...splitters(container),
-    listenToDrops(data.live ? "" : NO_SERVER, openDropped),
+    listenToDrops(data.live ? "" : NO_SERVER, openFiles),
   );
   side.show("details");
   lower.show("dope");
@@ -110,7 +110,7 @@ function makeStage(canvas: HTMLCanvasElement, message: HTMLElement): Stage | nul
   try {
     return new Stage(canvas);
   } catch {
-    message.textContent = "This browser has no WebGL: the 3D view is missing, everything else works.";
+    message.textContent = "There is no 3D view, because this browser has no WebGL.";
     return null;
   }
 }
@@ -140,7 +140,7 @@ async function openFile(
   }
 }
 
-/** The state at the start of a clip, with its whole range on the timeline. */
+/** The frame at the start of the clip, and a timeline that shows the whole clip. */
 function startOf({ timing }: SceneInfo): Partial<State> {
   const first = timing?.first ?? 0;
   return { frame: timing?.start ?? 0, window: fitted(first, Math.max(timing?.last ?? 0, first + 1)) };
@@ -161,11 +161,11 @@ async function showClip(store: Store, data: Data, stage: Stage | null, clip: num
 const failureMessage = (failure: Failure | null): string =>
   `This file cannot be shown: see the issues.${failure?.hint ? ` (${failure.hint})` : ""}`;
 
-/** Why the picture is empty; an empty text if it is not. */
+/** Why the 3D view is empty; an empty text if something may be visible. */
 function emptyMessage(info: SceneInfo): string {
   if (!info.nodes.length) return "This file has nothing to show.";
   const shown = info.nodes.some((node) => node.mesh && !node.hidden) || info.tracks.some((track) => track.kind === "visible");
-  return info.has_mesh && !shown ? "Everything in this file is hidden; Bones shows the nodes." : "";
+  return info.has_mesh && !shown ? "All objects of this file are hidden; the button Bones shows the nodes." : "";
 }
 
 function runClock(store: Store): void {

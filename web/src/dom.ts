@@ -3,7 +3,8 @@
 type Child = Node | string | null;
 type Properties = Record<string, string | number | boolean | ((event: never) => void) | undefined>;
 
-/** Creates an element. Properties that are functions (`on…`) become event listeners, all others become attributes. */
+/** Creates an element. Functions (`on…`) become event listeners, `value` is set as a property if the element has one, and
+ * all others become attributes; undefined and false are left out. */
 export function el<K extends keyof HTMLElementTagNameMap>(
   tag: K, properties: Properties = {}, ...children: Child[]
 ): HTMLElementTagNameMap[K] {

@@ -1,8 +1,9 @@
-// Collects files that are dropped on the page, also in folders, or chosen in a dialog, and packs them for the server.
+// Collects files that the user drops on the page (with all files in folders) or chooses in a dialog, and packs them for
+// the server.
 import { el } from "./dom";
 import { bytesText } from "./format";
 
-export interface Dropped { name: string; content: Blob }
+export interface NamedFile { name: string; content: Blob }
 
 const MOST_FILES = 10_000;
 
@@ -14,13 +15,13 @@ export interface Entry {
   createReader?: () => { readEntries: (done: (entries: Entry[]) => void, failed: (error: unknown) => void) => void };
 }
 
-/** All files among some entries and in their folders. */
-export async function filesBelow(entries: Entry[], most = MOST_FILES): Promise<Dropped[]> {
-  const files: Dropped[] = [];
+/** All dropped files, including those in folders. Throws an error if there are more than `most` files and folders. */
+export async function filesBelow(entries: Entry[], most = MOST_FILES): Promise<NamedFile[]> {
+  const files: NamedFile[] = [];
   const waiting = [...entries];
   for (let entry = waiting.shift(); entry; entry = waiting.shift()) {
     const { file, createReader, fullPath } = entry;
-    if (files.length + waiting.length > most) throw new Error(`More than ${most} files: drop fewer.`);
+    if (files.length + waiting.length > most) throw new Error(`More than ${most} files and folders: drop fewer.`);
     if (entry.isFile && file) {
       const content = await new Promise<File>((done, failed) => file.call(entry, done, failed));
       files.push({ name: fullPath.replace(/^\//, ""), content });
@@ -30,15 +31,16 @@ export async function filesBelow(entries: Entry[], most = MOST_FILES): Promise<D
         const batch = await new Promise<Entry[]>((done, failed) => reader.readEntries(done, failed));
         if (!batch.length) break;
         waiting.push(...batch);
-        if (files.length + waiting.length > most) throw new Error(`More than ${most} files: drop fewer.`);
+        if (files.length + waiting.length > most) throw new Error(`More than ${most} files and folders: drop fewer.`);
       }
     }
   }
   return files;
 }
 
-/** The body of the request: the length of the index, the index (names and sizes as JSON), then the contents. */
-export function packed(files: Dropped[], limit: number): Blob {
+/** The body of the request: the length of the index, the index (names and sizes as JSON), then the contents.
+ * Throws an error if the contents are larger than `limit`. */
+export function packed(files: NamedFile[], limit: number): Blob {
   const size = files.reduce((sum, { content }) => sum + content.size, 0);
   if (size > limit) throw new Error(`The files have ${bytesText(size)}; the limit is ${bytesText(limit)}.`);
   const index = new TextEncoder().encode(JSON.stringify(files.map(({ name, content }) => [name, content.size])));
@@ -47,7 +49,7 @@ export function packed(files: Dropped[], limit: number): Blob {
   return new Blob([length.buffer, index, ...files.map(({ content }) => content)]);
 }
 
-const dropped = (transfer: DataTransfer): Promise<Dropped[]> => {
+const droppedFiles = (transfer: DataTransfer): Promise<NamedFile[]> => {
   const items = [...transfer.items].filter((item) => item.kind === "file"); // must be read now: browsers clear the list after the event
   const entries = items.flatMap((item) => (item.webkitGetAsEntry() as Entry | null) ?? []);
   if (entries.length === items.length) return filesBelow(entries);
@@ -55,7 +57,7 @@ const dropped = (transfer: DataTransfer): Promise<Dropped[]> => {
 };
 
 /** Listens for files dropped anywhere on the page. With `refusal`, the overlay only says why they cannot be opened. */
-export function listenToDrops(refusal: string, open: (files: Promise<Dropped[]>) => void): HTMLElement {
+export function listenToDrops(refusal: string, open: (files: Promise<NamedFile[]>) => void): HTMLElement {
   const text = refusal || "Drop scenes with their images. They are read on this machine and kept in memory only.";
   const overlay = el("div", { class: "drop", id: "drop", role: "status", hidden: true }, el("p", {}, text));
   const hasFiles = (event: DragEvent): boolean => event.dataTransfer?.types.includes("Files") ?? false;
@@ -72,13 +74,13 @@ export function listenToDrops(refusal: string, open: (files: Promise<Dropped[]>)
     if (!hasFiles(event)) return;
     event.preventDefault();
     overlay.hidden = true;
-    if (!refusal && event.dataTransfer) open(dropped(event.dataTransfer));
+    if (!refusal && event.dataTransfer) open(droppedFiles(event.dataTransfer));
   });
   return overlay;
 }
 
 /** A button that opens files from a dialog, as dropping them does. */
-export function openButton(open: (files: Promise<Dropped[]>) => void): HTMLElement {
+export function openButton(open: (files: Promise<NamedFile[]>) => void): HTMLElement {
   const chooser = el("input", { type: "file", multiple: true, hidden: true, id: "open-files", "aria-label": "Files to open" });
   chooser.addEventListener("change", () => {
     const files = [...(chooser.files ?? [])].map((file) => ({ name: file.name, content: file }));

@@ -1,4 +1,4 @@
-// Numbers and bytes as text.
+// Numbers, byte counts, offsets and paths as text.
 
 export function short(value: number | null | undefined): string {
   if (value === null || value === undefined) return "not a number";

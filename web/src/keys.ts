@@ -1,4 +1,5 @@
-// Keyboard shortcuts, which work everywhere except in text fields, and the dialog that lists them.
+// Keyboard shortcuts of the page, and the dialog that lists them. Input fields and focused panels handle some keys
+// themselves.
 import { el } from "./dom";
 import { play, stepFrame, stepKey } from "./panels/transport";
 import type { Store } from "./store";
@@ -20,7 +21,7 @@ export function listenToKeys(store: Store): void {
     { keys: ["e"], description: "Edges marked as visible in the file", act: press("edges") },
     { keys: ["b"], description: "Show nodes as sticks", act: press("bones") },
     { keys: ["g"], description: "Grid", act: press("grid") },
-    { keys: ["a"], description: "Show everything", act: press("all") },
+    { keys: ["a"], description: "Fit the view to the scene", act: press("all") },
     { keys: ["f"], description: "Centre the selection", act: press("turn-to") },
     { keys: ["m"], description: "Show only animated nodes, in tree and dope sheet", act: press("moving") },
     { keys: ["1"], description: "Dope sheet", act: press("tab-dope") },

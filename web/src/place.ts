@@ -9,8 +9,8 @@ export interface Part {
   /** the name of the other file that contains this part */
   file?: string;
 }
-export interface Several { parts: Part[] }
-export type Place = Span | Pieces | Several;
+export interface Parts { parts: Part[] }
+export type Place = Span | Pieces | Parts;
 
 export type Rows = (Span | null)[] | Pieces;
 export type KeyPlaces = Rows | { parts: { what: string; places: Rows; file?: string }[] };
@@ -19,7 +19,7 @@ export type KeyPlaces = Rows | { parts: { what: string; places: Rows; file?: str
 const partsInFile = (place: Place): (Span | Pieces)[] =>
   "parts" in place ? place.parts.filter((part) => part.file === undefined).map((part) => part.place) : [place];
 
-/** The offset of the first byte; null if all parts are in other files. */
+/** The offset of the first part that is in the displayed file; null if all parts are in other files. */
 export function firstByte(place: Place): number | null {
   const first = partsInFile(place)[0];
   return first === undefined ? null : Array.isArray(first) ? first[0] : first.start;
@@ -34,8 +34,8 @@ function covers(place: Span | Pieces, offset: number): boolean {
   return from % place.step < place.size;
 }
 
-/** The location of one key; null if it is not stored. */
-export function placeOfKey(places: KeyPlaces, key: number): Span | Several | null {
+/** The location of one key; null if the key is not stored, or only its time. */
+export function placeOfKey(places: KeyPlaces, key: number): Span | Parts | null {
   if (!("parts" in places)) return rowOf(places, key);
   const parts = places.parts.flatMap(({ places: rows, ...part }): Part[] => {
     const place = rowOf(rows, key);

@@ -9,7 +9,8 @@ export interface Clock {
 
 export interface Range { start: number; end: number; rate: number }
 
-/** The clock after some seconds. At the end of the range it starts again with `loop`, and stops without. */
+/** The clock after some seconds. At an end of the range it continues from the other end with `loop`, and stops without.
+ * In an empty range it stops at once. */
 export function advance(clock: Clock, range: Range, seconds: number): Clock {
   if (!clock.playing) return clock;
   const span = range.end - range.start;
@@ -23,7 +24,7 @@ export function advance(clock: Clock, range: Range, seconds: number): Clock {
   return { ...clock, frame: frame > range.end ? range.end : range.start, playing: false };
 }
 
-/** Starts the clock. Without `loop`, a clock at the end that it runs towards starts from the other end. */
+/** Starts the clock. Without `loop`, a clock that has reached the end starts again from the other end. */
 export function restart(clock: Clock, range: Range): Clock {
   if (clock.loop) return { ...clock, playing: true };
   const atEnd = clock.speed >= 0 ? clock.frame >= range.end : clock.frame <= range.start;

@@ -19,22 +19,21 @@ export function countUpTo(numbers: number[], limit: number): number {
 
 /** The records that contain a byte, outermost first. */
 export async function recordsAt(data: Data, file: number, offset: number): Promise<FoundRecord[]> {
-  const { page, firsts } = await data.records(file);
-  const first = countUpTo(firsts, offset) - 1;
-  if (first < 0) return [];
-  let content: RecordPage = await data.recordPage(file, first);
-  let number = first * page + countUpTo(content.starts, offset) - 1;
-  let at = first;
+  const { page: pageSize, firsts } = await data.records(file);
+  let pageNumber = countUpTo(firsts, offset) - 1;
+  if (pageNumber < 0) return [];
+  let page: RecordPage = await data.recordPage(file, pageNumber);
+  let record = pageNumber * pageSize + countUpTo(page.starts, offset) - 1;
   const records: FoundRecord[] = [];
-  while (number >= 0) {
-    if (Math.floor(number / page) !== at) {
-      at = Math.floor(number / page);
-      content = await data.recordPage(file, at);
+  while (record >= 0) {
+    if (Math.floor(record / pageSize) !== pageNumber) {
+      pageNumber = Math.floor(record / pageSize);
+      page = await data.recordPage(file, pageNumber);
     }
-    const row = number - at * page;
-    const span: Span = [content.starts[row] ?? 0, content.ends[row] ?? 0];
-    if (span[0] <= offset && offset < span[1]) records.unshift({ name: content.names[row] ?? "", span });
-    number = content.parents[row] ?? -1;
+    const row = record - pageNumber * pageSize;
+    const span: Span = [page.starts[row] ?? 0, page.ends[row] ?? 0];
+    if (span[0] <= offset && offset < span[1]) records.unshift({ name: page.names[row] ?? "", span });
+    record = page.parents[row] ?? -1;
   }
   return records;
 }

@@ -18,10 +18,11 @@ export class Scale {
   }
 }
 
-export function zoomed(window: Window, about: number, factor: number, least = 2): Window {
-  const span = Math.max(least, (window.to - window.from) * factor);
-  const share = (about - window.from) / (window.to - window.from || 1);
-  return { from: about - share * span, to: about + (1 - share) * span };
+/** Scales a window by a factor, but not below `minSpan` frames; `fixedFrame` keeps its place in the window. */
+export function zoomed(window: Window, fixedFrame: number, factor: number, minSpan = 2): Window {
+  const span = Math.max(minSpan, (window.to - window.from) * factor);
+  const share = (fixedFrame - window.from) / (window.to - window.from || 1);
+  return { from: fixedFrame - share * span, to: fixedFrame + (1 - share) * span };
 }
 
 export function panned(window: Window, frames: number): Window {
@@ -34,7 +35,7 @@ export function fitted(first: number, last: number): Window {
   return { from: first - margin, to: last + margin };
 }
 
-/** Round numbers inside a range, about `count` of them. */
+/** Round numbers inside a range, about `count` of them; none if the range is empty or not finite. */
 export function ticks(from: number, to: number, count: number): number[] {
   const span = to - from;
   if (!(span > 0) || !Number.isFinite(span)) return [];

@@ -10,12 +10,12 @@ export function selectNode(store: Store, node: number | null): void {
   if (!info) return;
   const chosen = node === null ? undefined : info.nodes[node];
   const tracks = info.tracks.map((track, index) => ({ track, index })).filter(({ track }) => chosen && track.node === node);
-  const moving = tracks.find(({ track }) => keyCount(track) > 1) ?? tracks[0];
+  const mainTrack = tracks.find(({ track }) => keyCount(track) > 1) ?? tracks[0];
   const nodeSpan = chosen?.places[0]?.span ?? null;
-  const instead = !nodeSpan && moving?.track.place ? ` This is its ${moving.track.kind} track.` : "";
+  const note = !nodeSpan && mainTrack?.track.place ? ` The bytes of its ${mainTrack.track.kind} track are shown.` : "";
   store.set({
-    node, track: moving?.index ?? null, key: null, span: nodeSpan ?? moving?.track.place ?? null,
-    nowhere: chosen && !nodeSpan ? chosen.nowhere + instead : "",
+    node, track: mainTrack?.index ?? null, key: null, span: nodeSpan ?? mainTrack?.track.place ?? null,
+    nowhere: chosen && !nodeSpan ? chosen.nowhere + note : "",
   });
 }
 
@@ -25,16 +25,16 @@ export function selectTrack(store: Store, track: number | null): void {
   store.set({ node, track, key: null, span: selected?.place ?? null, nowhere: selected?.nowhere ?? "" });
 }
 
-/** Selects a key; with `seek`, the clock moves to its time. */
-export function selectKey(store: Store, track: number, key: number, seek: boolean): void {
+/** Selects a key, moves the clock to its time, and stops playback. */
+export function selectKey(store: Store, track: number, key: number): void {
   const selected = store.state.info?.tracks[track];
   if (!selected) return;
   const time = keyTime(selected, key);
-  const frame = seek && time !== null ? { frame: time, playing: false } : {};
+  const frame = time !== null ? { frame: time, playing: false } : {};
   store.set({ node: selected.node, track, key, span: selected.place, nowhere: selected.nowhere, ...frame });
 }
 
-/** Highlights the bytes of the selected key as soon as their location is known. */
+/** Finds the bytes of the selected key and highlights them, or says why the key has none. */
 export async function markKey(store: Store, data: Data): Promise<void> {
   const { file, track, key } = store.state;
   if (track === null || key === null) return;

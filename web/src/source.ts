@@ -10,12 +10,12 @@ export interface Source {
 const TOKEN_HEADER = "X-Keyframer-Token";
 const OPEN_HEADER = "X-Keyframer-Open";
 
-/** Connects to the server: exchanges the token in the address for a cookie, and removes it from the address. */
+/** Connects to the server. A token in the address is exchanged for a cookie and removed from the address. */
 export async function liveSource(): Promise<Source> {
   const token = location.hash.slice(1);
   if (/^[0-9a-f]{32}$/.test(token)) {
     const answer = await fetch("/session", { headers: { [TOKEN_HEADER]: token } });
-    if (!answer.ok) throw new Error("The address is from an earlier run: open the one that was printed last.");
+    if (!answer.ok) throw new Error("This address is from an earlier run: open the address that 'keyframer view' printed last.");
     await answer.arrayBuffer(); // an unread response would be cancelled when the page is closed
     history.replaceState(null, "", location.pathname);
   }
@@ -37,7 +37,7 @@ export async function liveSource(): Promise<Source> {
 
 const NO_ANSWER = "No response: is 'keyframer view' still running?";
 
-/** Fetches a path, and tries again once: on a busy machine a connection may be closed before the request is sent. */
+/** Fetches a path, with one retry: on a busy machine a connection may be closed before the request is sent. */
 export async function fetchTwice(path: string, pause = 300): Promise<Response> {
   try {
     return await fetch(path);
@@ -51,13 +51,14 @@ export async function fetchTwice(path: string, pause = 300): Promise<Response> {
   }
 }
 
-/** Opens the archive of an exported page: the length of its index, the index (paths and sizes as JSON), then the contents. */
+/** Opens the archive of an exported page, which is compressed with gzip and encoded in base64. */
 export async function packedSource(base64: string): Promise<Source> {
   const packed = Uint8Array.from(atob(base64.trim()), (character) => character.charCodeAt(0));
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
   return unpacked(await new Response(stream).arrayBuffer());
 }
 
+/** Opens an archive: the length of its index, the index (paths and sizes as JSON), then the contents. */
 export function unpacked(archive: ArrayBuffer): Source {
   const length = new DataView(archive).getUint32(0, true);
   const index = JSON.parse(new TextDecoder().decode(new Uint8Array(archive, 4, length))) as [string, number][];
@@ -76,7 +77,7 @@ export function unpacked(archive: ArrayBuffer): Source {
   };
 }
 
-/** Typed requests to a source. Answers are cached, JSON after parsing. */
+/** Typed requests to a source. Answers are cached (JSON after parsing), except models and pages. */
 export class Data {
   private readonly answers = new Map<string, Promise<ArrayBuffer | null>>();
   private readonly parsed = new Map<string, Promise<unknown>>();
@@ -88,7 +89,7 @@ export class Data {
     return this.source.post !== null;
   }
 
-  /** Opens files; returns all files that can be shown, and which of them are new. */
+  /** Opens files; returns the list of all files, and the numbers of those that were opened now. */
   open = async (body: Blob): Promise<Opened> => {
     if (!this.source.post) throw new Error("This page has no server to open files.");
     return JSON.parse(new TextDecoder().decode(await this.source.post("/open", body))) as Opened;

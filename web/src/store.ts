@@ -12,9 +12,11 @@ export interface State extends Clock {
   key: number | null;
   /** the highlighted bytes */
   span: Place | null;
-  /** why no bytes are highlighted, or other bytes than those of the selection */
+  /** why the bytes of the selection are not highlighted */
   nowhere: string;
+  /** the frames that dope sheet and graph show */
   window: Window;
+  /** the tab that is shown below the 3D view */
   lower: "dope" | "graph" | "bytes";
   clip: number;
   /** whether tree and dope sheet hide nodes that are not animated */
@@ -39,10 +41,10 @@ export class Store {
     for (const listener of this.listeners) listener(this.state, changed);
   }
 
-  /** Calls a listener after every change of one of these fields, or of any field if none is named. */
+  /** Calls a listener after every change of one of these fields. */
   on(names: (keyof State)[], listener: (state: State) => void): void {
     this.listeners.push((state, changed) => {
-      if (!names.length || names.some((name) => changed.has(name))) listener(state);
+      if (names.some((name) => changed.has(name))) listener(state);
     });
   }
 }

@@ -1,4 +1,4 @@
-// Key times of a track, and the nearest key.
+// Finds keys of tracks by their times.
 import type { TrackInfo } from "./types";
 
 export const keyCount = (track: TrackInfo): number =>
@@ -40,7 +40,7 @@ export function nearestKey(track: TrackInfo, time: number, reach: number): numbe
   return best;
 }
 
-/** The time of the next key of some tracks (or of the previous key, if `direction` is -1); null if there is none. */
+/** The time of the next key after `time`, or of the previous key before it if `direction` is -1; null if there is none. */
 export function neighbourTime(tracks: TrackInfo[], time: number, direction: 1 | -1): number | null {
   let best: number | null = null;
   for (const track of tracks) {

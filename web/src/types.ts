@@ -1,12 +1,12 @@
-// Data from the server, as src/keyframer/viewer/file_description.py and track_curves.py write it.
+// Data from the server: the JSON that src/keyframer/viewer writes.
 
 import type { KeyPlaces, Place, Span } from "./place";
 
 export interface FileEntry { id: number; name: string }
 export interface FileList {
-  /** size of a block of the file, in bytes */
+  /** size of the blocks in which files are read, in bytes */
   block: number;
-  /** maximum size of dropped files, in bytes */
+  /** maximum size of all files that are opened together, in bytes */
   limit: number;
   files: FileEntry[];
 }
@@ -16,13 +16,14 @@ export interface NodeInfo {
   name: string;
   kind: string;
   parent: number | null;
+  /** index of the node in the model */
   gltf: number;
   mesh: boolean;
   camera: number | null;
   light: number | null;
   hidden: boolean;
   places: { span: Span; what: string }[];
-  /** why `places` is empty */
+  /** why `places` is empty, if known */
   nowhere: string;
 }
 
@@ -40,13 +41,16 @@ export interface TrackInfo {
   wrap: string;
   times: (number | null)[] | SampledTimes;
   place: Place | null;
+  /** why `place` is null, if known */
   nowhere: string;
 }
 
 export interface Timing {
   name: string;
+  /** first and last frame of the animation in the model */
   first: number;
   last: number;
+  /** the frames that are played */
   start: number;
   end: number;
   rate: number;
@@ -78,7 +82,7 @@ export interface Loss {
   offset: number | null;
 }
 
-/** The loss report of the model, and missing or guessed images. */
+/** The loss report of the model, and images that are missing, guessed or unusable. */
 export interface Losses {
   summary: string;
   losses: { outcome: string; count: number; listed: Loss[] }[];
@@ -89,16 +93,17 @@ export interface Losses {
 export interface Line { times: Column; values: Column[] }
 
 export interface Lamp {
+  /** index of the node in the model */
   gltf: number;
   on: boolean;
   color: Column;
   multiplier: number | null;
-  /** distances: full light up to the first, none beyond the second */
+  /** distances: full light up to the first, none beyond the second; null without attenuation */
   ranges: Column;
   curves: { color?: Line; multiplier?: Line };
 }
 
-/** The lights of a file as in thumbnails. */
+/** The lights of a file, as thumbnails use them. */
 export interface Lamps {
   lamps: Lamp[];
   ambient: number[];
@@ -123,6 +128,7 @@ export interface SceneDescription {
   verdict: string;
   failure: Failure | null;
   issues: IssueInfo[];
+  /** number of issues that are not listed, by code */
   unlisted: Record<string, number>;
   nodes: NodeInfo[];
   /** names of the clips; may be empty */
@@ -138,12 +144,13 @@ export type Column = (number | null)[];
 export interface TrackData {
   components: string[];
   unit: string;
-  /** says how many columns there are, and how many are drawn */
+  /** number of columns of a raw channel, and of those that are drawn */
   note?: string;
   form: string;
   keys: {
     times: Column;
     values: Column[];
+    /** values of the curve at the keys */
     shown: Column[];
     tension?: Column;
     continuity?: Column;

@@ -26,24 +26,24 @@ describe("the tree", () => {
     expect(treeRows(nodes, "", new Set()).map((row) => [row.node, row.depth])).toEqual([[0, 0], [1, 1], [2, 2], [3, 1]]);
   });
   it("closes", () => expect(treeRows(nodes, "", new Set([1])).map((row) => row.node)).toEqual([0, 1, 3]));
-  it("keeps the way to what is searched for", () => {
+  it("keeps the ancestors of search results", () => {
     expect(treeRows(nodes, "HAND", new Set([1])).map((row) => row.node)).toEqual([0, 1, 2]);
   });
-  it("can show only what moves, and the way there", () => {
+  it("can show only moving nodes and their ancestors", () => {
     const moving = movingNodes([track(2, [0, 1]), { ...track(3, [0, 1]), moves: false }, track(null, [0])]);
     expect([...moving]).toEqual([2]);
     expect(treeRows(nodes, "", new Set(), moving).map((row) => [row.node, row.hasChildren])).toEqual([[0, true], [1, true], [2, false]]);
     expect(treeRows(nodes, "leg", new Set(), moving)).toEqual([]);
     expect(treeRows(nodes, "", new Set([1]), moving).map((row) => row.node)).toEqual([0, 1]);
   });
-  it("makes rows only around what is seen", () => {
+  it("makes only the visible rows and some around them", () => {
     expect(rowsToMake(0, 350, 12)).toEqual([0, 12]);
     expect(rowsToMake(0, 350, 0)).toEqual([0, 0]);
     expect(rowsToMake(22 * 5000, 352, 10_000)).toEqual([4900, 5116]);
     expect(rowsToMake(22 * 9990, 352, 10_000)).toEqual([9890, 10_000]);
     expect(rowsToMake(22 * 9990, 352, 3)).toEqual([3, 3]);
   });
-  it("survives circles and depth", () => {
+  it("handles cycles, wide and deep trees", () => {
     expect(treeRows([node("a", 1), node("b", 0)], "", new Set())).toEqual([]);
     const wide = Array.from({ length: 300_000 }, (_, index) => node("x", index ? 0 : null));
     expect(treeRows(wide, "", new Set()).length).toBe(300_000);
@@ -78,15 +78,15 @@ describe("keys", () => {
   });
 });
 
-describe("what never moves", () => {
+describe("tracks that never change", () => {
   it("can be left out of the dope sheet", () => {
     const info = { tracks: [track(1, [0, 1]), { ...track(1, [0, 1]), moves: false }, { ...track(0, [0]), moves: false }] } as unknown as SceneInfo;
     expect(dopeRows(info, tracksByNode(info, true))).toEqual([{ node: 1, track: null, keys: 2 }, { node: 1, track: 0, keys: 2 }]);
   });
 });
 
-describe("sizes of panels that were remembered", () => {
-  it("are numbers that make sense, or nothing", () => {
+describe("stored sizes of panels", () => {
+  it("are limited to a range, and ignored if invalid", () => {
     expect([...parseSizes("left:300,lower:5,right:99999,height:3,left")]).toEqual([["left", 300], ["lower", 120]]);
     expect([...parseSizes("right:9999")]).toEqual([["right", 700]]);
     expect(parseSizes("<script>").size).toBe(0);
@@ -94,33 +94,33 @@ describe("sizes of panels that were remembered", () => {
 });
 
 describe("clips", () => {
-  it("are told apart", () => {
+  it("without a unique name get a number", () => {
     expect(clipLabels(["walk", "", "walk"]).map(({ label }) => label)).toEqual(["walk", "2", "walk 3"]);
   });
 });
 
-describe("what is saved", () => {
-  it("is called as the file", () => {
+describe("saved files", () => {
+  it("have the name of their source", () => {
     expect(savedName("pack.zip!/a/box.old.3ds", "glb")).toBe("box.old.glb");
     expect(savedName("C:\\x\\.3ds", "png")).toBe("scene.png");
   });
 });
 
-describe("files that are dropped", () => {
+describe("dropped files", () => {
   const file = (name: string, text: string): Entry => ({ isFile: true, fullPath: `/${name}`, file: (found) => found(new File([text], name)) });
   const folder = (name: string, ...batches: Entry[][]): Entry => {
     const left = [...batches, []];
     return { isFile: false, fullPath: `/${name}`, createReader: () => ({ readEntries: (found) => found(left.shift() ?? []) }) };
   };
-  it("are found in folders, of which a browser gives some files at a time", async () => {
+  it("are found in folders, which browsers list in batches", async () => {
     const found = await filesBelow([file("a.3ds", "A"), folder("maps", [file("maps/b.png", "B")], [folder("maps/c", [file("maps/c/d.png", "D")])])]);
     expect(found.map(({ name }) => name)).toEqual(["a.3ds", "maps/b.png", "maps/c/d.png"]);
   });
-  it("are not too many, nor too large", async () => {
+  it("are limited in number and size", async () => {
     await expect(filesBelow([folder("x", [file("1", ""), file("2", ""), file("3", "")])], 2)).rejects.toThrow("More than 2");
     expect(() => packed([{ name: "a", content: new Blob(["12345"]) }], 4)).toThrow("The files have 5 bytes; the limit is 4 bytes.");
   });
-  it("are packed as the server takes them apart", async () => {
+  it("are packed as the server expects", async () => {
     const bytes = new Uint8Array(await packed([{ name: "ä", content: new Blob(["xyz"]) }, { name: "b", content: new Blob(["!"]) }], 99).arrayBuffer());
     const length = new DataView(bytes.buffer).getUint32(0, true);
     const text = new TextDecoder();
@@ -129,7 +129,7 @@ describe("files that are dropped", () => {
   });
 });
 
-describe("channels of no node", () => {
+describe("channels without a node", () => {
   it("come last on the dope sheet", () => {
     const info = { tracks: [track(3, [0]), track(null, { first: 0, step: 1, count: 9 }), track(1, [0])] } as unknown as SceneInfo;
     expect(dopeRows(info).slice(-2)).toEqual([{ node: null, track: null, keys: 9 }, { node: null, track: 1, keys: 9 }]);
@@ -138,17 +138,17 @@ describe("channels of no node", () => {
 
 describe("places", () => {
   const pieces = { start: 100, size: 12, step: 40, count: 3 };
-  it("hold their bytes and no others", () => {
+  it("contain exactly their bytes", () => {
     const inside = (place: Place): number[] => Array.from({ length: 250 }, (_, at) => at).filter((at) => contains(place, at));
     const run = (from: number): number[] => Array.from({ length: 12 }, (_, at) => from + at);
     expect(inside(pieces)).toEqual([...run(100), ...run(140), ...run(180)]);
     expect(inside([7, 9])).toEqual([7, 8]);
   });
-  it("are those of each key", () => {
+  it("of single keys are found", () => {
     expect([-1, 0, 2, 3].map((key) => placeOfKey(pieces, key))).toEqual([null, [100, 112], [180, 192], null]);
     expect([0, 1, 2].map((key) => placeOfKey([null, [4, 8]], key))).toEqual([null, [4, 8], null]);
   });
-  it("are told in words", () => {
+  it("are described in words", () => {
     expect(placeText(pieces)).toBe("12 bytes at 0x0064; repeats every 40 bytes, 3 times in all");
     expect(placeText([16, 32])).toBe("0x0010 – 0x0020, 16 bytes");
   });
@@ -157,7 +157,7 @@ describe("places", () => {
     { what: "time", places: { start: 8, size: 4, step: 4, count: 2 } },
     { what: "value", places: [null, [0, 12]] as [null, [number, number]], file: "a.bin" },
   ] };
-  it("in several parts are those of this file, and say which other", () => {
+  it("with parts in another file name that file", () => {
     const [first, second] = [placeOfKey(parts, 0) as Place, placeOfKey(parts, 1) as Place];
     expect(placeText(first)).toBe("value: 0x0028 – 0x0034, 12 bytes · time: 0x0008 – 0x000c, 4 bytes");
     expect(placeText(second)).toBe("time: 0x000c – 0x0010, 4 bytes · value in a.bin: 0x0000 – 0x000c, 12 bytes");
@@ -165,7 +165,7 @@ describe("places", () => {
     expect([8, 40, 51, 52].map((at) => contains(first, at))).toEqual([true, true, true, false]);
     expect([0, 11, 12].map((at) => contains(second, at))).toEqual([false, false, true]);
   });
-  it("are none where only the time of a key is stored", () => {
+  it("are null if only the time of a key is stored", () => {
     expect(placeOfKey({ parts: [{ what: "value", places: [null] }, { what: "time", places: [[0, 4]] }] }, 0)).toBeNull();
     expect(firstByte({ parts: [{ what: "value", place: [0, 4], file: "a.bin" }] })).toBeNull();
   });
@@ -176,7 +176,7 @@ describe("bytes", () => {
   const cut = (page: number, number: number): object => Object.fromEntries(
     Object.entries(table).map(([name, column]) => [name, column.slice(page * number, page * (number + 1))]),
   );
-  it.each([1, 2, 3, 4, 50])("know the records around them, %i on a page", async (page) => {
+  it.each([1, 2, 3, 4, 50])("are found in their records, with %i records on a page", async (page) => {
     const firsts = table.starts.filter((_, number) => number % page === 0);
     const data = {
       records: async () => ({ total: 4, page, firsts }), recordPage: async (_: number, number: number) => cut(page, number),
@@ -184,11 +184,11 @@ describe("bytes", () => {
     const names = async (offset: number): Promise<string> => (await recordsAt(data, 0, offset)).map(({ name }) => name).join("");
     expect(await Promise.all([25, 35, 45, 100, -1].map(names))).toEqual(["abc", "a", "ad", "", ""]);
   });
-  it("have no records around them in a file without any", async () => {
+  it("are in no record if the file has none", async () => {
     const none = { records: async () => ({ total: 0, page: 9, firsts: [] }) } as unknown as Data;
     expect(await recordsAt(none, 0, 5)).toEqual([]);
   });
-  it("are found as people write them", () => {
+  it("are found by decimal and hexadecimal offsets", () => {
     expect(["0x1F4", "1f4h", " 500 ", "zz", "-1", ""].map(parseOffset)).toEqual([500, 500, 500, null, null, null]);
   });
   it("are shown", () => {
@@ -215,10 +215,10 @@ describe("numbers", () => {
 });
 
 describe("edges", () => {
-  it("are those the file marks", () => {
+  it("are those that the file marks", () => {
     expect(edgePairs([0, 1, 2, 2, 1, 3], [5, 2], 0)).toEqual([0, 1, 2, 0, 1, 3]);
     expect(edgePairs([0, 1, 2], [0, 3], 1)).toEqual([0, 1, 1, 2]);
   });
-  it("are all where it marks none", () => expect(edgePairs([0, 1, 2], null, 0)).toEqual([0, 1, 1, 2, 2, 0]));
+  it("are all edges if the file marks none", () => expect(edgePairs([0, 1, 2], null, 0)).toEqual([0, 1, 1, 2, 2, 0]));
   it("become triangles without an area", () => expect([...asTriangles([4, 5])]).toEqual([4, 5, 5]));
 });

@@ -15,7 +15,7 @@ describe("samplers", () => {
     const steps = { times: [1, 2], values: [5, 7], width: 1, mode: "STEP" as const };
     expect([0, 1, 1.9, 2, 3].map((time) => sample(steps, time)[0])).toEqual([5, 5, 5, 7, 7]);
   });
-  it("go straight", () => {
+  it("interpolate linearly", () => {
     const line = { times: [0, 2], values: [0, 10, 4, 20], width: 2, mode: "LINEAR" as const };
     expect(sample(line, 1)).toEqual([2, 15]);
   });
@@ -23,7 +23,7 @@ describe("samplers", () => {
     const cubic = { times: [0, 2], values: [0, 0, 0, 12, 8, 0], width: 1, mode: "CUBICSPLINE" as const };
     for (const time of [0, 0.5, 1, 1.7, 2]) expect(sample(cubic, time)[0]).toBeCloseTo(time ** 3, 10);
   });
-  it("have nothing to say without keys", () => {
+  it("return nothing without keys", () => {
     expect(sample({ times: [], values: [], width: 1, mode: "LINEAR" }, 0)).toEqual([]);
   });
 });

@@ -28,7 +28,7 @@ describe("a server", () => {
     expect(await (await fetchTwice("/data/files", 0)).text()).toBe("fine");
     expect(fetched).toHaveBeenCalledTimes(2);
   });
-  it("that does not answer is said to be gone", async () => {
+  it("that does not answer is reported", async () => {
     vi.stubGlobal("fetch", failing(9));
     await expect(fetchTwice("/data/files", 0)).rejects.toThrow("still running?");
   });
@@ -41,7 +41,7 @@ describe("an archive", () => {
     expect(await source.get("/data/1/model")).toBeNull();
     expect(await source.get("__proto__")).toBeNull();
   });
-  it("is asked once for each thing", async () => {
+  it("is asked once for each path", async () => {
     let asked = 0;
     const data = new Data({ post: null, get: (path) => { asked++; return source.get(path); } });
     expect(await data.files()).toEqual({ files: [] });
@@ -56,7 +56,7 @@ describe("an archive", () => {
     await data.model(0);
     expect(asked).toEqual(["/data/0/model", "/data/0/model"]);
   });
-  it("is asked once for what two want at the same time, and again after a failure", async () => {
+  it("is asked once for simultaneous requests, and again after a failure", async () => {
     let asked = 0;
     const data = new Data({ post: null, get: (path) => asked++ ? source.get(path) : Promise.reject(new Error("gone")) });
     await expect(Promise.all([data.files(), data.files()])).rejects.toThrow("gone");

@@ -1,4 +1,4 @@
-// The byte view: a hex dump of the file in which the selection is highlighted, and the records around it.
+// The byte view: a hex dump of the file in which the selection is highlighted, and the records around the selection.
 import { el, replace } from "../dom";
 import { bytesText, hex, offsetText, parseOffset, visible } from "../format";
 import { contains, firstByte, partText, placeText, type Place } from "../place";
@@ -11,10 +11,10 @@ const WIDTH = 16;
 const LINE = 16;
 
 export function bytesPanel(store: Store, data: Data, block: number): { element: HTMLElement; draw: () => void } {
-  const dump = el("div", { class: "dump", tabindex: 0, role: "application", id: "dump", "aria-label": "Bytes: arrows and page keys move" });
+  const dump = el("div", { class: "dump", tabindex: 0, role: "application", id: "dump", "aria-label": "Bytes: arrows and page keys scroll" });
   const chain = el("div", { class: "chain", id: "chain" });
   const where = el("output", { class: "quiet", id: "where" });
-  const go = el("input", { type: "text", class: "go", placeholder: "Go to 0x…", "aria-label": "Go to offset", id: "goto" });
+  const offsetInput = el("input", { type: "text", class: "go", placeholder: "Go to 0x…", "aria-label": "Go to offset", id: "goto" });
   let top = 0;
   let drawRequest = 0;
   let chainRequest = 0;
@@ -75,17 +75,17 @@ export function bytesPanel(store: Store, data: Data, block: number): { element: 
     });
     return el("div", { class: "bytes" }, el("span", { class: "offset" }, hex(from, 8)), codes, texts);
   };
-  /** Highlights the innermost record around a byte. */
+  /** Highlights the innermost record around a byte, or the byte itself if no record contains it. */
   const pick = async (offset: number): Promise<void> => {
     const { file } = store.state;
     const records = await recordsAt(data, file, offset).catch(() => []);
     if (store.state.file !== file) return;
     store.set({ span: records.at(-1)?.span ?? [offset, offset + 1], nowhere: "" });
   };
-  const jump = (text: string, quiet: string, span: Place, depth: number): HTMLElement => {
+  const jumpButton = (text: string, detail: string, span: Place, depth: number): HTMLElement => {
     const button = el(
       "button", { type: "button", class: "link", onclick: () => store.set({ span, nowhere: "" }) },
-      el("span", {}, text), el("span", { class: "quiet" }, quiet),
+      el("span", {}, text), el("span", { class: "quiet" }, detail),
     );
     button.style.paddingInlineStart = `${4 + 10 * depth}px`;
     return button;
@@ -95,13 +95,13 @@ export function bytesPanel(store: Store, data: Data, block: number): { element: 
     const parts = span && "parts" in span ? span.parts : [];
     replace(
       chain,
-      ...parts.map((part) => part.file === undefined ? jump(part.what, ` ${placeText(part.place)}`, part.place, 0)
+      ...parts.map((part) => part.file === undefined ? jumpButton(part.what, ` ${placeText(part.place)}`, part.place, 0)
         : el("div", { class: "elsewhere" }, partText(part))),
       offset === null ? null : el("div", { class: "quiet" }, `Records at ${offsetText(offset)}`),
-      ...records.map(({ name, span: bytes }, depth) => jump(name, ` ${offsetText(bytes[0])}, ${bytesText(bytes[1] - bytes[0])}`, bytes, depth)),
+      ...records.map(({ name, span: bytes }, depth) => jumpButton(name, ` ${offsetText(bytes[0])}, ${bytesText(bytes[1] - bytes[0])}`, bytes, depth)),
     );
   };
-  /** Lists the records around a byte; only the answer to the latest request is shown. */
+  /** Lists the parts of the selection, and the records around a byte. Only the answer to the latest request is shown. */
   const findChain = async (offset: number | null): Promise<void> => {
     const request = ++chainRequest;
     const records = offset === null ? [] : await recordsAt(data, store.state.file, offset).catch(() => []);
@@ -120,8 +120,8 @@ export function bytesPanel(store: Store, data: Data, block: number): { element: 
     event.preventDefault();
     event.stopPropagation();
   });
-  go.addEventListener("change", () => {
-    const offset = parseOffset(go.value);
+  offsetInput.addEventListener("change", () => {
+    const offset = parseOffset(offsetInput.value);
     if (offset !== null && offset < size()) void pick(offset);
   });
   const follow = (): void => {
@@ -142,6 +142,6 @@ export function bytesPanel(store: Store, data: Data, block: number): { element: 
   });
   store.on(["span", "nowhere", "lower"], () => requestAnimationFrame(follow));
   new ResizeObserver(() => requestAnimationFrame(() => void draw())).observe(dump);
-  const head = el("div", { class: "head" }, go, where);
+  const head = el("div", { class: "head" }, offsetInput, where);
   return { element: el("div", { class: "hexes" }, el("div", { class: "hexdump" }, head, el("div", { class: "beside" }, dump, bar.element)), chain), draw: () => follow() };
 }

@@ -1,4 +1,5 @@
-// A canvas that is redrawn on request, in the resolution of the screen and the colours of the page.
+// A canvas that is redrawn on request and when its size changes, in the resolution of the screen and the colours of the
+// page.
 
 export interface Brush {
   context: CanvasRenderingContext2D;
@@ -49,7 +50,7 @@ export function line(context: CanvasRenderingContext2D, x1: number, y1: number, 
   context.stroke();
 }
 
-/** Truncates text to a width. */
+/** Truncates text that is wider than `width`. */
 export function fitText(context: CanvasRenderingContext2D, text: string, width: number): string {
   if (context.measureText(text).width <= width) return text;
   let length = Math.min(text.length, Math.ceil(width / 4));

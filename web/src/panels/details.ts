@@ -8,9 +8,9 @@ import type { TrackInfo } from "../types";
 
 export function detailsPanel(store: Store): HTMLElement {
   const panel = el("div", { class: "details", id: "details", "aria-live": "polite" });
-  const trackButton = (item: TrackInfo, index: number, chosen: number | null): HTMLElement => el(
+  const trackButton = (item: TrackInfo, index: number, selectedTrack: number | null): HTMLElement => el(
     "button",
-    { type: "button", class: "link", "aria-pressed": String(index === chosen), onclick: () => selectTrack(store, index) },
+    { type: "button", class: "link", "aria-pressed": String(index === selectedTrack), onclick: () => selectTrack(store, index) },
     `${item.kind}: ${counted(keyCount(item), `${item.interpolation} key`)}${item.wrap === "single" ? "" : `, ${item.wrap}`}`,
   );
   const draw = (): void => {
@@ -18,8 +18,8 @@ export function detailsPanel(store: Store): HTMLElement {
     if (!info) return;
     const pair = (name: string, value: string): HTMLElement =>
       el("div", { class: "pair" }, el("dt", {}, name), el("dd", { title: value }, value));
-    const chosen = node === null ? undefined : info.nodes[node];
-    if (!chosen || node === null) {
+    const selected = node === null ? undefined : info.nodes[node];
+    if (!selected || node === null) {
       const keys = info.tracks.reduce((sum, item) => sum + keyCount(item), 0);
       const raw = info.tracks.map((item, index) => ({ item, index })).filter(({ item }) => item.node === null);
       return replace(
@@ -38,23 +38,23 @@ export function detailsPanel(store: Store): HTMLElement {
         el("p", { class: "quiet" }, "Select a node in the tree, in the picture or on the dope sheet."),
       );
     }
-    const content = [chosen.mesh && "mesh", chosen.camera !== null && "camera", chosen.light !== null && "light"].filter(Boolean);
-    const parent = chosen.parent === null ? "none" : (info.nodes[chosen.parent]?.name ?? "none");
+    const content = [selected.mesh && "mesh", selected.camera !== null && "camera", selected.light !== null && "light"].filter(Boolean);
+    const parent = selected.parent === null ? "none" : (info.nodes[selected.parent]?.name ?? "none");
     return replace(
-      panel, el("h2", { title: chosen.name }, chosen.name),
+      panel, el("h2", { title: selected.name }, selected.name),
       el(
         "dl", {},
-        pair("kind", chosen.kind), pair("parent", parent), pair("content", content.join(", ") || "none"),
-        chosen.hidden ? pair("hidden", "yes, unless a key shows it") : null,
+        pair("kind", selected.kind), pair("parent", parent), pair("content", content.join(", ") || "none"),
+        selected.hidden ? pair("hidden", "yes, unless a key shows it") : null,
       ),
       el("h3", {}, "Tracks"),
       ...info.tracks.flatMap((item, index) => item.node !== node ? [] : trackButton(item, index, track)),
       el("h3", {}, "In the file"),
-      ...chosen.places.map(({ span, what }) => el(
+      ...selected.places.map(({ span, what }) => el(
         "button", { type: "button", class: "link place", onclick: () => store.set({ span, nowhere: "", lower: "bytes" }) },
         `${offsetText(span[0])}, ${bytesText(span[1] - span[0])}, ${what}`,
       )),
-      chosen.nowhere ? el("p", { class: "quiet" }, chosen.nowhere) : null,
+      selected.nowhere ? el("p", { class: "quiet" }, selected.nowhere) : null,
     );
   };
   store.on(["info", "node", "track"], draw);

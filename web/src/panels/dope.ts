@@ -1,4 +1,4 @@
-// The dope sheet: a row for every track, a mark for every key.
+// The dope sheet: rows for nodes and their tracks, with a mark for each key.
 import { el } from "../dom";
 import { Scale } from "../scale";
 import { selectKey, selectTrack } from "../selecting";
@@ -42,7 +42,7 @@ export function dopeSheet(store: Store): { element: HTMLElement; draw: () => voi
   let rows: DopeRow[] = [];
   let tracks = new Map<number | null, number[]>();
   let top = 0;
-  const picture = new Picture("Dope sheet: arrows move between tracks and keys, Enter selects", (brush) => paint(brush));
+  const picture = new Picture("Dope sheet: arrows select tracks and keys", (brush) => paint(brush));
   const canvas = picture.canvas;
   canvas.id = "dope";
   const scale = (): Scale => new Scale(store.state.window, LABELS, canvas.clientWidth - 10);
@@ -82,7 +82,7 @@ export function dopeSheet(store: Store): { element: HTMLElement; draw: () => voi
     if (!rows.length) {
       context.fillStyle = color("quiet");
       context.textAlign = "left";
-      context.fillText(info.tracks.length ? "Nothing moves." : "This file has no keys.", LABELS + 12, RULER + 16);
+      context.fillText(info.tracks.length ? "Nothing moves." : "There are no keys.", LABELS + 12, RULER + 16);
     }
   };
   const drawRow = (brush: Brush, info: SceneInfo, row: DopeRow, y: number, timeScale: Scale): void => {
@@ -116,7 +116,7 @@ export function dopeSheet(store: Store): { element: HTMLElement; draw: () => voi
       for (const [key, time] of keysBetween(keyed, from - 10 * timeScale.perPixel, to + 10 * timeScale.perPixel)) {
         const x = timeScale.x(time);
         const chosen = number === state.track && key === state.key && track !== null;
-        if (Math.abs(x - lastX) < 0.7 && !chosen) continue; // it would cover the previous key
+        if (Math.abs(x - lastX) < 0.7 && !chosen) continue; // the mark would cover the previous one
         lastX = x;
         diamond(context, x, y + ROW / 2, track ? (chosen ? 6 : 4.2) : 2.4);
         if (chosen) {
@@ -144,7 +144,7 @@ export function dopeSheet(store: Store): { element: HTMLElement; draw: () => voi
       for (const track of rowTracks) {
         const clicked = info.tracks[track];
         const key = clicked && nearestKey(clicked, timeScale.frame(event.offsetX), 6 * timeScale.perPixel);
-        if (key !== null && key !== undefined) return selectKey(store, track, key, true);
+        if (key !== null && key !== undefined) return selectKey(store, track, key);
       }
     }
     if (rowTracks[0] !== undefined) selectTrack(store, row.track ?? rowTracks[0]);
@@ -165,7 +165,7 @@ export function dopeSheet(store: Store): { element: HTMLElement; draw: () => voi
       const count = track === null ? 0 : keyCount(info.tracks[track] as SceneInfo["tracks"][number]);
       if (track === null || !count) return;
       const key = (store.state.key ?? (event.key === "ArrowRight" ? -1 : count)) + (event.key === "ArrowRight" ? 1 : -1);
-      selectKey(store, track, Math.min(Math.max(key, 0), count - 1), true);
+      selectKey(store, track, Math.min(Math.max(key, 0), count - 1));
     } else return;
     event.preventDefault();
     event.stopPropagation();

@@ -15,7 +15,7 @@ const SHAPES = ["tension", "continuity", "bias", "ease_to", "ease_from"] as cons
 
 export interface Bounds { low: number; high: number }
 
-/** The range of all values with a margin, even if all values are equal. */
+/** The range of all values with a margin, even if all values are equal; -1 to 1 without values. */
 export function boundsOf(columns: Column[]): Bounds {
   let low = Infinity;
   let high = -Infinity;
@@ -97,7 +97,7 @@ export function graphPanel(store: Store, data: Data): { element: HTMLElement; dr
       const time = track.keys.times[key];
       if (value === null || time === null || time === undefined || time < timeScale.window.from || time > timeScale.window.to) return;
       const [x, selected] = [timeScale.x(time), key === store.state.key];
-      if (Math.abs(x - lastX) < 0.7 && !selected) return; // it would cover the previous key
+      if (Math.abs(x - lastX) < 0.7 && !selected) return; // the mark would cover the previous one
       lastX = x;
       context.fillStyle = selected ? chosen : plain;
       context.beginPath();
@@ -161,17 +161,17 @@ export function graphPanel(store: Store, data: Data): { element: HTMLElement; dr
     let best: number | null = null;
     loaded.keys.times.forEach((time, key) => {
       if (time === null || Math.abs(timeScale.x(time) - event.offsetX) > 8) return;
-      const before = best === null ? null : loaded?.keys.times[best];
-      if (before === null || before === undefined || Math.abs(timeScale.x(time) - event.offsetX) < Math.abs(timeScale.x(before) - event.offsetX)) best = key;
+      const bestTime = best === null ? null : loaded?.keys.times[best];
+      if (bestTime === null || bestTime === undefined || Math.abs(timeScale.x(time) - event.offsetX) < Math.abs(timeScale.x(bestTime) - event.offsetX)) best = key;
     });
-    if (best !== null) selectKey(store, store.state.track, best, true);
+    if (best !== null) selectKey(store, store.state.track, best);
   });
   canvas.addEventListener("keydown", (event) => {
     const { track, key } = store.state;
     if (track === null || !loaded || event.shiftKey || (event.key !== "ArrowRight" && event.key !== "ArrowLeft")) return;
     const step = event.key === "ArrowRight" ? 1 : -1;
     const next = Math.min(Math.max((key ?? -1) + step, 0), loaded.keys.times.length - 1);
-    selectKey(store, track, next, true);
+    selectKey(store, track, next);
     event.preventDefault();
     event.stopPropagation();
   });

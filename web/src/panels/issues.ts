@@ -1,11 +1,11 @@
-// Lists the issues of the file, missing and guessed images, and the losses of the model.
+// Lists the issues of the file, images that are missing, guessed or unusable, and the losses of the model.
 import { el, replace } from "../dom";
 import { offsetText } from "../format";
 import { selectIssue, selectOffset } from "../selecting";
 import type { Store } from "../store";
 import type { IssueInfo, Loss, Losses, SceneInfo } from "../types";
 
-/** The number of issues, and of missing and guessed images. */
+/** The number of listed issues and images. */
 export const issueCount = (info: SceneInfo | null, losses: Losses | null): number =>
   (info?.issues.length ?? 0) + (losses?.images.length ?? 0);
 
@@ -35,10 +35,10 @@ export function issuesPanel(store: Store): HTMLElement {
     replace(
       list,
       info ? el("p", { class: `verdict ${info.verdict.replaceAll(" ", "-")}` }, info.verdict) : null,
-      failure ? el("p", { class: "failure" }, `The file cannot be played: ${failure.message} (${failure.code} at ${offsetText(failure.offset)})`) : null,
+      failure ? el("p", { class: "failure" }, `The file cannot be shown: ${failure.message} (${failure.code} at ${offsetText(failure.offset)})`) : null,
       ...(info?.issues ?? []).map(issueButton),
       ...unlisted.map(([code, count]) => el("p", { class: "quiet" }, `${code}: ${count} more, not listed`)),
-      info && !info.issues.length ? el("p", { class: "quiet" }, "Nothing to report.") : null,
+      info && !info.issues.length ? el("p", { class: "quiet" }, "No issues.") : null,
       losses?.images.length ? el("h3", {}, "Images") : null,
       ...(losses?.images ?? []).map(imageItem),
       losses ? el("h3", {}, "Losses in this view and in a saved GLB") : null,

@@ -35,7 +35,7 @@ export function drawPlayhead({ context, height, color }: Brush, scale: Scale, fr
   context.fill();
 }
 
-/** Zooms with Ctrl and wheel or + and -, pans with Shift and wheel or arrows, scrubs by dragging on the ruler. */
+/** Zooms with Ctrl + wheel or + and -, pans with Shift + wheel or Shift + arrows, scrubs by dragging on the ruler. */
 export function listenToTime(canvas: HTMLCanvasElement, store: Store, scale: () => Scale): void {
   canvas.addEventListener("wheel", (event) => {
     const timeScale = scale();

@@ -5,7 +5,7 @@ const MIN_THUMB = 18;
 
 export interface Scrollbar {
   element: HTMLElement;
-  /** Shows the position `top` in content of length `total`, of which `visible` fits on the screen. */
+  /** Shows the position `top` in content of length `total`, of which `visible` fits on the screen; hidden if all fits. */
   show: (top: number, visible: number, total: number) => void;
 }
 

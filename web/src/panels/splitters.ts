@@ -1,7 +1,15 @@
-// Borders between panels, which can be dragged or moved with the arrow keys. Their positions are stored.
+// Borders between panels, which can be dragged or moved with the arrow keys. The sizes of the panels are stored.
 import { el } from "../dom";
 
-interface Border { name: string; label: string; vertical: boolean; least: number; most: number; grows: 1 | -1 }
+interface Border {
+  name: string;
+  label: string;
+  vertical: boolean;
+  least: number;
+  most: number;
+  /** 1 if the panel grows when its border moves right or down, -1 if it shrinks */
+  grows: 1 | -1;
+}
 
 const BORDERS: Border[] = [
   { name: "left", label: "Width of the tree", vertical: true, least: 120, most: 600, grows: 1 },

@@ -2,7 +2,7 @@
 import { el, fillSelect, setPressed, toggle, type Choice } from "../dom";
 import { baseName } from "../format";
 import type { Object3D } from "three";
-import { openButton, type Dropped } from "../dropping";
+import { openButton, type NamedFile } from "../dropping";
 import type { Saved } from "../saving";
 import type { Stage } from "../stage/stage";
 import type { Store } from "../store";
@@ -10,6 +10,7 @@ import type { FileEntry, Lamps } from "../types";
 
 export interface Toolbar {
   element: HTMLElement;
+  /** Lists the cameras and lights of the opened file, and resets the choice. */
   refresh: () => void;
   list: (files: FileEntry[]) => void;
   theme: HTMLButtonElement;
@@ -18,7 +19,7 @@ export interface Toolbar {
 export interface Actions {
   show: (file: number) => void;
   /** null if there is no server to open files or write a page */
-  open: ((files: Promise<Dropped[]>) => void) | null;
+  open: ((files: Promise<NamedFile[]>) => void) | null;
   save: (what: Saved) => void;
   readLamps: (file: number, clip: number) => Promise<Lamps | null>;
 }
@@ -92,8 +93,8 @@ export function toolbar(store: Store, stage: Stage | null, files: FileEntry[], {
   edges.id = "edges";
   bones.id = "bones";
   grid.id = "grid";
-  const frame = el("button", { type: "button", title: "Show everything (A)", onclick: () => stage?.frameAll(), id: "all" }, "Fit");
-  const selected = el(
+  const fit = el("button", { type: "button", title: "Fit the view to the scene (A)", onclick: () => stage?.frameAll(), id: "all" }, "Fit");
+  const centre = el(
     "button", { type: "button", title: "Centre the selection (F)", onclick: () => stage?.frameSelected(), id: "turn-to" }, "Centre",
   );
   const saving = menu("Save", "save", [
@@ -127,7 +128,7 @@ export function toolbar(store: Store, stage: Stage | null, files: FileEntry[], {
       "header", { class: "toolbar" },
       el("strong", { class: "brand" }, "Keyframer"), file, open ? openButton(open) : null,
       el("span", { class: "gap" }),
-      el("label", {}, "View ", camera), el("label", {}, "Light ", lights), wire, edges, bones, grid, frame, selected, saving, theme,
+      el("label", {}, "View ", camera), el("label", {}, "Light ", lights), wire, edges, bones, grid, fit, centre, saving, theme,
       help,
     ),
     refresh, theme,

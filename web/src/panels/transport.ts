@@ -60,7 +60,7 @@ export function transport(store: Store, choose: (clip: number) => void): HTMLEle
     frame.value = String(Number(store.state.frame.toFixed(2))); // the actual frame, whatever was typed
   });
 
-  let shownInfo: State["info"] = null; // another file resets the frame box, even while the user types
+  let shownInfo: State["info"] = null; // another file or clip resets the frame box, even while the user types
   const show = (state: State): void => {
     const timing = state.info?.timing;
     scrub.value = String(state.frame);

@@ -16,7 +16,7 @@ export const movingNodes = (tracks: TrackInfo[]): Set<number> =>
   new Set(tracks.flatMap((track) => (track.moves && track.node !== null ? [track.node] : [])));
 
 /** The rows to show, parents before children. With a search text or `among`, only the nodes that match both, and their
- * ancestors. */
+ * ancestors. Children of `closed` nodes are left out, unless there is a search text. */
 export function treeRows(
   nodes: NodeInfo[], search: string, closed: ReadonlySet<number>, among: ReadonlySet<number> | null = null,
 ): Row[] {

@@ -14,7 +14,7 @@ interface StoredMaterial {
 
 /** Colour of faces without a material, and of materials without a colour. */
 const NEUTRAL = [0.7, 0.71, 0.74] as const;
-/** Minimum brightness of surfaces: the shape of a black one would be invisible. */
+/** Minimum brightness of surfaces without an image: the shape of a black one would be invisible. */
 const MIN_BRIGHTNESS = 0.12;
 
 const DISTANCE_ATTENUATION = `
@@ -40,7 +40,7 @@ export function replaceFunction(text: string, name: string, replacement: string)
   throw new Error(`the shader's ${name} has no end`);
 }
 
-/** A copy of a material that is shaded as in the old programs. */
+/** A copy of a material that is shaded as in the old programs; a material without shading is returned unchanged. */
 export function authored(material: Material): Material {
   const from = material as MeshStandardMaterial;
   if (material instanceof MeshBasicMaterial || !("roughness" in material)) return material;

@@ -1,6 +1,6 @@
 // Edges marked as visible in the file: bit 0 of a face for its corners 0-1, bit 1 for 1-2, bit 2 for 2-0.
 
-/** The pairs of vertices to draw; all edges of all faces if the file marks none. */
+/** The pairs of vertices to draw; all edges of all faces if `marks` is null. */
 export function edgePairs(indices: ArrayLike<number>, marks: ArrayLike<number> | null, firstFace: number): number[] {
   const pairs: number[] = [];
   for (let face = 0; 3 * face + 2 < indices.length; face++) {

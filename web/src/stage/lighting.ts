@@ -30,7 +30,8 @@ export class Lighting {
     this.choose(null, "studio", null);
   }
 
-  /** Uses the lights of `choice`: `studio`, `file`, or the number of a light of the model. */
+  /** Uses the lights of the studio (`studio`), all lights of the file (`file`), or one of them (its number); always those of
+ * the studio if `lamps` is null. */
   choose(model: Model | null, choice: string, lamps: Lamps | null): void {
     const studio = choice === "studio" || !lamps;
     const all = choice === "file";
@@ -54,7 +55,7 @@ export class Lighting {
     }
   }
 
-  /** Sets the lights of the file to a frame. Colours are not converted: materials that are shaded as authored expect that. */
+  /** Sets the lights of the file to a frame. Colours are not converted, as `authored` materials expect. */
   seek(frame: number): void {
     if (!this.lamps || !this.model) return;
     for (const lamp of this.lamps.lamps) {
@@ -80,7 +81,7 @@ export class Lighting {
   }
 }
 
-/** The values at a frame, interpolated linearly. */
+/** The values at a frame, interpolated linearly; constant before the first and after the last time. */
 export function valueAt({ times, values }: Line, frame: number): Column {
   let low = 0;
   let high = times.length - 1;

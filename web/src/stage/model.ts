@@ -45,11 +45,11 @@ export class Model {
     return model;
   }
 
-  /** Plays another clip from its start. Everything that it does not animate is as in the file. */
+  /** Switches to a clip and shows its start. Everything that the clip does not animate is as in the file. */
   async choose(clip: number): Promise<void> {
     const number = this.json.scenes?.[this.json.scene ?? 0]?.extras?.keyframer?.clips?.[clip]?.animation;
     const pointers = number === undefined ? [] : await this.readPointers(number);
-    this.mixer.stopAllAction(); // restores everything that the last clip has changed
+    this.mixer.stopAllAction(); // restores what the mixer has changed
     for (const restore of this.restore) restore();
     const animation = number === undefined ? undefined : this.gltf.animations[number];
     this.duration = animation?.duration ?? 0;
@@ -61,10 +61,10 @@ export class Model {
 
   private collect(): void {
     this.root.traverse((object) => {
-      const known = this.gltf.parser.associations.get(object) as Record<string, number> | undefined;
-      if (known?.nodes !== undefined && !this.nodes[known.nodes]) {
-        this.nodes[known.nodes] = object;
-        this.numbers.set(object, known.nodes);
+      const indices = this.gltf.parser.associations.get(object) as Record<string, number> | undefined;
+      if (indices?.nodes !== undefined && !this.nodes[indices.nodes]) {
+        this.nodes[indices.nodes] = object;
+        this.numbers.set(object, indices.nodes);
       }
       if (object instanceof Mesh) {
         this.meshes.push(object);
@@ -135,8 +135,8 @@ export class Model {
   }
 
   /** Shows the animation at a time in seconds. */
-  seek(exact: number): void {
-    const seconds = Math.fround(exact); // key times have single precision: a step must happen exactly at its frame
+  seek(exactSeconds: number): void {
+    const seconds = Math.fround(exactSeconds); // key times have single precision: a step must happen exactly at its frame
     if (this.action) {
       this.action.time = Math.min(Math.max(seconds, 0), this.duration);
       this.mixer.update(0);
@@ -171,7 +171,7 @@ export class Model {
     return object ? new Vector3().setFromMatrixPosition(object.matrixWorld) : null;
   }
 
-  /** The number of the glTF node that an object is or belongs to. */
+  /** The number of the glTF node that an object is or belongs to; null if there is none. */
   nodeOf(object: Object3D): number | null {
     for (let at: Object3D | null = object; at; at = at.parent) {
       const index = this.numbers.get(at);
@@ -180,7 +180,7 @@ export class Model {
     return null;
   }
 
-  /** The light of a node. */
+  /** The light of a glTF node. */
   lightOf(node: number): Light | undefined {
     return this.lights.find(({ light }) => this.nodeOf(light) === node)?.light;
   }
@@ -221,12 +221,12 @@ export class Model {
     const edges: Mesh[] = [];
     const facesBefore = new Map<number, number>();
     for (const mesh of [...this.meshes]) {
-      const known = this.gltf.parser.associations.get(mesh) as Record<string, number> | undefined;
+      const indices = this.gltf.parser.associations.get(mesh) as Record<string, number> | undefined;
       const index = mesh.geometry.getIndex();
-      if (!index || known?.meshes === undefined) continue;
-      const stored = this.json.meshes?.[known.meshes];
+      if (!index || indices?.meshes === undefined) continue;
+      const stored = this.json.meshes?.[indices.meshes];
       const marks = stored?.extras?.keyframer?.edges;
-      const first = this.firstFace(known.meshes, known.primitives ?? 0, facesBefore);
+      const first = this.firstFace(indices.meshes, indices.primitives ?? 0, facesBefore);
       const pairs = edgePairs(index.array, marks ? await unpackedNumbers(marks) : null, first);
       const geometry = new BufferGeometry();
       Object.assign(geometry.attributes, mesh.geometry.attributes);
@@ -238,18 +238,18 @@ export class Model {
     return edges;
   }
 
-  /** The number of faces in the primitives of a mesh before this one. */
-  private firstFace(mesh: number, primitive: number, known: Map<number, number>): number {
+  /** The number of faces in the primitives of a mesh before `primitive`; `facesBefore` caches the results. */
+  private firstFace(mesh: number, primitive: number, facesBefore: Map<number, number>): number {
     const key = mesh * 65536 + primitive;
-    if (!known.has(key)) {
+    if (!facesBefore.has(key)) {
       let faces = 0;
       for (const part of (this.json.meshes?.[mesh]?.primitives ?? []).slice(0, primitive)) {
         const accessors = (this.json as { accessors?: { count: number }[] }).accessors;
         faces += (accessors?.[part.indices ?? -1]?.count ?? 0) / 3;
       }
-      known.set(key, faces);
+      facesBefore.set(key, faces);
     }
-    return known.get(key) ?? 0;
+    return facesBefore.get(key) ?? 0;
   }
 
   dispose(): void {

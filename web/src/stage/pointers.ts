@@ -28,7 +28,7 @@ export function parsePointer(pointer: string): Target | null {
   return null;
 }
 
-/** The value at a time in seconds. */
+/** The value at a time in seconds; empty without keys. */
 export function sample(sampler: Sampler, time: number): number[] {
   const { times, width, mode } = sampler;
   const last = times.length - 1;

@@ -1,4 +1,5 @@
-// Draws nodes as sticks: a point at each node and a line to its parent, for scenes without meshes.
+// Draws nodes as sticks: a point at each node and a line to its parent. The stage first shows them only for scenes without
+// meshes.
 import {
   BufferAttribute, BufferGeometry, Color, Group, LineBasicMaterial, LineSegments, Points, PointsMaterial, Vector3,
 } from "three";

@@ -34,7 +34,7 @@ export class Stage {
   private colors: Colors = { background: "#fff", grid: "#ccc", line: "#000", accent: "#06c", bone: "#c60" };
   private waiting = false;
   private frame = 0;
-  private edges = false;
+  private edgesWanted = false;
   private gridWanted = true;
   picked: (node: number) => void = () => undefined;
 
@@ -49,7 +49,7 @@ export class Stage {
     this.axes.renderOrder = 2;
     this.scene.add(this.axes, this.box);
     new ResizeObserver(() => this.resize()).observe(canvas.parentElement ?? canvas);
-    canvas.addEventListener("webglcontextrestored", () => this.resize()); // nothing else redraws a picture at rest
+    canvas.addEventListener("webglcontextrestored", () => this.resize()); // a static picture would not be redrawn otherwise
     let pressed = [0, 0];
     canvas.addEventListener("pointerdown", (event) => (pressed = [event.clientX, event.clientY]));
     canvas.addEventListener("click", (event) => {
@@ -77,7 +77,7 @@ export class Stage {
       this.skeleton.group.visible = !info.has_mesh;
       this.skeleton.setColor(new Color(this.colors.bone));
       this.scene.add(this.model.root, this.skeleton.group);
-      await this.setEdges(this.edges);
+      await this.setEdges(this.edgesWanted);
     }
     this.measure();
     this.frameAll();
@@ -93,12 +93,12 @@ export class Stage {
 
   /** The current picture as a PNG file. */
   picture(): Promise<Blob> {
-    this.render(); // browsers clear the canvas after it was shown
+    this.render(); // browsers clear the canvas after showing it
     return new Promise((done, fail) =>
       this.canvas.toBlob((png) => (png ? done(png) : fail(new Error("The browser could not make a picture."))), "image/png"));
   }
 
-  /** Measures the visible meshes, or the nodes if there are no meshes. */
+  /** Measures the visible meshes; without meshes, all nodes except cameras, lights and targets. Puts the grid below them. */
   private measure(): void {
     const box = new Box3();
     if (this.model) {
@@ -138,7 +138,7 @@ export class Stage {
     this.draw();
   }
 
-  /** Centres the selection, or everything if nothing is selected. */
+  /** Centres the selection; fits the view to the scene if nothing is selected. */
   frameSelected(): void {
     if (this.selected === null || !this.axes.visible) return this.frameAll();
     this.controls.target.copy(this.axes.position);
@@ -146,7 +146,7 @@ export class Stage {
     this.draw();
   }
 
-  /** Rotates with Shift and arrow keys, zooms with + and -. */
+  /** Rotates the orbit camera with Shift + arrows, zooms with + and -. */
   private steer(event: KeyboardEvent): void {
     const turn = event.shiftKey ? { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key] : undefined;
     const zoom = { "+": 0.87, "=": 0.87, "-": 1.15 }[event.key];
@@ -179,7 +179,7 @@ export class Stage {
     this.draw();
   }
 
-  /** Uses the lights of `choice`: `studio`, `file`, or the number of a light; the last two need `lamps`. */
+  /** Uses the lights of the studio (`studio`), all lights of the file (`file`), or one of them (its number). */
   chooseLights(choice: string, lamps: Lamps | null): void {
     this.lighting.choose(this.model, choice, lamps);
     this.lighting.seek(this.frame);
@@ -192,7 +192,7 @@ export class Stage {
   }
 
   async setEdges(on: boolean): Promise<void> {
-    this.edges = on;
+    this.edgesWanted = on;
     await this.model?.setEdges(on, new Color(this.colors.line));
     this.draw();
   }
@@ -272,7 +272,7 @@ export class Stage {
     (this.box.material as unknown as { color: Color }).color.set(colors.accent);
     this.skeleton?.setColor(new Color(colors.bone));
     if (this.grid) this.makeGrid(this.grid.position.y);
-    void this.setEdges(this.edges);
+    void this.setEdges(this.edgesWanted);
   }
 
   resize(): void {
