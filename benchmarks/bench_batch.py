@@ -57,7 +57,7 @@ def batch(operation: str, source: Path | None, out: Path, *options: str) -> tupl
 
 def _as_installed(place: Path) -> dict[str, str]:
     """Return environment variables that let Python store compiled modules, as in an installation; empty if it does so
-    anyway. Otherwise every start takes half as long again.
+    anyway. Without stored modules every start takes half as long again.
     """
     if not os.environ.get("PYTHONDONTWRITEBYTECODE"):
         return {}

@@ -52,7 +52,7 @@ COUNTS |= dict.fromkeys(range(0xB020, 0xB02A), (16, "<I"))
 
 
 def chunk_offsets(data: bytes) -> list[int]:
-    """Return the offset of every chunk that Keyframer knows."""
+    """Return the offset of every chunk that Keyframer reads."""
     waiting, offsets = list(keyframer.decode(data, format="3ds").records), []
     while waiting:
         record = waiting.pop()

@@ -74,7 +74,7 @@ def generated_file(nodes: int, keys: int, seed: int = 3, *, tcb: bool = False) -
 
 
 def frames_of(scene: Scene) -> tuple[int, int]:
-    """Return the active segment, or the range of the keys if that is longer."""
+    """Return the first and last frame of the active segment and of all keys."""
     times = np.concatenate([channel.track.times for channel in scene.clips[0].channels])
     return int(min(scene.clips[0].start, times.min())), int(max(scene.clips[0].end, times.max()))
 

@@ -1,4 +1,4 @@
-"""Loading real stage shows, and computing everything that the page of the viewer requests first.
+"""Loading real stage shows, and computing the tree, the issues and the model for the page of the viewer.
 
 The lower bound is unpacking every member and parsing the description with the standard library. Times are processor
 time, best of three rounds. Without the shared corpus, the example of the project is used.
@@ -50,7 +50,7 @@ def load(path: Path) -> LoadedFile:
 
 
 def load_for_viewer(path: Path) -> None:
-    """Compute everything that the page requests first: the tree with all issues, and the model."""
+    """Compute most of what the page requests first: the tree with all issues, and the model."""
     file = ViewedFile(path.name, lambda: load(path), Budget(size=path.stat().st_size))
     file.scene()
     file.model()

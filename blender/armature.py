@@ -52,7 +52,7 @@ class Armature:
     """One armature object at the origin, with a bone for each node in ``numbers``."""
 
     def __init__(self, context: Any, scene: Scene, numbers: list[int], parents: list[int | None], world: Any) -> None:
-        """``world`` (nodes, 4, 4) has the world matrices of all nodes: the rest pose of those without a bind matrix."""
+        """Nodes without an invertible bind matrix rest at their matrix in ``world`` (nodes, 4, 4)."""
         self.scene = scene
         self.numbers = numbers
         self.bone_of: dict[int, str] = {}

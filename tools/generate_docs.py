@@ -60,7 +60,7 @@ def format_page(known: Format, notes: str = "") -> str:
     lines += [
         "## Fields",
         "",
-        "Fields are listed in file order. Numbers are little endian unless the layout says otherwise.",
+        "Fields are listed in file order. Binary numbers are little endian, unless the dialect says otherwise.",
         "",
     ]
     for cls in types:
