@@ -87,6 +87,13 @@ def test_impossible_operations_fail_without_output(run: Run, words: list[str], t
     assert not (tmp_path / "x.3ds").exists()
 
 
+def test_output_with_the_extension_of_its_companion_is_refused(run: Run, tmp_path: Path) -> None:
+    ran = run("convert", EXAMPLE, tmp_path / "x.mdl", "--write", "file=animation")
+    assert ran.code == 3
+    assert "x.mdl is also the name of the companion: use another extension for the output" in ran.err
+    assert not list(tmp_path.iterdir())
+
+
 def test_operations_are_applied_while_converting(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "part.3ds"
     words = ["--node", "Rotor", "--cut", "10:50", "--reverse", "--scale", "2", "--axes", "y-up"]

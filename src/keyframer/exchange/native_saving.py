@@ -150,6 +150,8 @@ def save(
     unpacked.report(written.report)
     main = (path, encode(written.document) if written.data is None else written.data)
     pair = [(path.with_suffix(suffix), content) for suffix, content in written.companions]
+    if any(companion == path for companion, _ in pair):
+        raise ValueError(f"{path.name} is also the name of the companion: use another extension for the output")
     images = [(path.parent / name, content) for name, content in unpacked.files.items()]
     write_set(main, pair=pair, shared=images, overwrite=overwrite)
     written.report.written = [str(file) for file, _ in (main, *pair, *images)]

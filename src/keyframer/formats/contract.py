@@ -255,6 +255,10 @@ class Format:
         return f"<Format {self.name}: {self.title}>"
 
 
+FOUND = "found"
+"""option with the name of a companion that was found in the folder of a file; set by the library, not by users"""
+
+
 def make_options(name: str, options: type[Any], given: Mapping[str, object]) -> Any:
     """Return the options object of a format, made from names and values; raises ValueError for an unknown name."""
     if given:
@@ -267,6 +271,7 @@ def refuse_unknown(owner: str, known: Iterable[str], given: Iterable[str]) -> No
     names = list(known)
     unknown = sorted(set(given) - set(names))
     if unknown:
+        names = [name for name in names if name != FOUND]
         listed = f"it has: {', '.join(names) or 'none'}"
         raise ValueError(f"{owner} has no option {unknown[0]!r} ({listed}){did_you_mean(unknown[0], names)}")
 

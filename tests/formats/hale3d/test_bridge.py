@@ -272,6 +272,8 @@ def test_a_wrong_companion_option_is_refused(pair: tuple[Path, Path]) -> None:
         keyframer.load(pair[0], animation=pair[0])
     with pytest.raises(ValueError, match="a path or a document"):
         keyframer.load(pair[0], model=7)
+    with pytest.raises(ValueError, match=r"hale3d has no option 'fps' \(it has: model, animation\)"):
+        keyframer.load(pair[0], fps=24)
 
 
 def test_parent_cycles_and_missing_parents() -> None:
