@@ -115,6 +115,20 @@ def test_page_works_without_webgl_except_for_the_picture(browser: Browser, runni
         page.context.close()
 
 
+def test_track_that_cannot_be_loaded_is_explained(browser: Browser, running: Viewer) -> None:
+    page = browser.new_page()
+    page.route("**/data/*/track/*", lambda route: route.fulfill(status=500, body="the track is not available"))
+    try:
+        page.goto(running.url)
+        page.wait_for_selector("html[data-ready=yes]")
+        page.click("#node-6")
+        page.click("#tab-graph")
+        page.wait_for_selector("#key-details p")
+        assert page.inner_text("#key-details") == "the track is not available"
+    finally:
+        page.context.close()
+
+
 def test_only_the_last_of_several_opened_files_is_requested(shown: Watched) -> None:
     shown.page.evaluate("() => Promise.all([1, 2, 3].map(file => keyframerViewer.open(file)))")
     assert shown.state("file") == 3

@@ -34,6 +34,7 @@ export function boundsOf(columns: Column[]): Bounds {
 export function graphPanel(store: Store, data: Data): { element: HTMLElement; draw: () => void } {
   let loaded: TrackData | null = null;
   let loadedId: string | null = null;
+  let failure = "";
   const chooser = el("select", { "aria-label": "Track", id: "track" });
   const legend = el("span", { class: "legend" });
   const table = el("div", { class: "keys", id: "key-details", "aria-live": "polite" });
@@ -50,7 +51,7 @@ export function graphPanel(store: Store, data: Data): { element: HTMLElement; dr
     if (!loaded) {
       context.fillStyle = color("quiet");
       context.textAlign = "left";
-      context.fillText(state.track === null ? "Select a node or a track." : "Loading…", AXIS + 12, RULER + 18);
+      context.fillText(state.track === null ? "Select a node or a track." : failure || "Loading…", AXIS + 12, RULER + 18);
       return;
     }
     const bounds = boundsOf([...loaded.curve.values, ...loaded.keys.shown]);
@@ -106,7 +107,7 @@ export function graphPanel(store: Store, data: Data): { element: HTMLElement; dr
     });
   };
   const details = (): void => {
-    if (!loaded) return replace(table);
+    if (!loaded) return replace(table, failure ? el("p", { class: "quiet" }, failure) : null);
     const { keys } = loaded;
     const { info, track } = store.state;
     const key = Math.min(store.state.key ?? 0, keys.times.length - 1);
@@ -142,10 +143,12 @@ export function graphPanel(store: Store, data: Data): { element: HTMLElement; dr
     if (id !== loadedId) {
       loadedId = id;
       loaded = null;
+      failure = "";
       if (number !== undefined) {
-        const answer = await data.track(file, number).catch(() => null);
+        const answer = await data.track(file, number).catch((error: unknown) => String(error instanceof Error ? error.message : error));
         if (loadedId !== id) return;
-        loaded = answer;
+        if (typeof answer === "string") failure = answer;
+        else loaded = answer;
       }
     }
     replace(legend, loaded?.note ? el("span", { class: "quiet" }, loaded.note) : null, ...(loaded?.components ?? []).flatMap((name, part) => [
