@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import keyframer
@@ -34,6 +35,21 @@ def test_notebook_plays_the_page(browser: Browser, tmp_path: Path, kind: str) ->
         assert [url for url in watched.requests if not url.startswith(("file:", "blob:", "about:"))] == []
     finally:
         watched.page.context.close()
+
+
+def test_track_without_keys_is_explained(browser: Browser, tmp_path: Path) -> None:
+    clip = keyframer.Clip("still", [keyframer.Channel(0, keyframer.Track("position", [], np.empty((0, 3))))], end=30)
+    keyframer.view(keyframer.Scene(nodes=[keyframer.Node("post")], clips=[clip])).save(tmp_path / "page.html")
+    page = browser.new_page()
+    try:
+        page.goto((tmp_path / "page.html").as_uri())
+        page.wait_for_selector("html[data-ready=yes]")
+        page.click("#node-0")
+        page.click("#tab-graph")
+        page.wait_for_selector("#key-details p")
+        assert page.inner_text("#key-details") == "This track has no keys."
+    finally:
+        page.context.close()
 
 
 def test_page_can_be_saved(tmp_path: Path) -> None:

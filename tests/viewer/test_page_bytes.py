@@ -249,7 +249,7 @@ def test_nodes_tracks_and_keys_of_gltf_are_marked(browser: Browser, tmp_path: Pa
                 assert "time in some numbers.bin: 0x0005" in location.inner_text()
             else:
                 check_marks(shown, data)
-                assert "12 bytes" in location.inner_text() or "base64" in location.inner_text()
+                assert "12 bytes" in location.inner_text() or "data URI" in location.inner_text()
             assert shown.troubles == []
     finally:
         viewer.close()

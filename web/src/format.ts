@@ -1,7 +1,7 @@
 // Numbers, byte counts, offsets and paths as text.
 
-export function short(value: number | null | undefined): string {
-  if (value === null || value === undefined) return "not a number";
+export function short(value: number | null): string {
+  if (value === null) return "not a number";
   if (value === 0) return "0";
   const size = Math.abs(value);
   if (size >= 1e6 || size < 1e-3) return value.toExponential(2);
@@ -28,9 +28,9 @@ export const baseName = (path: string): string => path.split(/[\\/]/).pop() || p
 
 export function secondsText(seconds: number): string {
   const sign = seconds < 0 ? "-" : "";
-  const absolute = Math.abs(seconds);
-  const minutes = Math.floor(absolute / 60);
-  return `${sign}${minutes}:${(absolute - 60 * minutes).toFixed(2).padStart(5, "0")}`;
+  const hundredths = Math.round(100 * Math.abs(seconds));
+  const minutes = Math.floor(hundredths / 6000);
+  return `${sign}${minutes}:${(hundredths / 100 - 60 * minutes).toFixed(2).padStart(5, "0")}`;
 }
 
 /** Parses an offset such as 0x1f4, 1f4h or 500; null for other text. */

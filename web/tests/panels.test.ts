@@ -206,7 +206,7 @@ describe("files", () => {
 
 describe("numbers", () => {
   it("are short", () => expect([0, 1.23456, 1e9, null, -0.00001].map(short)).toEqual(["0", "1.235", "1.00e+9", "not a number", "-1.00e-5"]));
-  it("are times", () => expect([0, 61.5, -1].map(secondsText)).toEqual(["0:00.00", "1:01.50", "-0:01.00"]));
+  it("are times", () => expect([0, 61.5, -1, 59.999].map(secondsText)).toEqual(["0:00.00", "1:01.50", "-0:01.00", "1:00.00"]));
   it("have bounds with room", () => {
     expect(boundsOf([[0, 10], [null]])).toEqual({ low: -1.2, high: 11.2 });
     expect(boundsOf([[5, 5]])).toEqual({ low: 4.5, high: 5.5 });

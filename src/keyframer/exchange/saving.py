@@ -54,8 +54,8 @@ def save(
     return report
 
 
-_LEFT_OUT = {"SEM_UNKNOWN_ENUM": "value", "SEM_EXTENSION_UNKNOWN": "name", "LINK_NOT_SHOWN": "what"}
-"""codes of issues about content that an importer left out, and the argument that names it"""
+_LEFT_OUT = {"SEM_UNKNOWN_ENUM": "/{value}", "SEM_EXTENSION_UNKNOWN": "/{name}", "LINK_NOT_SHOWN": "/nodes"}
+"""codes of issues about content that an importer left out, and its path in the report, with arguments of the issue"""
 
 
 def _report_unimported(scene: Scene, report: LossReport) -> None:
@@ -65,7 +65,7 @@ def _report_unimported(scene: Scene, report: LossReport) -> None:
     counts: Counter[tuple[str, str]] = Counter()
     for issue in scene.issues:
         if issue.code in _LEFT_OUT and not issue.unsafe:
-            counts[f"/{issue.args.get(_LEFT_OUT[issue.code])}", issue.message] += 1
+            counts[_LEFT_OUT[issue.code].format_map(issue.args), issue.message] += 1
     for (path, message), count in counts.items():
         times = f", {count} times" if count > 1 else ""
         report.add(Outcome.DROPPED, path, f"left out while reading: {message}{times}")

@@ -110,6 +110,7 @@ export function graphPanel(store: Store, data: Data): { element: HTMLElement; dr
     if (!loaded) return replace(table, failure ? el("p", { class: "quiet" }, failure) : null);
     const { keys } = loaded;
     const { info, track } = store.state;
+    if (!keys.times.length) return replace(table, el("p", { class: "quiet" }, "This track has no keys."));
     const key = Math.min(store.state.key ?? 0, keys.times.length - 1);
     const cell = (name: string, value: string): HTMLElement =>
       el("div", { class: "pair" }, el("dt", {}, name), el("dd", {}, value));
@@ -119,9 +120,9 @@ export function graphPanel(store: Store, data: Data): { element: HTMLElement; dr
       table,
       el(
         "dl", { class: "two" },
-        cell("key", keys.times.length ? `${key + 1} of ${keys.times.length}` : "none"),
-        cell("frame", short(keys.times[key])),
-        cell(loaded.form === "none" ? "value" : loaded.form.replaceAll("_", " "), keys.values.map((c) => short(c[key])).join("  ")),
+        cell("key", `${key + 1} of ${keys.times.length}`),
+        cell("frame", short(keys.times[key] ?? null)),
+        cell(loaded.form === "none" ? "value" : loaded.form.replaceAll("_", " "), keys.values.map((c) => short(c[key] ?? null)).join("  ")),
         ...(shaped ? SHAPES.map((name) => cell(name.replace("_", " "), shape(keys[name]))) : []),
         keys.flags ? cell("flags", `0x${(keys.flags[key] ?? 0).toString(16)}`) : null,
       ),
