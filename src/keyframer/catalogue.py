@@ -122,7 +122,7 @@ LINK_DUPLICATE_ID = issue_type("LINK_DUPLICATE_ID", _W, "{name} has the {what} {
 LINK_UNRESOLVED_NAME = issue_type("LINK_UNRESOLVED_NAME", _W, "no {kind} is named {name}")
 
 DATA_NON_FINITE = issue_type(
-    "DATA_NON_FINITE", _W, "{count: unusable number} (not finite or too large), the first at entry {index}"
+    "DATA_NON_FINITE", _W, "{count: non-finite or too large number}, the first at entry {index}"
 )
 DATA_KEYS_NOT_INCREASING = issue_type(
     "DATA_KEYS_NOT_INCREASING", _W, "key {index} at {time} is not later than the previous key"

@@ -325,7 +325,7 @@ def test_a_non_finite_number_of_a_joint_is_located(number: int, field: str, inde
     data = header(1, 1, 0) + joint(b"a", position=base[:3], orientation=base[3:]) + frame((0,) * 6, ())
     (issue,) = (issue for issue in load(data).issues if issue.code == "DATA_NON_FINITE")
     assert issue.path.endswith(field)
-    assert issue.message == f"1 unusable number (not finite or too large), the first at entry {index}"
+    assert issue.message == f"1 non-finite or too large number, the first at entry {index}"
 
 
 def test_invalid_models_are_reported() -> None:

@@ -247,8 +247,8 @@ def test_non_finite_numbers_are_reported() -> None:
     rows[2][0] = float("inf")
     scene = load(retail(rows, float("nan")), in_place=True)
     assert [(issue.path, issue.message) for issue in scene.issues if issue.code == "DATA_NON_FINITE"] == [
-        ("/clip/channel[0]/rows[1]", "3 unusable numbers (not finite or too large), the first at entry 1"),
-        ("/clip/channel[0]/distance", "1 unusable number (not finite or too large), the first at entry 0"),
+        ("/clip/channel[0]/rows[1]", "3 non-finite or too large numbers, the first at entry 1"),
+        ("/clip/channel[0]/distance", "1 non-finite or too large number, the first at entry 0"),
     ]
     assert np.isfinite(keyframer.pose(scene, frames=[0, 1, 1.5, 2]).world).all()
 

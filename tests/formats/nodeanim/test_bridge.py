@@ -232,7 +232,7 @@ def test_invalid_keys_are_reported() -> None:
     scene = load(Clip((Bone(b"a", LINEAR, keys), Bone(b"b", LINEAR))))
     messages = {issue.code: issue.message for issue in scene.issues}
     assert messages.keys() == {"DATA_KEYS_NOT_INCREASING", "DATA_NON_FINITE"}
-    assert messages["DATA_NON_FINITE"] == "2 unusable numbers (not finite or too large), the first at entry 1"
+    assert messages["DATA_NON_FINITE"] == "2 non-finite or too large numbers, the first at entry 1"
     np.testing.assert_allclose(keyframer.pose(scene, [0, 1.5]).world[:, 0, 0, 3], [0, 2])
 
 

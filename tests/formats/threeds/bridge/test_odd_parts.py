@@ -37,7 +37,7 @@ def test_a_track_without_finite_keys_leaves_the_node_at_rest() -> None:
     assert scene.nodes[0].position.tolist() == [0, 0, 0]
     (issue,) = [issue for issue in scene.issues if issue.code == "DATA_NON_FINITE"]
     assert issue.path.endswith("/keys[0]")
-    assert issue.message == "3 unusable numbers (not finite or too large), the first at entry 0"
+    assert issue.message == "3 non-finite or too large numbers, the first at entry 0"
 
 
 @pytest.mark.parametrize("track", [make.hide(()), make.morph((), ())], ids=["hide", "morph"])
