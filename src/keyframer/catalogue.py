@@ -146,7 +146,7 @@ SCENE_REST_POSE = issue_type(
 SCENE_SIGN_FLIP = issue_type(
     "SCENE_SIGN_FLIP",
     _W,
-    "{count: turn} of nearly a full circle within one frame, taken for sign flips that 3ds Max wrote",
+    "{count: sign flip} of 3ds Max repaired: a turn of nearly a full circle within one frame",
 )
 SEM_ZERO_WIDTH_FRAMES = issue_type(
     "SEM_ZERO_WIDTH_FRAMES", _E, "{frames: frame} of 0 floats: such frames take no bytes"

@@ -8,7 +8,7 @@ import os
 from hashlib import sha256
 from typing import Any
 
-from keyframer.cli import inputs, operation_options, reading_options, scene_loading, shared_arguments, texture_options
+from keyframer.cli import inputs, operation_options, reading_options, scene_loading, shared_arguments, texture_search
 from keyframer.cli.exit_handling import INPUTS_FAILED, SUCCESS
 from keyframer.cli.inputs import Input
 from keyframer.cli.messages import StatusLine, detail, error_record, failure, note, shown_name
@@ -142,7 +142,7 @@ def _convert(item: Input, options: argparse.Namespace, target: Targets) -> tuple
     exporter = exporter_for(path, options.to)
     scene = _apply_operations(scene, options, None if exporter.name == "gltf" else fps, exporter.axes)
     if exporter.name == "gltf":
-        textures = texture_options.source_for(item, options)
+        textures = texture_search.source_for(item, options)
         gltf_options = _gltf_options(options, fps, textures, _source(item, opened))
     elif options.core_only or options.unit is not None or options.keys is not None:
         raise refused("--core-only, --unit and --keys need glTF as the output format")
@@ -151,7 +151,7 @@ def _convert(item: Input, options: argparse.Namespace, target: Targets) -> tuple
         if target.is_folder:
             os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
         report = save(scene, path, format=options.to, overwrite=options.force, **save_options)
-    texture_options.report(item, textures, options)
+    texture_search.report(item, textures, options)
     return path, report
 
 

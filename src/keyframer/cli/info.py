@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from keyframer.checking import check_opened
-from keyframer.cli import inputs, reading_options, record_output, scene_loading, shared_arguments, texture_options
+from keyframer.cli import inputs, reading_options, record_output, scene_loading, shared_arguments, texture_search
 from keyframer.cli.exit_handling import INPUTS_FAILED, SUCCESS
 from keyframer.cli.inputs import Input
 from keyframer.cli.messages import detail, error_record, failure, note, one_line, shown_name
@@ -111,7 +111,7 @@ def _table_list(tables: list[Table]) -> str:
 def _summary_and_tables(item: Input, options: argparse.Namespace) -> tuple[Summary, list[Table]]:
     """Return the summary and all tables of an input."""
     opened = scene_loading.open_input(item, options)
-    _, tables = file_tables(opened, options.encoding, texture_options.finder_for(item, options))
+    _, tables = file_tables(opened, options.encoding, texture_search.finder_for(item, options))
     checked = check_opened(opened)
     counts = {"errors": checked.count("error"), "warnings": checked.count("warning")}
     return summary_of(opened, tables, verdict=checked.verdict, **counts), tables

@@ -83,8 +83,10 @@ class FileInput(Input):
 
 
 class WalkedFile(FileInput):
-    """A file of a folder that was searched, or a subfolder that cannot be listed: its status, or None, and the reason
-    why it cannot be read, if there is one.
+    """A file of a folder that was searched, or a subfolder that cannot be listed.
+
+    ``status`` is the result of `os.stat`, None if that failed or was not called. ``reason`` says why the file cannot be
+    read, if that is already known.
     """
 
     def __init__(self, path: str, relative: str, folder: str, status: os.stat_result | None, reason: str = "") -> None:

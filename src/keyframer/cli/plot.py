@@ -145,7 +145,7 @@ def _moving_nodes(scene: Scene, wanted: Sequence[str]) -> list[int]:
 
 
 def _frames(scene: Scene, span: tuple[float, float] | None) -> list[float]:
-    """Return evenly spaced frames of the range or of the clip, about one per frame, at most 1,001."""
+    """Return evenly spaced times in frames, over the range or the clip: about one per frame, at most 1,001."""
     if not scene.clips:
         return [0.0]
     clip = scene.clips[0]

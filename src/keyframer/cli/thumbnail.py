@@ -7,7 +7,7 @@ import os
 import sys
 from contextlib import suppress
 
-from keyframer.cli import inputs, output_targets, reading_options, scene_loading, shared_arguments, texture_options
+from keyframer.cli import inputs, output_targets, reading_options, scene_loading, shared_arguments, texture_search
 from keyframer.cli.inputs import Input
 from keyframer.cli.messages import note
 from keyframer.errors import FormatError
@@ -94,7 +94,7 @@ def _register_images(options: argparse.Namespace, target: output_targets.Targets
             continue  # a pipe can be read only once
         with suppress(*reading_options.LOAD_FAILURES, LookupError, MemoryError):  # reported when its picture is made
             scene = scene_loading.load_scene(item, quiet_options)
-            texture_options.note_inputs(item, scene, options)
+            texture_search.note_inputs(item, scene, options)
 
 
 class PictureRequest:
@@ -127,9 +127,9 @@ class PictureRequest:
     def render(self, item: Input) -> bytes:
         """Return the bytes of the picture."""
         scene = scene_loading.load_scene(item, self.options)
-        source = texture_options.source_for(item, self.options)
+        source = texture_search.source_for(item, self.options)
         renderer = Renderer(scene, self.settings, textures=source)
-        texture_options.report(item, source, self.options)
+        texture_search.report(item, source, self.options)
         data = self.presentation.data(renderer)
         if not renderer.complete:
             note(self.options, f"{item.name}: some faces are not drawn: drawing all of them would take too long")

@@ -7,7 +7,7 @@ import os
 import sys
 import webbrowser
 
-from keyframer.cli import inputs, reading_options, scene_loading, shared_arguments, texture_options
+from keyframer.cli import inputs, reading_options, scene_loading, shared_arguments, texture_search
 from keyframer.cli.exit_handling import INPUTS_FAILED, SUCCESS
 from keyframer.cli.inputs import FileInput, Input
 from keyframer.cli.messages import as_format_error, failure, note
@@ -90,7 +90,7 @@ def _loaded_file(item: Input, opened: OpenedFile | FormatError, options: argpars
     if isinstance(opened, FormatError):
         failure(item.name, opened)
         return LoadedFile(OpenedFile(b"", name=item.name), failure=opened)
-    loaded = LoadedFile(opened, textures=texture_options.source_for(item, options))
+    loaded = LoadedFile(opened, textures=texture_search.source_for(item, options))
     try:
         loaded.scene = scene_loading.scene_of_opened(item, opened, options)
     except reading_options.LOAD_FAILURES as error:

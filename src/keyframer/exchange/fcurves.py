@@ -407,7 +407,9 @@ class _ClipConverter:
         motions = {kind: motion for kind, motion in zip(numbers, fitted, strict=True) if motion is not None}
         samples = self._rig.sample([self._span.begin])
         not_animated = [kind for kind in derived_property.kinds if kind not in motions]
-        constants = {kind: getattr(self._rig.states, kind).at(samples, 1)[:, camera_or_light] for kind in not_animated}
+        constants = {
+            kind: getattr(self._rig.properties, kind).at(samples, 1)[:, camera_or_light] for kind in not_animated
+        }
 
         def truth(times: Floats) -> Floats:
             values = [

@@ -33,7 +33,7 @@ def embed_images(scene: Scene, find: FindFile) -> None:
 
 
 def with_embedded_parts(data: bytes, find: FindFile) -> bytes:
-    """Return the JSON of a glTF model with the buffers and images that ``find`` returns embedded; other bytes are
+    """Embed the buffers and images that ``find`` returns into the JSON of a glTF model, and return it. Other bytes are
     returned unchanged."""
     if data.lstrip()[:1] != b"{":
         return data

@@ -11,11 +11,11 @@ from contextvars import ContextVar
 from keyframer.files import journal
 from keyframer.files.disk import (
     PathLike,
-    begin_writing,
     digest_of,
     keep_permissions,
     open_temporary,
     rename_new,
+    start_writeback,
     sync_folder,
 )
 from keyframer.files.output_checks import check_output, current_run, note_output
@@ -89,7 +89,7 @@ class Draft:
                 digest.update(part)
                 self.size += self._stream.write(part)
             self._stream.flush()
-            begin_writing(self._stream.fileno())
+            start_writeback(self._stream.fileno())
         except BaseException:
             self.discard()
             raise

@@ -120,9 +120,9 @@ class OutputExists(FileExistsError):
         self.target = target
 
 
-def begin_writing(descriptor: int) -> None:
-    """Let the system write the file to the disk without waiting for it: syncing several files then takes about as long
-    as syncing one.
+def start_writeback(descriptor: int) -> None:
+    """Let the system start to write the file to the disk, without waiting for it: syncing several files then takes
+    about as long as syncing one.
     """
     if hasattr(os, "posix_fadvise"):
         with suppress(OSError):  # not a file of a disk

@@ -107,7 +107,7 @@ def _diagonal(scene: Scene, rig: Rig) -> float:
     box = GrowingBox()
     with np.errstate(all="ignore"):
         box.add(world[:, :, :3, 3].reshape(-1, 3))
-        _add_vertices(box, scene, rig.states.morph_weights(samples, len(moments)), world)
+        _add_vertices(box, scene, rig.properties.morph_weights(samples, len(moments)), world)
     return box.diagonal
 
 

@@ -81,19 +81,19 @@ def pose(
         with np.errstate(over="ignore", invalid="ignore"):  # extreme rates
             moments = clip_frames * rig.clip.units_per_frame
     samples = rig.sample(moments)
-    states = rig.states
+    properties = rig.properties
     return Pose(
         scene=scene,
         times_seconds=seconds,
         frames=clip_frames,
         world=rig.world(samples, count),
-        visible=states.visible.at(samples, count)[..., 0] > 0.5,
-        camera_fov_degrees=states.fov.at(samples, count)[..., 0],
-        light_colors=states.color.at(samples, count),
-        light_multipliers=states.multiplier.at(samples, count)[..., 0],
-        light_hotspot_degrees=states.hotspot.at(samples, count)[..., 0],
-        light_falloff_degrees=states.falloff.at(samples, count)[..., 0],
-        morph_weights=states.morph_weights(samples, count),
+        visible=properties.visible.at(samples, count)[..., 0] > 0.5,
+        camera_fov_degrees=properties.fov.at(samples, count)[..., 0],
+        light_colors=properties.color.at(samples, count),
+        light_multipliers=properties.multiplier.at(samples, count)[..., 0],
+        light_hotspot_degrees=properties.hotspot.at(samples, count)[..., 0],
+        light_falloff_degrees=properties.falloff.at(samples, count)[..., 0],
+        morph_weights=properties.morph_weights(samples, count),
         rig=rig,
         samples=samples,
     )

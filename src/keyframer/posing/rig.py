@@ -14,7 +14,7 @@ from keyframer.posing.rest_pose import Level, RestPose
 from keyframer.scene import Clip, Scene
 
 
-class State:
+class AnimatedProperty:
     """One property of many owners (nodes, cameras or lights): its values at rest (owners, k), and animated channels.
 
     ``owner_of`` maps nodes to owners; None if the nodes themselves are the owners.
@@ -54,20 +54,24 @@ class State:
         return out
 
 
-class States:
+class AnimatedProperties:
     """The properties of a scene that a clip can animate, without transforms and roll."""
 
     def __init__(self, scene: Scene, channels: Channels) -> None:
         cameras = {i: node.camera for i, node in enumerate(scene.nodes) if node.camera is not None}
         lights = {i: node.light for i, node in enumerate(scene.nodes) if node.light is not None}
-        self.visible = State(channels, "visible", [0.0 if node.hidden else 1.0 for node in scene.nodes], 1, None)
-        self.fov = State(channels, "fov", [camera.fov_degrees for camera in scene.cameras], 1, cameras)
-        self.color = State(channels, "color", [light.color for light in scene.lights], 3, lights)
-        self.multiplier = State(channels, "multiplier", [light.multiplier for light in scene.lights], 1, lights)
+        self.visible = AnimatedProperty(
+            channels, "visible", [0.0 if node.hidden else 1.0 for node in scene.nodes], 1, None
+        )
+        self.fov = AnimatedProperty(channels, "fov", [camera.fov_degrees for camera in scene.cameras], 1, cameras)
+        self.color = AnimatedProperty(channels, "color", [light.color for light in scene.lights], 3, lights)
+        self.multiplier = AnimatedProperty(
+            channels, "multiplier", [light.multiplier for light in scene.lights], 1, lights
+        )
         cones = [light.hotspot_degrees or 0.0 for light in scene.lights]
-        self.hotspot = State(channels, "hotspot", cones, 1, lights)
+        self.hotspot = AnimatedProperty(channels, "hotspot", cones, 1, lights)
         cones = [light.falloff_degrees or 0.0 for light in scene.lights]
-        self.falloff = State(channels, "falloff", cones, 1, lights)
+        self.falloff = AnimatedProperty(channels, "falloff", cones, 1, lights)
         self._channels = channels
         self._morphing = sorted({*channels.still_by_node("morph"), *channels.moving_nodes(("morph",)).tolist()})
 
@@ -96,7 +100,7 @@ class Rig(RestPose):
     def __init__(self, scene: Scene, clip: int = 0) -> None:
         self.clip = scene.clips[clip] if scene.clips else Clip()
         super().__init__(scene, Channels(self.clip, len(scene.nodes)))
-        self.states = States(scene, self.channels)
+        self.properties = AnimatedProperties(scene, self.channels)
         self._moving_levels: list[Level] = []
         self._times_per_block = MATRICES_PER_BLOCK
         if not self.channels.animated:

@@ -194,7 +194,7 @@ class GltfLocations:
         return [*nodes, *dict.fromkeys(path for number in numbers for path in _referenced_paths(self._nodes[number]))]
 
     def _sampled(self, part: Track | RawChannel, sampler: str) -> Iterator[Part]:
-        """Yield the locations of the keys of a track in its sampler, which may have more keys: values, then times."""
+        """Yield the locations of the values of a track, then those of its times. Its sampler may have more keys."""
         item = self._sampler(sampler)
         times = self._layout.elements(item.value.get("input"))
         if not isinstance(part, Track) or not len(part.times) or not times:

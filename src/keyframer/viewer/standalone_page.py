@@ -109,7 +109,10 @@ def _archive(resources: Resources) -> str:
 
 
 def _in_script(text: str) -> str:
-    """Return the script without sequences that an HTML parser takes for its end; the program is the same."""
+    """Escape ``</script``, ``<script`` and ``<!--``, with which HTML could end the script or hide its end.
+
+    The program stays the same.
+    """
     return re.sub(r"<(?=/script|script|!--)", r"\\x3c", text, flags=re.IGNORECASE)
 
 
@@ -148,7 +151,7 @@ class Page:
 def view(source: Scene | PathLike, *, height: int = 600) -> Page:
     """Show a scene or a file in a notebook; ``view(scene).save("scene.html")`` writes the same page to a file.
 
-    The page also contains the bytes of the file; those of a scene only if it has a document.
+    The page also contains the bytes of the file; for a scene, those of its document, if it has one.
     """
     opened = OpenedFile.of_scene(source) if isinstance(source, Scene) else open_file(source)
     scene = opened.scene(salvage=isinstance(source, Scene))

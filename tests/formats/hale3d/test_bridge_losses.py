@@ -270,8 +270,8 @@ DROPPED = {
     "/nodes/lamp": "lights cannot be stored in this format",
     "/nodes/goal": "targets cannot be stored in this format",
     "/nodes/cloth": "skinned meshes have no node in this format",
-    "/meshes/name": "only nodes have names in this format: lost the name of 1 mesh",
-    "/skins/name": "only nodes have names in this format: lost the name of 1 skin",
+    "/meshes/name": "this format stores only the names of nodes: the name of 1 mesh is lost",
+    "/skins/name": "this format stores only the names of nodes: the name of 1 skin is lost",
 }
 
 

@@ -48,7 +48,8 @@ def apply_rules(document: Document, scene: Scene | None, reporter: Reporter) -> 
         if isinstance(record, Line):
             _check_line(reporter, record)
         elif isinstance(record, Table):
-            if scene is None or not isinstance(record, (Keys, NumberTable)):  # the scene reader reports those
+            # the scene reader checks the numbers of `Keys` and `NumberTable`
+            if scene is None or not isinstance(record, (Keys, NumberTable)):
                 field_names = [plan.name for plan in record.plan.fields if plan.name != "names"]
                 check_fields(reporter, record, field_names)
             if isinstance(record, Keys):

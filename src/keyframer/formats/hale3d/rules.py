@@ -56,7 +56,7 @@ def _check_frames(document: Document, reporter: Reporter) -> None:
     if frames is None:
         return
     if len(frames.rows) == 0:
-        reporter.report(SEM_EMPTY_TRACK, frames, what="an animation without frames")
+        reporter.report(SEM_EMPTY_TRACK, frames, what="the file has no frames")
         return
     check_boxes(reporter, frames, "bounds", frames.bounds[:, 0], frames.bounds[:, 1])
 

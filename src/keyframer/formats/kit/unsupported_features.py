@@ -114,9 +114,11 @@ def report_dropped(
             message = f"{target} cannot store '{field.replace('_', ' ')}' of {_counted(count, part)}"
             report.add(Outcome.DROPPED, f"/{part}/{field}", message)
     for part, count in _lost_names(scene, supported):
-        reason = "parts have the name of their node" if "names" in supported else "only nodes have names"
-        lost = "name" if count == 1 else "names"
-        message = f"{reason} in {target}: lost the {lost} of {_counted(count, part)}"
+        rule = f"gives {part} the names of their nodes" if "names" in supported else "stores only the names of nodes"
+        lost = f"the name of {_counted(count, part)} is lost"
+        if count > 1:
+            lost = f"the names of {_counted(count, part)} are lost"
+        message = f"{target} {rule}: {lost}"
         report.add(Outcome.DROPPED, f"/{part}/name", message)
     for part, name, count in foreign_extras(scene, clip, report.target):
         message = f"{target} cannot store '{name}' of {_counted(count, part)}"

@@ -3,8 +3,8 @@
 The size of the file must be exactly that of a layout; only a retail clip, whose header is the most specific, may be
 followed by less than one frame of trailing bytes. The header words must also be plausible. The floats in the first
 bytes (``head``) must look like metres and radians, and must not all be 0. A retail clip of exact size may have a few
-other floats, or any number of large ones; if it has the 60 floats per frame of the game, all may be 0. A clip without
-frames has no floats to check: it must consist of its headers only.
+implausible floats, or any number of large ones; if it has the 60 floats per frame of the game, all may be 0. A clip
+without frames has no floats to check: it must consist of its headers only.
 
 In the beta layout, the headers of later channels may lie after the head. Then the first channel must be of type 1, and
 the size of the rest must be possible for the number of channels. Rejected files can still be read by naming the format.

@@ -80,7 +80,7 @@ def after_prefix(data: bytes, size: int, *, headerless: bool = True) -> Iterator
         if byte > HEADER_ID:
             continue  # chunk 1 never begins with this byte
         for first_bytes, framings in _BY_START.items():
-            if data.startswith(first_bytes, start) and (headerless or first_bytes != _NO_FLAGS):
+            if data.startswith(first_bytes, start) and (headerless or first_bytes != _ZERO_FLAGS):
                 for framing in framings:
                     candidates = trials(data, size, start, framing, strict=True)
                     yield from (trial for trial in candidates if trial.perfect and trial.complete_nodes)
@@ -93,7 +93,7 @@ def _id_of_chunk_1(dialect: Dialect) -> bytes:
 
 
 _BY_ID = tuple((_id_of_chunk_1(framing[0]), framing) for framing in FRAMINGS)
-_NO_FLAGS = bytes(4)
+_ZERO_FLAGS = bytes(4)
 """the first bytes of chunk 1 if chunks have no headers"""
 
 
@@ -101,7 +101,7 @@ def _framings_by_start() -> dict[bytes, list[tuple[Dialect, ...]]]:
     """Return framings by the first bytes of chunk 1; without a header these are its flags, which are 0."""
     framings: dict[bytes, list[tuple[Dialect, ...]]] = {}
     for chunk_1, framing in _BY_ID:
-        framings.setdefault(chunk_1 or _NO_FLAGS, []).append(framing)
+        framings.setdefault(chunk_1 or _ZERO_FLAGS, []).append(framing)
     return framings
 
 

@@ -1,4 +1,5 @@
-"""Reads meshes: the triangles of all primitives as one mesh, with texture coordinates, colours, targets and weights.
+"""Reads meshes: the triangles of all primitives as one mesh, with texture coordinates, colours, morph targets, and the
+joints and weights of a skin.
 
 Vertices that were split for glTF are joined again.
 """
@@ -357,11 +358,11 @@ class ImportedMesh:
 
     mesh: Mesh
     targets: list[Array] = field(default_factory=list)
-    """(V, 3) differences from the mesh"""
+    """morph targets: (V, 3) differences from the positions of the mesh"""
     names: list[str] = field(default_factory=list)
-    """names of the targets"""
+    """names of the morph targets"""
     weights: tuple[float, ...] = ()
-    """weights of the targets at rest"""
+    """weights of the morph targets at rest"""
     joints: Indices | None = None
     """(V, 4 n) joints of each vertex, as indices within the skin"""
     joint_weights: Array | None = None
@@ -371,8 +372,8 @@ class ImportedMesh:
 
 
 def weld(imported: ImportedMesh, *, by_normal: bool) -> None:
-    """Join vertices with the same position, targets, joints and weights; corners keep their texture coordinates and
-    colours.
+    """Join vertices with the same position, morph targets, joints and weights; corners keep their texture coordinates
+    and colours.
 
     ``by_normal``: only vertices that also have the same normal. Other exporters compute positions and normals on both
     sides of a texture seam separately, so that they differ in the last bits: such small differences are ignored.

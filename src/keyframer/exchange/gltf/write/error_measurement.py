@@ -23,7 +23,7 @@ Samplers = Mapping[tuple[int, str], Sampler]
 _MOST_MATRICES = 100_000
 _MOST_TIMES = 1_000
 _SAMPLES_PER_MATRIX = 64
-"""samples of the budget that a matrix counts for: more than it uses, so that some are left for the next round"""
+"""samples of the budget that a matrix counts for: more than it uses, so that some are left for fitting again"""
 _FRACTIONS = np.array((0.05, 0.5, 0.95))
 """fractions between two key times at which poses are compared"""
 _DEFAULTS = {"translation": (0.0, 0.0, 0.0), "rotation": (0.0, 0.0, 0.0, 1.0), "scale": (1.0, 1.0, 1.0)}

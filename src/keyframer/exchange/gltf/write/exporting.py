@@ -34,7 +34,7 @@ from keyframer.formats.kit.scene_writing import without_invalid_links
 from keyframer.formats.kit.unsupported_features import foreign_extras
 from keyframer.posing import Rig
 from keyframer.posing.channels import Samples
-from keyframer.posing.rig import States
+from keyframer.posing.rig import AnimatedProperties
 from keyframer.scene import Clip, LightType, Scene
 from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.textures import TextureFinder, TextureSource
@@ -64,19 +64,20 @@ def _export(scene: Scene, options: GltfOptions) -> tuple[Asset, LossReport]:
         world = rig.world(samples, 1)[0]
     materials = Materials(context)
     tree = Tree(context, rig, aims, samples, world)
-    write_cameras(context, rig.states.fov.at(samples, 1)[0, :, 0])
-    visible = (rig.states.visible.at(samples, 1)[0, :, 0] > 0.5).tolist()
-    lights = Lights(context, unit_intensities(scene, world, visible, axes.unit), _light_starts(rig.states, samples))
-    weights = {number: rows[0] for number, rows in rig.states.morph_weights(samples, 1).items()}
+    write_cameras(context, rig.properties.fov.at(samples, 1)[0, :, 0])
+    visible = (rig.properties.visible.at(samples, 1)[0, :, 0] > 0.5).tolist()
+    lights = Lights(context, unit_intensities(scene, world, visible, axes.unit), _light_starts(rig.properties, samples))
+    weights = {number: rows[0] for number, rows in rig.properties.morph_weights(samples, 1).items()}
     _attach_parts(context, tree, materials, lights, visible, weights)
     clips = write_animations(context, tree, aims, lights, rig)
     _add_metadata(context, clips)
     return context.asset, report
 
 
-def _light_starts(states: States, samples: Samples) -> list[LightStart]:
+def _light_starts(properties: AnimatedProperties, samples: Samples) -> list[LightStart]:
     color, *numbers = (
-        state.at(samples, 1)[0].tolist() for state in (states.color, states.multiplier, states.hotspot, states.falloff)
+        animated.at(samples, 1)[0].tolist()
+        for animated in (properties.color, properties.multiplier, properties.hotspot, properties.falloff)
     )
     return [LightStart(rgb, *(row[0] for row in rows)) for rgb, *rows in zip(color, *numbers, strict=True)]
 

@@ -28,8 +28,8 @@ class MaterialWriter:
         self.scene = scene
         self.report = report
         self.original_places = original_places
-        """for each material the number in MATERIAL_REF and the id of a face that select it in the original; None for a
-        new document
+        """for each material the MATERIAL_REF of an object and the MESH_MTLID of a face that select it in the original;
+        None for a new document
         """
         numbers_of_meshes = [np.unique(mesh.face_materials) for mesh in scene.meshes if mesh.face_materials is not None]
         self.multi = original_places is None and any((numbers >= 0).sum() > 1 for numbers in numbers_of_meshes)
@@ -46,7 +46,7 @@ class MaterialWriter:
     def object_material(
         self, path: str, face_materials: npt.NDArray[np.integer] | None, count: int
     ) -> tuple[int | None, Ints]:
-        """Return the number for MATERIAL_REF (None without a material), and the id of each of the ``count`` faces.
+        """Return the MATERIAL_REF of an object (None without a material), and the MESH_MTLID of its ``count`` faces.
 
         Raises `CannotMerge` if the materials are not sub-materials of one material of the original.
         """

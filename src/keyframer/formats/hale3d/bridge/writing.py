@@ -134,7 +134,7 @@ def boxes(scene: Scene, joints: Joints) -> Floats:
     if not mesh_nodes:
         return np.stack([low, high], axis=1)
     low, high = np.full_like(low, np.inf), np.full_like(high, -np.inf)
-    weights = joints.rig.states.morph_weights(joints.rig.sample(joints.times), len(joints.times))
+    weights = joints.rig.properties.morph_weights(joints.rig.sample(joints.times), len(joints.times))
     for number in mesh_nodes:
         count = len(scene.meshes[scene.nodes[number].mesh or 0].positions)
         step = max(1, _POSED_AT_ONCE // count)

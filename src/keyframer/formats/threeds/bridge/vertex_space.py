@@ -119,7 +119,9 @@ def choose(
         return Choice(False, "keyframer revision below 4 with an identity matrix", difference)
     inverse = np.linalg.inv(mesh_object.matrix)
     if _displacement(world_at_rest @ inverse, points, size) <= _NEAR:
-        return Choice(True, "the node has the matrix of its mesh: a moved pivot or a mirror", difference)
+        return Choice(
+            True, "node and mesh have the same matrix: the difference is a moved pivot or a mirror", difference
+        )
     if animated:
         return Choice(True, "the file is animated", difference)
     if identity and not np.allclose(world_at_rest, np.eye(4), atol=1e-6):
