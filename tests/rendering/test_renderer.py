@@ -244,3 +244,14 @@ def test_rendering_has_a_budget_in_the_library_too(tmp_path: Path) -> None:
         Renderer(scene, Settings(16, 16))
     with Budget(Limits(faces=10**9)).opened():
         Renderer(scene, Settings(16, 16))
+
+
+@pytest.mark.parametrize("bones", [False, True])
+def test_a_picture_without_some_faces_is_incomplete(bones: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    joints = Scene(nodes=[Node("a"), Node("b", parent=0, position=np.array([0.0, 0, 5])), Node("c", parent=1)])
+    scene = joints if bones else scene_of(square())
+    for share, complete in ((1, True), (10**12, False)):
+        monkeypatch.setattr("keyframer.rendering.raster._SHARES", share)
+        renderer = Renderer(scene, Settings(width=32, height=32))
+        renderer.picture(0.0)
+        assert renderer.complete is complete

@@ -56,7 +56,7 @@ def options_hash(operation: str, options: Mapping[str, Any]) -> str:
 
 
 def new_result(job: Job) -> Result:
-    """Return the result of a job that has not started: status done, no error, no outputs."""
+    """Return the initial result of a job: no outputs, no error, and the status of a success, which `fail` changes."""
     return {
         "operation": job.operation,
         "source": job.key,

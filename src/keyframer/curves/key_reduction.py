@@ -119,12 +119,13 @@ def fewest_keys(
     distance: Distance,
     widest: float = np.inf,
     between: Between | None = None,
+    smooth: bool = True,
 ) -> Sampling[tuple[Track, float]]:
     """Return a track with few keys, each at a frame, and its largest error at all frames and between them.
 
     ``times`` (n,) are ascending; ``values`` are (n,) or (n, k); rotations are absolute quaternions. From key to key the
     value changes by about ``widest`` at most, if frames permit. ``between`` returns the exact values at any time;
-    without it nothing is measured between frames.
+    without it nothing is measured between frames. If not ``smooth``, only linear keys are tried.
     """
     frames = values.reshape(len(times), -1)
     if len(times) < 2 or float(distance(frames, frames[:1]).max()) <= tolerance:
@@ -143,15 +144,17 @@ def fewest_keys(
     yield from task.prepare()
     best = yield from task.insert(Interpolation.LINEAR, first)
     assert best is not None
+    if not smooth:
+        return best
     possible = best[1] <= tolerance or (yield from task.is_possible())
     for stride in (len(times), *(_STRIDES if possible else ())):
         chosen = np.union1d(first, np.arange(0, len(times), stride))
         only_fewer = best[1] <= tolerance or not possible
-        smooth = yield from task.insert(Interpolation.TCB, chosen, len(best[0].times) if only_fewer else np.inf)
-        if smooth is not None:
-            good = (smooth[1] <= tolerance, best[1] <= tolerance)
-            if good[0] > good[1] or (good[0] == good[1] and len(smooth[0].times) < len(best[0].times)):
-                best = smooth
+        tcb = yield from task.insert(Interpolation.TCB, chosen, len(best[0].times) if only_fewer else np.inf)
+        if tcb is not None:
+            good = (tcb[1] <= tolerance, best[1] <= tolerance)
+            if good[0] > good[1] or (good[0] == good[1] and len(tcb[0].times) < len(best[0].times)):
+                best = tcb
     return best
 
 
@@ -199,7 +202,7 @@ class _Task:
         """
         corners = np.zeros(len(self.times), bool)
         settled = np.zeros(len(self.times) - 1, bool)
-        """intervals between two adjacent frames that are both keys and cannot be improved"""
+        """intervals from one frame to the next that cannot be improved, because both frames are keys already"""
         while len(chosen) < fewer_than:
             track = self._track(interpolation, chosen, corners)
             error = yield from self._errors(track, chosen)

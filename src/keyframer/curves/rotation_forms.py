@@ -1,7 +1,7 @@
 """Converts rotation keys between forms: increments or absolute rotations, axis and angle or quaternions.
 
-Increments keep their angle, also of several turns, if the form supports it: a quaternion cannot express 360 degrees and
-more (see `has_full_turns`). Absolute keys imply the shortest way, so their increments are the shortest.
+If the form supports it, increments keep their angle, even over several turns: a quaternion cannot express 360 degrees
+or more (see `has_full_turns`). Absolute keys imply the shortest way, so their increments are the shortest.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The content of a file as tables: tables of every format, tables of its own format, tables of the scene, and a
+"""The content of a file as tables: those that every format has, those of its own format, those of the scene, and a
 summary."""
 
 from __future__ import annotations

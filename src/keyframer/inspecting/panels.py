@@ -223,8 +223,8 @@ def _add_keys(panel: Panel, track: Track, times: Floats, values: Floats) -> None
     lengths = np.column_stack([[0.0, *segments], [*segments, 0.0]])[visible]  # before and after each key
     nearby = keys[visible, None] + lengths * (-_NEAR, _NEAR)
     sampled = compile_track(track)(nearby.reshape(-1))
-    tangents = sampled.reshape(len(visible), 2, *(sampled.shape[1:] or (1,)))
-    for at, around, near_values in zip(visible.tolist(), lengths.tolist(), tangents, strict=True):
+    nearby_values = sampled.reshape(len(visible), 2, *(sampled.shape[1:] or (1,)))
+    for at, around, near_values in zip(visible.tolist(), lengths.tolist(), nearby_values, strict=True):
         time = float(keys[at])
         if track.is_rotation:
             ends_cycle = track.wrap is not Wrap.SINGLE and 0 < at == len(keys) - 1

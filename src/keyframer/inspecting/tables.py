@@ -130,13 +130,13 @@ def aligned(table: Table, encoding: str | None = None, width: int | None = None)
 def _widths(lines: list[list[str]], count: int, width: int | None) -> list[int] | None:
     """Return the width of each column, reduced to fit the total width; None if the words do not fit."""
     widths = [max((len(line[at]) for line in lines), default=0) for at in range(count)]
-    spare = float("inf") if width is None else width - 2 * (count - 1)
-    if sum(widths) <= spare:
+    available = float("inf") if width is None else width - 2 * (count - 1)
+    if sum(widths) <= available:
         return widths
     least = [max((_longest_word(line[at]) for line in lines), default=0) for at in range(count)]
-    if sum(least) > spare:
+    if sum(least) > available:
         return None
-    while sum(widths) > spare:
+    while sum(widths) > available:
         at = max((at for at in range(count) if widths[at] > least[at]), key=widths.__getitem__)
         widths[at] -= 1
     return widths
@@ -164,11 +164,13 @@ def _wrapped(cell: str, room: int) -> list[str]:
 
 def _stacked(columns: list[str], rows: list[list[str]]) -> Iterator[str]:
     """Yield one line per cell with content, and a blank line between rows."""
-    names = max(map(len, columns), default=0)
+    name_width = max(map(len, columns), default=0)
     for number, row in enumerate(rows):
         if number:
             yield ""
-        yield from (f"{name.ljust(names)}  {cell.lstrip()}" for name, cell in zip(columns, row, strict=True) if cell)
+        yield from (
+            f"{name.ljust(name_width)}  {cell.lstrip()}" for name, cell in zip(columns, row, strict=True) if cell
+        )
 
 
 def markdown(columns: Sequence[str], rows: Iterable[Iterable[str]]) -> Iterator[str]:

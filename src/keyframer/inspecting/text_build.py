@@ -20,8 +20,9 @@ from keyframer.wire.sink import Sink
 Path = tuple[str | int, ...]
 
 DEEPEST = 200
-"""the error message names the first value nested deeper than this, once Python's own limit is reached; documents of
-real files reach 20"""
+"""if a text is nested too deeply for Python, the error points to the first value that is nested deeper than this;
+documents of real files reach 20
+"""
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]|[^\s"{}\[\]:,]+', re.DOTALL)
 

@@ -123,15 +123,15 @@ def corner_normals(faces: Floats, groups: Indices) -> Singles:
     negated before they are added, and the sum then points to the side of the face of the corner.
     """
     count = int(groups.max(initial=-1)) + 1
-    flat = groups.reshape(-1)
+    corner_groups = groups.reshape(-1)
     corner_face_normals = np.repeat(faces, 3, axis=0)
     first = np.zeros((count, 3))
-    first[flat[::-1]] = corner_face_normals[::-1]
-    sign = np.where(_dot(corner_face_normals, first[flat]) < _OPPOSITE_WINDING, -1.0, 1.0)
+    first[corner_groups[::-1]] = corner_face_normals[::-1]
+    sign = np.where(_dot(corner_face_normals, first[corner_groups]) < _OPPOSITE_WINDING, -1.0, 1.0)
     total = np.empty((count, 3))
     for axis in range(3):
-        total[:, axis] = np.bincount(flat, corner_face_normals[:, axis] * sign, count)
-    normals = unit(total)[flat]
+        total[:, axis] = np.bincount(corner_groups, corner_face_normals[:, axis] * sign, count)
+    normals = unit(total)[corner_groups]
     normals *= np.where(_dot(corner_face_normals, normals) < 0, -1.0, 1.0)[:, None]
     return np.asarray(normals.reshape(-1, 3, 3), np.float32)
 

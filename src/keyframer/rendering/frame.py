@@ -18,8 +18,8 @@ from keyframer.rendering.shading import Shader, SurfaceSamples
 from keyframer.rendering.viewpoint import View
 
 Opaque = tuple[Indices, SurfaceSamples]
-"""for each pixel of the large picture that becomes part of a covered pixel, the index of its surface sample (-1 for
-none); and the samples
+"""(oversampling ** 2, covered pixels) the surface sample of each pixel before the picture is reduced, -1 for none; and
+the samples
 """
 
 LAYERS = 12
@@ -128,7 +128,7 @@ class Canvas:
     @property
     def complete(self) -> bool:
         """Whether every face was drawn: false if drawing all of them would take too long."""
-        return self._buffer.left >= 0
+        return self._buffer.left >= 0 and (self._sticks is None or self._sticks.left >= 0)
 
     @property
     def largest_object_share(self) -> float:
@@ -200,7 +200,9 @@ class Canvas:
         )
 
     def _planes(self, owner: Numbers) -> Numbers:
-        """Return (oversampling ** 2, pixels of the final picture) triangles: the pixels of a column become one."""
+        """Return the triangle of each pixel as (oversampling ** 2, pixels of the final picture): the pixels of a column
+        become one pixel of the final picture.
+        """
         oversampling = self._oversampling
         apart = owner.reshape(self._height // oversampling, oversampling, self._width // oversampling, oversampling)
         return apart.transpose(1, 3, 0, 2).reshape(oversampling**2, -1)

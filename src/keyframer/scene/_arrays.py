@@ -23,7 +23,8 @@ Shape = tuple[int | None, ...]
 
 
 def check_arrays(part: Any, shapes: Mapping[str, Shape], *, integers: bool = False) -> None:
-    """Convert lists to arrays of floats, or of ``integers``; raises ValueError for a wrong shape or other values.
+    """Convert lists to arrays of floats, or of ``integers``; raises ValueError for a wrong shape, or for
+    values that are not numbers.
 
     Fields that are None, and lazy fields that do not exist yet, are skipped.
     """

@@ -1,5 +1,5 @@
 """Resources of the page by path, the same for the server and for the standalone page. Paths contain the numbers of
-files and of their parts, never a name of or from a file.
+files and of their parts, never the name of a file or a name that a file contains.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Resources:
             yield from (f"/data/{number}/{part}" for part in ("scene", "model", "losses", "records"))
             yield from (f"/data/{number}/clip/{clip}" for clip in range(file.clip_count))
             yield from (f"/data/{number}/records/{page}" for page in range(file.page_count))
-            yield from (f"/data/{number}/lamps/{clip}" for clip in range(file.clip_count_with_lights))
+            yield from (f"/data/{number}/lamps/{clip}" for clip in range(file.lights_count))
             yield from (f"/data/{number}/track/{track}" for track in range(file.track_count))
             yield from (f"/data/{number}/bytes/{block}" for block in range(file.block_count))
 

@@ -130,7 +130,7 @@ class ViewedFile:
         with self._lock, self._budget.opened():
             if not 0 <= number < self.clip_count:
                 return None
-            clip, first = self._clips[number], sum(map(_tracks_of, self._clips[:number]))
+            clip, first = self._clips[number], sum(map(_track_count_of, self._clips[:number]))
             return to_json(describe_clip(clip, first, self._curves(number), self.places))
 
     def model(self) -> bytes | None:
@@ -158,8 +158,8 @@ class ViewedFile:
             return to_json(describe_lights(scene, number, curves, self.loaded.textures, gltf_nodes))
 
     @property
-    def clip_count_with_lights(self) -> int:
-        """Number of clips whose lights the page can request; 0 if the scene has no lights."""
+    def lights_count(self) -> int:
+        """Number of requests for `lights`: one for each clip, one for a file without clips; 0 without lights."""
         scene = self.loaded.scene
         return max(1, self.clip_count) if scene is not None and scene.lights else 0
 
@@ -179,7 +179,7 @@ class ViewedFile:
     @property
     def track_count(self) -> int:
         """Number of tracks in all clips, clip by clip: those of nodes, then raw channels."""
-        return sum(map(_tracks_of, self._clips))
+        return sum(map(_track_count_of, self._clips))
 
     def track(self, number: int) -> bytes | None:
         """Return keys and curve of one track, and the locations of its keys; None if there is no such track."""
@@ -187,8 +187,8 @@ class ViewedFile:
             if not 0 <= number < self.track_count:
                 return None
             clip_index = 0
-            while number >= _tracks_of(self._clips[clip_index]):
-                number -= _tracks_of(self._clips[clip_index])
+            while number >= _track_count_of(self._clips[clip_index]):
+                number -= _track_count_of(self._clips[clip_index])
                 clip_index += 1
             clip = self._clips[clip_index]
             if number >= len(clip.channels):
@@ -241,5 +241,5 @@ class ViewedFile:
         return data[number * BLOCK : (number + 1) * BLOCK] or None
 
 
-def _tracks_of(clip: Clip) -> int:
+def _track_count_of(clip: Clip) -> int:
     return len(clip.channels) + len(clip.raw_channels)

@@ -165,6 +165,21 @@ def test_a_rolling_camera(tmp_path: Path) -> None:
     assert scene.cameras[0].fov_degrees == pytest.approx(60)
 
 
+def test_a_smooth_field_of_view_becomes_enough_linear_keys(tmp_path: Path) -> None:
+    fov = Track("fov", np.array([0.0, 50, 100]), np.array([30.0, 90, 40]), Interpolation.TCB)
+    given = Scene(
+        nodes=[Node("Eye", NodeKind.CAMERA, camera=0)],
+        cameras=[Camera("Eye")],
+        clips=[Clip(channels=[Channel(0, fov)], end=100.0)],
+    )
+    scene, report = save_and_reload(given, tmp_path)
+    frames = np.arange(0, 100.5, 0.5)
+    expected, actual = (keyframer.pose(part, frames=frames).camera_fov_degrees for part in (given, scene))
+    np.testing.assert_allclose(actual, expected, atol=0.01)
+    (loss,) = (loss for loss in report if loss.path == "/nodes/Eye/fov")
+    assert loss.detail.endswith("linear keys")
+
+
 def test_a_target_with_a_parent_becomes_a_separate_target(tmp_path: Path) -> None:
     given = rolling_camera(parent=2)
     given.nodes.append(Node("Cart", NodeKind.DUMMY, position=np.array([0.0, 0, 3])))

@@ -194,7 +194,7 @@ def fixture_matrix(element: Element, translation_factor: float) -> Floats:
 
 
 def _rows(element: Element, text: str, height: int, width: int) -> Floats:
-    """Return rows of numbers in braces; raises `FormatError` for another text."""
+    """Return rows of numbers in braces; raises `FormatError` if the text has another form."""
     rows = text.strip().strip("{}").replace(" ", "").split("}{")
     try:
         values = np.array([[float(word) for word in row.split(",")] for row in rows])

@@ -58,6 +58,8 @@ class KeyRules:
     """whether a rotation key can turn by 360 degrees and more"""
     widest_degrees: float = 90.0
     """largest angle, approximately, between two rotation keys that are fitted"""
+    smooth: bool = True
+    """whether keys that are fitted may be TCB keys; otherwise they are linear"""
     rate_advice: str = ""
     """advice on how to find a higher frame rate, if times are frames and the caller can choose the rate"""
     find_rate: bool = False
@@ -220,7 +222,9 @@ class KeyFitter:
         widest = self.rules.widest_degrees if track.is_rotation else math.inf
         between = self._between(track, grid)
         values, allowed = (yield from values_of(track, grid_moments)), 0.9 * tolerance
-        fitted, _ = yield from fewest_keys(track.kind, grid, values, form, allowed, distance, widest, between)
+        fitted, _ = yield from fewest_keys(
+            track.kind, grid, values, form, allowed, distance, widest, between, self.rules.smooth
+        )
         moments = np.unique(np.concatenate([track.times, grid_moments]))
         if between is not None:
             moments = np.unique(np.concatenate([moments, subframes(moments, _CHECKED)]))

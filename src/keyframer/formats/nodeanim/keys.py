@@ -1,7 +1,7 @@
 """The keys of a node as columns.
 
-A table that was read is a view of the file. If only some of its keys have tension ... easeOut, it is a copy with rows
-of equal size.
+A table that was read is a view of the file. If only some of its keys have the columns of TCB keys, it is a copy with
+rows of equal size.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class NodeKeys:
     """Keys as columns of equal length: ``keys.time``, ``keys.value``, ``keys.tension`` ...
 
     ``rows`` is one structured array of all columns, read-only. ``has_tcb`` says which keys have
-    tension ... ease_out if only some have them; None if all or none have them. Use `replace` for edits.
+    the `TCB_COLUMNS` if only some have them; None if all or none have them. Use `replace` for edits.
     """
 
     __slots__ = ("has_tcb", "rows")

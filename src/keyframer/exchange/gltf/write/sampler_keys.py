@@ -127,7 +127,9 @@ class Keys:
         return keys.cut(begin, min(end, last * period))
 
     def _seam(self, later: Keys) -> tuple[float, bool]:
-        """Return the sign that makes ``later`` rotations continuous, and whether they start with the last value."""
+        """Return the sign with which rotations of ``later`` continue these keys, and whether ``later`` starts with the
+        last value of these keys.
+        """
         last, first = self.values[-1], later.values[0]
         sign = -1.0 if self.is_rotation and float(np.dot(last, first)) < 0 else 1.0
         near = np.abs(last - sign * first) <= 1e-9 * max(1.0, float(np.abs(last).max()))

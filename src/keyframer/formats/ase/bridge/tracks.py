@@ -177,6 +177,8 @@ class TrackWriter:
         self, fitter: KeyFitter, ticks_per_frame: int, sample_times: Mapping[int, Array] | None = None
     ) -> None:
         self.fitter = fitter
+        linear_rules = replace(fitter.rules, smooth=False)
+        self._linear_fitter = KeyFitter(fitter.clip, linear_rules, fitter.tolerance, fitter.report)
         self.ticks_per_frame = ticks_per_frame
         self.sample_times = sample_times or {}
         """times of sampled keys in the original document, by the offset of their record"""
@@ -314,7 +316,7 @@ class TrackWriter:
         sampled = Track(kind, np.unique(frames), values[: len(np.unique(frames))], Interpolation.SAMPLED)
         if len(sampled.times) < 2:
             return single_key(kind, values[0])
-        return self.fitter.fit(sampled, path)
+        return self._linear_fitter.fit(sampled, path)
 
 
 def _left_handed(axis_angles: Floats) -> Floats:

@@ -238,7 +238,9 @@ class _SceneWriter:
             environment = replace(environment, background_color=None)
         if environment.uses - {name for name in ("background_color",) if environment.background_color is not None}:
             self.report.add(
-                Outcome.DROPPED, "/environment/uses", "ASE stores only whether the background colour is in use"
+                Outcome.DROPPED,
+                "/environment/uses",
+                "ASE cannot store which parts of the environment are in use, except for the background colour",
             )
         return block("SCENE", *lines, *write_declared_fields(environment, ENVIRONMENT))
 

@@ -1,4 +1,4 @@
-"""Convert a merged tree to the two files: order and number the joints, and lay out the columns of frames.
+"""Convert a merged tree to an animation and a model: order and number the joints, and lay out the columns of frames.
 
 A column is named by the key of its joint (`Matching.key`) and one of the six components; the column ``"box"`` has the
 boxes.
@@ -104,11 +104,11 @@ class MergedFiles:
         return animation
 
     def _model(self, top: Model, meshes: list[Mesh]) -> Model:
-        bound = {self.keys[id(child)]: child for child in top.children if isinstance(child, ModelJoint)}
+        by_key = {self.keys[id(child)]: child for child in top.children if isinstance(child, ModelJoint)}
         model = copy.copy(top)
         model.children = [
             *map(self._with_joint_numbers, meshes),
-            *(self._with_parent_number(bound[key]) for key in self.order),
+            *(self._with_parent_number(by_key[key]) for key in self.order),
         ]
         return model
 

@@ -19,7 +19,9 @@ from keyframer.scene.loss_report import LossReport
 from keyframer.wire.key_table import EXTRAS, Keys
 
 RADIANS_BELOW = 3.2
-"""linear fields of view are in radians if all are below this (a field of view is less than pi), else in degrees"""
+"""linear keys of a field of view are in radians if all values are below this (a field of view is less than pi), else in
+degrees
+"""
 
 _COLUMNS = ("tension", "continuity", "bias", "ease_to", "ease_from", "flags")
 
@@ -64,7 +66,7 @@ def _tracks(reporter: Reporter, record: r.Controller, options: Options, position
 
 
 def _degrees(values: Floats, tcb: bool, options: Options) -> Floats:
-    """Return fields of view in degrees. If the options give no unit, small linear values are radians.
+    """Return fields of view in degrees. If the options give no unit, linear keys with small values are radians.
 
     Only the Flexporter writes linear keys, and it stores radians.
     """
@@ -108,8 +110,8 @@ def write_controllers(
 ) -> list[r.Controller]:
     """Return the controllers of one node, without ids.
 
-    A rest value that the record cannot store becomes a controller. The record of a ``bound`` node has a transform for
-    the bind pose, so keys store the actual one. ``keep_flags``: see `tcb_keys`.
+    A rest value that the record cannot store becomes a controller. The record of a ``bound`` node has its transform in
+    the bind pose, so controllers store its transform in the rest pose. ``keep_flags``: see `tcb_keys`.
     """
     if bound:
         tracks.setdefault("position", single_key("position", node.position))
@@ -149,17 +151,17 @@ def _writable(track: Track) -> Track:
         if track.is_rotation:
             if not (np.abs(increments(track)[1][1:]) > math.pi).any():
                 return track
-        # linear only with a large field of view: if all were small, they would be read as radians
+        # linear keys need a large field of view among them: if all were small, they would be read as radians
         elif track.kind != "fov" or (np.abs(track.values) >= RADIANS_BELOW).any():
             return track
     return as_tcb(track)
 
 
-def _controller(kind: int, track: Track, values: Floats, keep_flags: bool) -> r.Controller:
+def _controller(type_number: int, track: Track, values: Floats, keep_flags: bool) -> r.Controller:
     if track.interpolation is Interpolation.TCB:
         keys = tcb_keys(track, values, keep_flags)
         keys.flags = keys.flags.astype(np.uint8)
-        return r.Controller(kind, scheme=r.TCB, key_count=len(keys), keys=keys)
+        return r.Controller(type_number, scheme=r.TCB, key_count=len(keys), keys=keys)
     times = np.rint(track.times).astype(np.int64)
     keys = Keys(times, np.zeros(len(times), np.uint8), values.astype(np.float32))
-    return r.Controller(kind, scheme=r.LINEAR, key_count=len(keys), keys=keys)
+    return r.Controller(type_number, scheme=r.LINEAR, key_count=len(keys), keys=keys)

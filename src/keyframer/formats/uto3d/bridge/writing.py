@@ -114,7 +114,7 @@ class OriginalConventions:
     untouched: Collection[int] = ()
     """unchanged nodes, for which no record is written"""
     step: int = 1
-    """ticks in a unit of the first and last frame"""
+    """ticks per unit of the stored first and last frame: 1 if they are in ticks"""
 
 
 class RecordWriter:
