@@ -240,7 +240,7 @@ DATA_ANGLE_HUGE = issue_type(
 
 STAGE_FILE_MISSING = issue_type("STAGE_FILE_MISSING", _W, "{what} needs the file {name}, which is not in the archive")
 STAGE_FILE_UNUSED = issue_type("STAGE_FILE_UNUSED", _I, "nothing in the archive refers to this file")
-STAGE_EXTENSION_MISSING = issue_type("STAGE_EXTENSION_MISSING", _I, "{name} has no extension: {taken} is used")
+STAGE_EXTENSION_MISSING = issue_type("STAGE_EXTENSION_MISSING", _I, "{name!r} has no extension: {taken} is used")
 STAGE_CASE_COLLISION = issue_type("STAGE_CASE_COLLISION", _W, "the name differs from {other} only by case")
 STAGE_FILE_IN_FOLDER = issue_type("STAGE_FILE_IN_FOLDER", _W, "files of a show must not be in folders")
 STAGE_PACKING = issue_type("STAGE_PACKING", _E, "{problem}: members must be stored or deflated, and not encrypted")

@@ -72,12 +72,12 @@ CASES: dict[str, tuple[bytes, list[str]]] = {
         show(scene_object('<Geometry3D fileName="box"/>'), {"box.3ds": model(".3ds")}),
         [
             f"info: STAGE_EXTENSION_MISSING in {LAYER}/SceneObject[0]/Geometries[0]/Geometry3D[0]/@fileName: "
-            "box has no extension: .3ds is used"
+            "'box' has no extension: .3ds is used"
         ],
     ),
     "spec.mvr": (
         show('<Fixture name="S" uuid="f"><GDTFSpec>s</GDTFSpec></Fixture>', {"s.gdtf": moving_head()}),
-        [f"info: STAGE_EXTENSION_MISSING in {LAYER}/Fixture[0]/GDTFSpec[0]: s has no extension: .gdtf is used"],
+        [f"info: STAGE_EXTENSION_MISSING in {LAYER}/Fixture[0]/GDTFSpec[0]: 's' has no extension: .gdtf is used"],
     ),
     "case.mvr": (
         show(

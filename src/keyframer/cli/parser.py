@@ -41,7 +41,7 @@ ABOUT = "Read, write, play, check and convert keyframed 3D files of discontinued
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that accepts options anywhere among names and reports wrong usage in one line, perhaps with a hint.
+    """A parser that accepts options anywhere among file names and reports wrong usage in one line, perhaps with a hint.
 
     If a format of another package adds an option with a name in use, the option that is added last is used.
     """
@@ -72,7 +72,7 @@ class Parser(argparse.ArgumentParser):
         return arguments
 
     def _options_first(self, arguments: list[str]) -> list[str]:
-        """Move options and their values before all names: argparse expects names in one piece."""
+        """Move options and their values before all file names, which argparse expects without options in between."""
         options: list[str] = []
         names: list[str] = []
         at = 0

@@ -80,7 +80,7 @@ def still_rotations(columns: KeyColumns, turns: Floats) -> Flags:
 
 
 def has_constant_speed(columns: KeyColumns) -> bool:
-    """Return whether TCB rotations have constant speed: no loops, at most two keys, no tension, continuity and bias."""
+    """Return whether TCB rotations have constant speed: no loops, at most two keys, no tension, continuity or bias."""
     return not (columns.has_tcb or Wrap.LOOP in columns.wraps) and bool(columns.counts.max() <= 2)
 
 

@@ -1,7 +1,8 @@
 """Tracks: the authored keys of one animated property as columns, neither sampled nor compiled.
 
-A track may be empty or unsorted, and may have NaN. The constructor refuses unknown kinds, wrong shapes, and choices and
-tangents that do not fit together. The docstring of the package describes the evaluation of invalid keys.
+A track may be empty or unsorted, and may have NaN. The constructor refuses unknown kinds, wrong shapes, and an
+interpolation that does not fit the tangents or the rotation form. The docstring of the package describes the evaluation
+of invalid keys.
 """
 
 from __future__ import annotations

@@ -227,7 +227,10 @@ class _ClipConverter:
         self._tracks = self._moving_tracks()
 
     def _moving_tracks(self) -> dict[tuple[int, str], int]:
-        """Return the animated tracks by node and kind, as indices in the bank of the rig; of several, the last."""
+        """Return the animated tracks by node and kind, as indices in the bank of the rig.
+
+        If a node has several tracks of a kind, the last one is used.
+        """
         channels = self._rig.channels
         moving = {
             (kind, node)

@@ -1,7 +1,7 @@
 """Checks outputs: a device, pipe, socket, folder, input or other output of the same run is refused.
 
-A run starts with `running`: a command, or a job of a batch. Python code that calls `save` or `write` is not in a run;
-it may replace files that it read.
+A run is one command, or one job of a batch; `running` starts it. Python code that calls `save` or `write` is not in a
+run and may replace files that it read.
 """
 
 from __future__ import annotations

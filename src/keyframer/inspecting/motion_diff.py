@@ -45,7 +45,7 @@ class NodeMotion:
     visibility_differences: int
     """number of times at which the node is visible in one scene only"""
     vertices: Floats | None
-    """(T,) largest distance of a vertex; None if there is no mesh, or the meshes differ in size or are too large"""
+    """(T,) largest distance of a vertex; None without a mesh, or if the meshes have different or too many vertices"""
 
     def within(self, distance: float, degrees: float) -> bool:
         """Return whether the motion is equal within these tolerances."""
@@ -160,8 +160,8 @@ def _nodes(
         world_b[..., :3, 3] *= scale
         angles, lengths = _axes_apart(world_a, world_b)
         if turn_a is not None and turn_b is not None:
-            # Converting the axes of a scene may rotate the axes of each node and its vertices, or leave them: a node
-            # that is equal in one of these ways has not moved.
+            # A program that converts the axes of a scene rotates the axes of each node and its vertices, or leaves
+            # them unchanged: a node that is equal in one of these two ways has not moved.
             converted_b = turn_b @ np.nan_to_num(pose_b.world[:, nodes_b]) @ np.linalg.inv(turn_b) @ turn_a
             other_angles, other_lengths = _axes_apart(turn_a @ np.nan_to_num(pose_a.world[:, nodes_a]), converted_b)
             nearer = other_angles.max(axis=0, initial=0.0) < angles.max(axis=0, initial=0.0)

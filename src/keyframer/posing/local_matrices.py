@@ -25,7 +25,7 @@ class LocalMatrices:
     """The local matrices of nodes: ``rest`` of all nodes, with constant channels; `at` computes those that move."""
 
     def __init__(self, nodes: Sequence[Node], channels: Channels) -> None:
-        turning = channels.moving_nodes(("rotation", "scale", "scale_axes"))
+        turned_or_scaled = channels.moving_nodes(("rotation", "scale", "scale_axes"))
         has_axes = (
             "scale_axes" in channels.still
             or "scale_axes" in channels.animated
@@ -33,7 +33,7 @@ class LocalMatrices:
         )
         self.rest: Floats = np.empty((len(nodes), 4, 4))
         """(nodes, 4, 4)"""
-        rotation, scale, axes = (np.empty((len(turning), width)) for width in (4, 3, 4))
+        rotation, scale, axes = (np.empty((len(turned_or_scaled), width)) for width in (4, 3, 4))
         for begin in range(0, len(nodes), _NODES_PER_BLOCK):
             block = slice(begin, begin + _NODES_PER_BLOCK)
             parts = _stored_parts(nodes[block], has_axes)
@@ -43,47 +43,47 @@ class LocalMatrices:
             self.rest[block] = affine.compose(
                 parts["position"], parts["rotation"], parts["scale"], parts.get("scale_axes")
             )
-            if not len(turning):
+            if not len(turned_or_scaled):
                 continue
-            turning_block = slice(*np.searchsorted(turning, (begin, begin + _NODES_PER_BLOCK)))
-            for kind, turning_rows in (("rotation", rotation), ("scale", scale), ("scale_axes", axes)):
+            chosen = slice(*np.searchsorted(turned_or_scaled, (begin, begin + _NODES_PER_BLOCK)))
+            for kind, part in (("rotation", rotation), ("scale", scale), ("scale_axes", axes)):
                 if kind in parts:
-                    turning_rows[turning_block] = parts[kind][turning[turning_block] - begin]
+                    part[chosen] = parts[kind][turned_or_scaled[chosen] - begin]
         self.moving = channels.moving_nodes(("position", "rotation", "scale", "scale_axes"))
         """the nodes with an animated local matrix, in ascending order"""
         self._moving_rest = self.rest[self.moving]
         self._animated_positions = _rows_of(channels.animated.get("position", []), self.moving)
-        self._turning = as_slice(np.searchsorted(self.moving, turning))
-        self._turns = bool(len(turning))
-        self._rotation = _Part(rotation, channels.animated.get("rotation", []), turning)
-        self._scale = _Part(scale, channels.animated.get("scale", []), turning)
-        self._axes = _Part(axes, channels.animated.get("scale_axes", []), turning) if has_axes else None
+        self._turned_or_scaled = as_slice(np.searchsorted(self.moving, turned_or_scaled))
+        self._turns_or_scales = bool(len(turned_or_scaled))
+        self._rotation = _Part(rotation, channels.animated.get("rotation", []), turned_or_scaled)
+        self._scale = _Part(scale, channels.animated.get("scale", []), turned_or_scaled)
+        self._axes = _Part(axes, channels.animated.get("scale_axes", []), turned_or_scaled) if has_axes else None
         self._keeps_size = not has_axes and "scale" not in channels.animated and bool((scale == 1).all())
 
     def at(self, samples: Samples, count: int) -> Floats:
         """Return (T, moving, 4, 4) for the animated nodes."""
         out = np.empty((count, len(self.moving), 4, 4))
         out[:] = self._moving_rest
-        if self._turns:
-            self._write_turns(samples, out)
+        if self._turns_or_scales:
+            self._write_linear_parts(samples, out)
         positions = out[:, :, :3, 3]
         for animated, rows in self._animated_positions:
             positions[:, rows] = animated.values(samples)
         return out
 
-    def _write_turns(self, samples: Samples, out: Floats) -> None:
+    def _write_linear_parts(self, samples: Samples, out: Floats) -> None:
         """Write the 3 x 3 parts of nodes with animated rotation or scale."""
-        turning = out[:, self._turning]
+        parts = out[:, self._turned_or_scaled]
         rotation = self._rotation.at(samples)
         if self._axes is not None:
             axes = quat.to_matrix3(self._axes.at(samples))
             sized = axes * self._scale.at(samples)[..., None, :]
             linear = quat.to_matrix3(rotation) @ sized @ np.swapaxes(axes, -1, -2)
-            out[:, :, :3, :3][:, self._turning] = linear
+            out[:, :, :3, :3][:, self._turned_or_scaled] = linear
             return
-        quat.write_matrix3(rotation, None if self._keeps_size else self._scale.at(samples), turning)
-        if not isinstance(self._turning, slice):
-            out[:, self._turning] = turning
+        quat.write_matrix3(rotation, None if self._keeps_size else self._scale.at(samples), parts)
+        if not isinstance(self._turned_or_scaled, slice):
+            out[:, self._turned_or_scaled] = parts
 
 
 class _Part:

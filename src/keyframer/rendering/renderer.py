@@ -289,9 +289,9 @@ class Renderer:
         gradient = environment.gradient if "gradient" in environment.uses else None
         if gradient is not None and len(gradient.colors) == 3:
             middle = min(max(gradient.midpoint, 0.01), 0.99) if math.isfinite(gradient.midpoint) else 0.5
-            high = np.linspace(0, 1, self.settings.height)
+            down = np.linspace(0, 1, self.settings.height)
             colors = np.nan_to_num(np.array(gradient.colors)).clip(0, 1) * 255
-            return np.stack([np.interp(high, [0, middle, 1], colors[:, part]) for part in range(3)], axis=1)
+            return np.stack([np.interp(down, [0, middle, 1], colors[:, part]) for part in range(3)], axis=1)
         if environment.background_color is not None and "background_color" in environment.uses:
             color: Floats = np.nan_to_num(np.array(environment.background_color)).clip(0, 1) * 255
             return color

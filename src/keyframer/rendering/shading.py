@@ -12,7 +12,7 @@ from keyframer.rendering.raster import Screen
 from keyframer.rendering.viewpoint import View
 
 _WIRE_PIXELS = 1.2
-"""half the width of the lines of wire materials, in pixels of the large picture"""
+"""half the width of the lines of wire materials, in pixels of the oversampled picture"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,8 @@ class Shader:
         self._points = [np.ascontiguousarray(shape.points[shape.corners[:, corner]].T) for corner in range(3)]
         self._normals = [np.ascontiguousarray(shape.normals[:, corner].T) for corner in range(3)]
         self._uncut = bool((screen.shares == np.eye(3)).all())
-        self._level = self._levels() + (oversampling - 1)  # pixels that will become one are shaded once
+        # The oversampled pixels of one final pixel are shaded once, so they share the mip level of the larger pixel.
+        self._level = self._levels() + (oversampling - 1)
         # Both sides of a face are lit like a front: the winding of old files is not reliable.
         corners = shape.points[shape.corners[screen.source]]
         cross = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])

@@ -83,7 +83,9 @@ def describe_clip(clip: Clip, first: int, curves: ClipCurves, places: LocationFi
 
 
 def describe_losses(report: LossReport, images: Sequence[TextureUse]) -> Json:
-    """Return the losses of the page's model, and the images that are neither embedded nor found by their exact name."""
+    """Return the losses of the page's model, and its images, except for usable ones that are embedded or found by their
+    exact name.
+    """
     not_exact = [outcome for outcome in reversed(Outcome) if outcome is not Outcome.EXACT]
     return {
         "summary": shown(report.summary(), 1_000),

@@ -261,7 +261,7 @@ DROPPED = {
     "/hidden_nodes": "this format cannot store that 1 node is hidden",
     "/smoothing": "this format cannot store smoothing groups (1 mesh)",
     "/vertex_colours": "this format cannot store vertex colours (1 mesh)",
-    "/environment": "this format cannot store background",
+    "/environment": "this format cannot store a background",
     "/author": "this format cannot store the author",
     "/raw_channels": "this format cannot store 1 raw channel",
     "/channels/fov": "this format cannot store 1 fov track",
@@ -278,10 +278,10 @@ DROPPED = {
 @pytest.mark.parametrize(
     ("around", "words"),
     [
-        (Environment(background_image="SKY.TGA"), "background"),
+        (Environment(background_image="SKY.TGA"), "a background"),
         (Environment(distance_cue=Fog(1.0, 0.0, 2.0, 1.0)), "fog"),
         (Environment(layered_fog=LayeredFog(0.0, 1.0, 0.5)), "fog"),
-        (Environment(gradient=Gradient(0.5, [(1.0, 0, 0)] * 3)), "background"),
+        (Environment(gradient=Gradient(0.5, [(1.0, 0, 0)] * 3)), "a background"),
         (Environment(ambient=(0.25, 0.0, 0.0)), "ambient light"),
         (Environment(ambient=(0.25, 0.0, 0.0), fog=Fog(1.0, 0.0, 2.0, 1.0)), "fog, ambient light"),
         (Environment(ambient=(0.0, 0.0, 0.0)), None),

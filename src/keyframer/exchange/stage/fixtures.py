@@ -195,7 +195,10 @@ class FixtureBuilder:
         self._shapes: dict[str, int] = {}
 
     def add(self, parent: int | None, mode: str | None, path: str) -> None:
-        """Add the geometries of a mode under a node; if the mode or its geometry is missing, those of the first one."""
+        """Add the geometries of a mode under a node.
+
+        If there is no such mode, the first mode is used; if there is no such geometry, the first geometry.
+        """
         fixture, issues = self._fixture, self._assembly.issues
         if mode and mode not in fixture.modes:
             issues.add(LINK_UNRESOLVED_NAME, path, 0, kind="mode", name=repr(mode))
@@ -215,11 +218,11 @@ class FixtureBuilder:
         waiting: list[tuple[Iterator[Element], int | None, Element | None]] = [(iter([root]), parent, None)]
         open_references: set[Element] = set()
         while waiting:
-            elements, parent_number, finished_reference = waiting[-1]
+            elements, parent_number, open_reference = waiting[-1]
             element = next(elements, None)
             if element is None:
-                if finished_reference is not None:
-                    open_references.discard(finished_reference)
+                if open_reference is not None:
+                    open_references.discard(open_reference)
                 waiting.pop()
                 continue
             referenced = self._referenced(element)

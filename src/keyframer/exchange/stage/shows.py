@@ -101,11 +101,11 @@ class ShowBuilder:
         waiting: list[tuple[Iterator[Element], int, Element | None]] = [(geometries.all(*_GEOMETRIES), root, None)]
         open_symbols: set[Element] = set()
         while waiting:
-            elements, parent, finished_symbol = waiting[-1]
+            elements, parent, open_symbol = waiting[-1]
             element = next(elements, None)
             if element is None:
-                if finished_symbol is not None:
-                    open_symbols.discard(finished_symbol)
+                if open_symbol is not None:
+                    open_symbols.discard(open_symbol)
                 waiting.pop()
                 continue
             matrix = assembly.attempt(lambda element=element: show_matrix(element))  # type: ignore[misc]

@@ -120,7 +120,7 @@ class _Reader:
         values = self._values(entry.signature, text, name, offset)
         if values is None:
             wanted = f"{describe_signature(entry.signature)} ({entry.description})"
-            shown = show_name(text[:60].strip()) or "nothing"
+            shown = f"'{show_name(text[:60].strip())}'" if text[:60].strip() else "nothing"
             self._report(STRUCT_SYNTAX, name, offset, Severity.WARNING, wanted=wanted, found=shown)
             data = b"*" + name + text
             return RawText(data, STRUCT_SYNTAX.code, lead=lead, offset=offset, children=NO_CHILDREN)
@@ -184,7 +184,8 @@ class _Reader:
         data = text.lstrip()
         lead = text[: len(text) - len(data)]
         offset = self.offsets.at(start + len(lead))
-        self._report(STRUCT_SYNTAX, b"", offset, Severity.WARNING, wanted="a keyword", found=show_name(data[:60]))
+        shown = f"'{show_name(data[:60])}'"
+        self._report(STRUCT_SYNTAX, b"", offset, Severity.WARNING, wanted="a keyword", found=shown)
         special_lead = self._special_lead(lead)
         self._add(RawText(data, STRUCT_SYNTAX.code, lead=special_lead, offset=offset, children=NO_CHILDREN))
         return position

@@ -1,7 +1,7 @@
 """The layouts of a ``std::string`` in a file, which the specification does not define.
 
-In the real files, text ends with NUL. Two other layouts are equally natural for a C++ writer. They are used if the size
-of a file does not match with NUL, but matches exactly with one of them.
+In the real files, text ends with NUL. Two other layouts are equally natural for a C++ writer. One of
+them is used if the size of a file fits this layout exactly, but does not fit text that ends with NUL.
 """
 
 from __future__ import annotations

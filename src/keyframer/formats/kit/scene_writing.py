@@ -174,8 +174,8 @@ def plain_path(kind: str, name: str) -> str:
 def without_invalid_links(scene: Scene) -> tuple[Scene, list[tuple[str, str]]]:
     """Return the scene without invalid links, and path and reason of each removed one.
 
-    Links are parents, targets and channels; those to missing nodes and parent cycles are removed. The scene is the same
-    object if all links are valid.
+    Links are parents, targets and channels. A link is invalid if it refers to a missing node, or if it is a parent that
+    makes a node its own ancestor. The scene is the same object if all links are valid.
     """
     count = len(scene.nodes)
     missing = "no such node"

@@ -224,7 +224,9 @@ def _report_segment(clip: Clip, report: LossReport, supported: Collection[str], 
         ]
         first, last = min(ends, default=clip.start), max(ends, default=clip.end)
     if (clip.start, clip.end) != (first, last):
-        message = f"{target} has no active segment: {clip.start:g} to {clip.end:g} becomes {first:g} to {last:g}"
+        message = (
+            f"{target} has no active segment: {first:g} to {last:g} is played instead of {clip.start:g} to {clip.end:g}"
+        )
         report.add(Outcome.DROPPED, "/clips/segment", message)
 
 
@@ -294,7 +296,7 @@ def _environment_kinds(environment: Environment) -> tuple[tuple[str, bool], ...]
     """Return the kinds of data of an environment, and whether it has them."""
     present = environment.uses | {name for name in _BACKGROUND | _FOG if getattr(environment, name) is not None}
     return (
-        ("background", bool(present & _BACKGROUND)),
+        ("a background", bool(present & _BACKGROUND)),
         ("fog", bool(present & _FOG)),
         ("ambient light", any(environment.ambient or ())),
     )

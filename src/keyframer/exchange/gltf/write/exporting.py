@@ -151,7 +151,7 @@ def _add_metadata(context: Context, clips: list[Json]) -> None:
         content["extras"] = scene.extras
         context.report.add(Outcome.EXTRAS, "/extras", "data that the scene model cannot store")
     for part, name, count in foreign_extras(scene, scene.clips[0] if scene.clips else Clip(), "gltf"):
-        context.report.add(Outcome.EXTRAS, f"/{part}/{name}", f"in {count} {part}" if count > 1 else "")
+        context.report.add(Outcome.EXTRAS, f"/{part}/{name}", f"'{name}' of {count} {part}" if count > 1 else "")
     if scene.title:
         asset.scene["name"] = scene.title
     attach_extras(asset.scene, content)

@@ -55,7 +55,9 @@ class WriteOptions:
     fps: float = 30.0
     """frames per second, which the format does not store"""
     max_error: float = DEFAULT_MAX_ERROR
-    """fraction of the scene's size; bones except the first that move farther relative to their parent are reported"""
+    """fraction of the scene's size: bones are reported that move farther than this relative to their parent (not the
+    first bone, whose path is written)
+    """
 
     def __post_init__(self) -> None:
         check_max_error(self.max_error)
