@@ -33,7 +33,7 @@ def test_path_and_offset(name: str) -> None:
         sources = [
             entry
             for entry in entries
-            if entry["path"].startswith(part) and not re.fullmatch(r"in \d+ [a-z]+", entry.get("detail", ""))
+            if entry["path"].startswith(part) and not re.fullmatch(r"'.+' of \d+ [a-z]+", entry.get("detail", ""))
         ]
         assert sources, part
         for entry in sources:

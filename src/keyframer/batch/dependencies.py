@@ -1,11 +1,16 @@
 """The dependencies of a job: files that it searched for besides its input, found or not, so that a later run notices
 changes.
 
-The ledger stores them in the column ``also`` as entries of three values. The entry of a file that was read or is
-missing has its path, size and time (both None if it is missing). The entry of a search has the path that was searched
-for, the purpose (`COMPANIONS`, `IMAGES` or `INSIDE`) and the matching names; the path of an image is a folder, ``//``,
-and a name to be found in that folder (`IMAGES`) or in its subfolders (`INSIDE`). The dependencies of a job without a
-result are unknown: its entries are those of folders (`ANYTHING`, with a hash) and of the program (`PROGRAM`).
+The ledger stores them in the column ``also`` as entries of three values:
+
+* a file that was read or is missing: its path, size and time (both None if it is missing);
+* a search for companions: the path of the file that they belong to, `COMPANIONS`, and their names;
+* a search for an image: a folder, ``//`` and the name of the image, as one path; `IMAGES` (searched for in the folder)
+  or `INSIDE` (in its subfolders); and the matching names;
+* all files in a folder: its path, `ANYTHING`, and a hash;
+* the program: `PROGRAM` twice, and a hash.
+
+The last two are for jobs that ended before their dependencies were known.
 """
 
 from __future__ import annotations
@@ -34,7 +39,7 @@ _NOT_IMAGES = frozenset(
 """extensions of files that are not images, including our own outputs"""
 
 
-class ImageNames:
+class ImageIndex:
     """Paths of files that may be images, indexed by the first eight characters of their names for fast matching."""
 
     def __init__(self) -> None:
@@ -42,7 +47,7 @@ class ImageNames:
         self._sorted: list[str] | None = None
 
     def add(self, name: str, path: str) -> None:
-        """Add a file, unless its extension is not that of an image; `matches` will return ``path``."""
+        """Add a file that may be an image; others (`_NOT_IMAGES`) are ignored. `matches` will return ``path``."""
         stem, extension = os.path.splitext(name)
         if extension.lower() not in _NOT_IMAGES:
             self._by_beginning.setdefault(stem.casefold()[:8], []).append(path)
@@ -73,7 +78,7 @@ class Listing:
         self.modification_time = modification_time(folder)
         """modification time of the folder when it was listed"""
         self.names: frozenset[str] = frozenset()
-        self.images = ImageNames()
+        self.images = ImageIndex()
         self._folders: dict[str, list[str]] = {}
         try:
             with os.scandir(folder) as entries:
@@ -97,7 +102,7 @@ class Tree:
     """The images in the subfolders of a folder; after `MOST_ENTRIES` files and folders the search ends."""
 
     def __init__(self, folder: str) -> None:
-        self.images = ImageNames()
+        self.images = ImageIndex()
         self._seen: list[tuple[str, int | None]] = []
         count = 0
         for path, folders, names in os.walk(folder):
@@ -197,8 +202,8 @@ class Dependencies:
                 return False
         return True
 
-    def entries_without_result(self, folders: Iterable[str]) -> list[list[Any]]:
-        """Return the entries of a job without a result: everything in these folders, and the program."""
+    def entries_if_unknown(self, folders: Iterable[str]) -> list[list[Any]]:
+        """Return the entries of a job whose dependencies are unknown: all files in these folders, and the program."""
         searched = [(os.path.abspath(folder), ANYTHING) for folder in folders]
         return [[path, purpose, self._hash(path, purpose)] for path, purpose in [*searched, (PROGRAM, PROGRAM)]]
 

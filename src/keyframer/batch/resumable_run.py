@@ -49,6 +49,7 @@ class InputFile(NamedTuple):
     relative: str
     stamp: str = ""
     occurrence: int = 0
+    """index among the members of the archive that have the same name"""
     error: FormatError | None = None
     """why the input cannot be read"""
 
@@ -227,7 +228,7 @@ class ResumableRun:
     def _record(self, result: Result) -> Result:
         if _ended_without_hash(result["status"], (result["error"] or {}).get("code"), result["sha256"]):
             folders = [] if storage.is_url(result["source"]) else [os.path.dirname(result["source"])]
-            result["also"] = self._dependencies.entries_without_result(
+            result["also"] = self._dependencies.entries_if_unknown(
                 [*folders, *(self.options.get("texture_path") or ())]
             )
             scene_options = self.options.get("scene", {}).values()  # some are paths of companions
@@ -255,8 +256,8 @@ class ResumableRun:
                     return
                 row = rows.get(file.key)
                 path = self._path(output)
-                has_row = row is not None and row.output == output and row.code != _COLLISION
-                replaces = self._force or (has_row and not os.path.islink(path))
+                is_own_output = row is not None and row.output == output and row.code != _COLLISION
+                replaces = self._force or (is_own_output and not os.path.islink(path))
                 job = Job(name, file.source, path, self.options, file.occurrence, file.stamp, replaces)
                 problem = self._link_problem(output)
                 error = RUN_OUTPUT_REFUSED.failure(0, "/", reason=problem) if problem else file.error

@@ -18,11 +18,12 @@ if TYPE_CHECKING:
 
 ABOUT = """Tell the format of a file from its first bytes.
 
-Shows format, version, layout (if the size determines it), and the certainty.
-Only the first 4096 bytes and the size are examined; the whole file is read only
-if they are suspicious, for example a wrong length. Also recognised: AppleDouble
-files, Git LFS pointers, TIFF images, empty files, and files damaged by a
-transfer in text mode. The exit code is 3 if the format of a file is unknown."""
+Shows the format, version and layout, as far as they can be told, and the
+certainty. Only the first 4096 bytes and the size are examined; the whole file
+is read only if they are suspicious, for example a wrong length. Also
+recognised: AppleDouble files, Git LFS pointers, TIFF images, empty files, and
+files damaged by a transfer in text mode. The exit code is 3 if the format of a
+file is unknown."""
 
 EXAMPLES = (
     "keyframer identify scene.3ds",

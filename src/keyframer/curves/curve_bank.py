@@ -79,8 +79,8 @@ class _MovingKeys(NamedTuple):
 
 
 class _Group:
-    """Tracks that share a formula, which is made when they are first sampled: it takes longer than finding out which
-    tracks change."""
+    """Tracks that share a formula. The formula is made when they are first sampled: making it takes longer than
+    finding out which tracks change."""
 
     __slots__ = ("_formula", "_is_quaternion_spline", "_keys", "_width", "slots")
 
@@ -128,9 +128,9 @@ class _Family:
 class CurveBank:
     """Compiled tracks.
 
-    `places[i]` is the place of track i in the result of `evaluate`. `defaults[i]` is the value of track i if it has no
-    usable key (rotations: x, y, z, w); None means zeros, for rotations the identity. `empty` are the indices of those
-    tracks. With a `moment` the bank is valid for that time only, and most tracks need not be compiled.
+    `places[i]` is the place of track i in the result of `evaluate`. `empty` has the indices of tracks without a usable
+    key. Such a track i has the value `defaults[i]` (rotations: x, y, z, w); None means zeros, for rotations the
+    identity. With a `moment` the bank is valid for that time only, and most tracks need not be compiled.
     """
 
     def __init__(
@@ -197,14 +197,17 @@ class CurveBank:
     def evaluate(self, times: ArrayLike, block: int = POINTS_PER_BLOCK) -> dict[str, Floats]:
         """Return for each family an array (T, tracks, components) of its values at times (T,).
 
-        At most `block` points (times x tracks) are sampled at once, but always all tracks of a group at one time.
+        Up to `block` points (times x tracks of a group) are sampled at once; one time if a group has more tracks.
         """
         clean = clean_times(times)
         with np.errstate(all="ignore"):
             return {name: _evaluate(family, clean, block, family.count) for name, family in self._families.items()}
 
     def evaluate_moving(self, times: ArrayLike, block: int = POINTS_PER_BLOCK) -> dict[str, Floats]:
-        """Return the same as `evaluate`, without constant tracks, whose slots come last, and families of only these."""
+        """Return the same as `evaluate` for the tracks that change, which have the first slots of their family.
+
+        Families in which no track changes are left out.
+        """
         moving = [(name, family) for name, family in self._families.items() if family.moving]
         if not moving:
             return {}

@@ -27,7 +27,7 @@ _LEGACY_ROLES = ("color", "alpha", "emission")
 
 
 class UnpackedImages:
-    """A scene with file names instead of embedded images and images of glTF, and the image files to write."""
+    """A scene with file names for its images, which were embedded or referenced by glTF, and the files to write."""
 
     def __init__(self, image_names: ImageNames | None, scene: Scene, folder: Path) -> None:
         self.files: dict[str, bytes] = {}

@@ -24,7 +24,11 @@ TABLES = {
     "raw_channels": "Raw channels",
     "scene_issues": "Issues of the scene",
 }
-"""names and titles of the tables that ``info`` has for every format; formats may have more (`Format.tables`)"""
+"""names and titles of the tables that ``info`` has for every format; formats may have more (`Format.tables`)
+
+Scene tables are named ``tree``, ``curves``, ``surfaces`` and ``images``, because ``nodes``, ``tracks``, ``materials``
+and ``maps`` are tables of documents.
+"""
 
 
 def table_names() -> list[str]:

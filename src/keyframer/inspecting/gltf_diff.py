@@ -1,4 +1,4 @@
-"""The differences between two glTF files: values of their JSON by path, and the bytes of buffer views."""
+"""The differences between two glTF files: values of their JSON by path, and bytes of the binary chunk by view."""
 
 from __future__ import annotations
 
@@ -88,8 +88,10 @@ def _largest(before: Any, after: Any) -> float | None:
 
 
 def _compare_views(changes: Changes, file_a: Container, file_b: Container) -> None:
-    """Compare the bytes of equal buffer views into the binary chunk; other views are listed as differences of the
-    JSON."""
+    """Compare the bytes of the binary chunk, for each buffer view that is declared the same in both files.
+
+    Views that are not are already listed as differences of the JSON. Bytes outside the binary chunk are not compared.
+    """
     before, after = file_a.root.value.get("bufferViews"), file_b.root.value.get("bufferViews")
     if file_a.binary is None or file_b.binary is None or type(before) is not list or type(after) is not list:
         return

@@ -1,7 +1,7 @@
 """Converts small Python values to JSON and back, by their declared types: dialects and attributes of records.
 
-A dialect is a frozen dataclass of a format; its fields may be text, numbers, booleans, bytes, enums, tuples of these,
-or None. Enums are written by name, bytes as hex.
+A dialect is an enum or a frozen dataclass of a format. Fields of the dataclass may be text, numbers, booleans, bytes,
+enums, tuples of these, or None. Enums are written by name, bytes as hex.
 """
 
 from __future__ import annotations

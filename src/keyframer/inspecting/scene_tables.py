@@ -1,4 +1,7 @@
-"""The content of a scene as tables: clip, node tree, tracks, meshes, materials, cameras, lights, skins."""
+"""The content of a scene as tables: clip, node tree, tracks, meshes, materials, cameras, lights, skins.
+
+The tables of tracks, materials and maps are named ``curves``, ``surfaces`` and ``images``: see `TABLES`.
+"""
 
 from __future__ import annotations
 
@@ -134,7 +137,7 @@ def _tracks(scene: Scene) -> Table:
 
 
 def _shape(track: Track) -> str | None:
-    """Return the names of the shape columns with values other than 0."""
+    """Return which of tension, continuity, bias and ease have values other than 0."""
     names = ("tension", "continuity", "bias", "ease_to", "ease_from")
     used = [name.replace("_", " ") for name in names if (column := getattr(track, name)) is not None and np.any(column)]
     return ", ".join(used) or None

@@ -75,9 +75,9 @@ _MEASURED: ContextVar[list[float] | None] = ContextVar("_MEASURED", default=None
 
 @contextmanager
 def measured_once() -> Iterator[None]:
-    """Measure the size of one scene only in this block: `scene_size` returns it for all later scenes.
+    """Measure only the first scene in this block: `scene_size` returns its size for all later scenes, too.
 
-    They must be derived from the first one; changing the axes of a scene does not change its size.
+    The later scenes must be derived from the first one; changing the axes of a scene does not change its size.
     """
     if _MEASURED.get() is not None:
         yield

@@ -105,8 +105,9 @@ def _cut_cycles(parents: list[int]) -> list[int]:
 def _levels(parents: list[int], target_parents: list[int]) -> tuple[list[int], list[int]]:
     """Return the nodes sorted by level, and the size of each level.
 
-    The level of a node is the length of the longest path to it over both kinds of edge. Nodes in or after a cycle are
-    left out. A list for each node or level would take more memory than the nodes of a small file.
+    A node depends on its parent and on the parent of its target; its level is the length of the longest chain of such
+    dependencies. Nodes that are in a cycle, or depend on one, are left out. A list for each node or level would take
+    more memory than the nodes of a small file.
     """
     count = len(parents)
     waiting_for = bytearray((parent >= 0) + (aim >= 0) for parent, aim in zip(parents, target_parents, strict=True))

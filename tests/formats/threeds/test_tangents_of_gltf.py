@@ -67,12 +67,12 @@ def test_an_error_above_the_limit_is_reported(tmp_path: Path) -> None:
     error, loss = save(tmp_path / "out.3ds")
     assert loss.error is not None
     assert MAX_DISTANCE < error <= 1.05 * loss.error
-    assert "the times of the format do not allow it; find_rate=true searches for a frame rate that does" in loss.detail
+    assert "the times of the format are too coarse; find_rate=true searches for a sufficient frame rate" in loss.detail
 
 
 def test_a_sufficient_frame_rate_is_found_on_request(tmp_path: Path) -> None:
     _, loss = save(tmp_path / "out.3ds", find_rate=True)
-    assert "the times of the format do not allow it: fps=120 would" in loss.detail
+    assert "the times of the format are too coarse; fps=120 would be sufficient" in loss.detail
 
 
 def test_a_character_of_19_joints_and_2000_keys_is_fitted_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,7 +92,7 @@ def test_a_character_of_19_joints_and_2000_keys_is_fitted_once(tmp_path: Path, m
         channels.append(Channel(number, Track("rotation", times, turns, Interpolation.LINEAR, form=form)))
     clip = Clip(channels=channels, end=4.5, rate=1.0, unit="second", units_per_frame=1 / 30)
     report = keyframer.save(Scene(nodes, clips=[clip]), tmp_path / "out.3ds")
-    assert sum("do not allow it" in loss.detail for loss in report) == 19
+    assert sum("are too coarse" in loss.detail for loss in report) == 19
     assert fits == ["rotation"] * 19
     assert attempts == [Interpolation.LINEAR] * 19 + [Interpolation.TCB] * 19  # all tracks together
 

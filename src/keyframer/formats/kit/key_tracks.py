@@ -188,10 +188,10 @@ class KeyFitter:
             else f"{counted(len(track.times), 'frame')} became {_counted_keys(fitted)}"
         )
         if error > tolerance:
-            message += f"; an error of {tolerance:.2g} was requested, but the times of the format do not allow it"
+            message += f"; the error is above the requested {tolerance:.2g}: the times of the format are too coarse"
             if self.rules.find_rate:
                 rate = yield from self._sufficient_rate(track, begin, end)
-                message += "" if rate is None else f": fps={rate:g} would"
+                message += "" if rate is None else f"; fps={rate:g} would be sufficient"
             elif self.rules.rate_advice:
                 message += f"; {self.rules.rate_advice}"
         outcome = Outcome.EXACT if error == 0 and not reason else Outcome.APPROXIMATED

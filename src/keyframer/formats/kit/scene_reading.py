@@ -32,7 +32,7 @@ from keyframer.text import safe_text
 from keyframer.wire.record import Record
 
 COMPANION = "/companion"
-"""prefix of paths inside a companion; offsets of such an issue are those of the companion file"""
+"""prefix of the paths of issues in a companion; the offsets of these issues are those of the companion file"""
 
 
 def companion_path(source: object) -> str:
@@ -155,7 +155,7 @@ def companion_paths(path: Path, suffix: str) -> list[Path]:
 
 
 def read_companion(source: PathLike, role: str) -> bytes:
-    """Return the bytes of a companion that the user named; raises `companion_error` if it is over a limit."""
+    """Return the bytes of a companion that the user named; `companion_error` makes its errors."""
     try:
         return read_bytes(source)
     except FormatError as error:
@@ -191,9 +191,10 @@ class UniqueNames:
 
 
 def safe_parents(reporter: Reporter, records: Sequence[Record], parents: Sequence[int]) -> list[int | None]:
-    """Return the parent index of each record, None instead of -1, of missing parents and of cycles, which are reported.
+    """Return the parent index of each record; None for a root (-1).
 
-    Parents after their children are reported, but kept.
+    Missing parents are reported and become None. Each cycle is reported and cut: one of its records gets None. Parents
+    after their children are reported, but kept.
     """
     count = len(parents)
     safe: list[int | None] = []

@@ -68,12 +68,12 @@ _LOW_BIT = bytes(byte & TCB for byte in range(256))
 
 
 def tcb_marks(data: bytes, pos: int, end: int, count: int, size: int, low: int) -> tuple[bytes, int]:
-    """Return a byte for each key (1 if its flags announce tension to easeOut, else 0), and the size of all keys.
+    """Return a byte for each key, and the size of all keys.
 
-    If the keys do not fit before ``end``, marks may be missing, and the size is a minimum that exceeds the available
-    bytes.
-    ``size`` is the size of a key without these `TCB_BYTES`, ``low`` the position of the low byte of the flags. Tables
-    with keys of one size, the usual case, take one slice; others one scan.
+    The byte is 1 if the flags of the key say that it has the five fields from tension to easeOut (`TCB_BYTES`), else 0.
+    ``size`` is the size of a key without these fields, ``low`` the position of the low byte of the flags in a key. If
+    the keys do not fit before ``end``, marks may be missing, and the size is a minimum that exceeds the available
+    bytes. Tables with keys of one size, the usual case, take one slice; others one scan.
     """
     if count == 0 or count * size > end - pos:
         return b"", count * size

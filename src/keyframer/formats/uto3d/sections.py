@@ -111,7 +111,7 @@ class CameraSection(Section):
     TAG = b"CAMS"
     layouts = (Camera,)
     count_field = "camera_count"
-    may_have_fewer = True  # the MAXScript exporter declares half of all cameras and targets, but omits free cameras
+    may_have_fewer = True  # the MAXScript exporter stores (cameras + targets) / 2, but omits free cameras
 
 
 @record

@@ -167,6 +167,7 @@ class _ClipWriter:
         self.posed = posed
         matched = self.matching.nodes
         self.origins = original_frames(self.before, scene, matched, len(posed.rows))
+        """for each frame the number of the original frame (see `FrameTable.origins`)"""
         self.bones, self.parents = joints_in_original_order(scene, matched, depth_first=True)
         self.original_numbers = [matched.get(node) for node in self.bones]
         """number of each bone in the original, None for new bones"""

@@ -104,7 +104,7 @@ def _mirrored_track(track: Track, parent_mirrored: bool, node_mirrored: bool) ->
     return track
 
 
-_ADVICE = "find_rate=true searches for a frame rate that does"
+_ADVICE = "find_rate=true searches for a sufficient frame rate"
 
 
 class PreparedScene:

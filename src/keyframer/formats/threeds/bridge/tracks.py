@@ -63,9 +63,10 @@ def _empty_track(kind: str, chunk: r.Track, form: RotationForm) -> Track:
 
 
 def read_usual_tracks(context: Context, chunks: Iterable[r.Track], *, absolute: bool, from_max: bool) -> UsualTracks:
-    """Read most number tracks without issues at once: a call of numpy takes as long for fifty keys as for one.
+    """Read tracks of numbers together: a call of numpy takes as long for fifty keys as for one.
 
-    `read_track` reads the others one by one, and reports their issues.
+    Tracks that may have issues, and a few others, are left to `read_track`, which reads a single track and reports its
+    issues.
     """
     usual_tracks: UsualTracks = {}
     if not quick_readers.ON:
@@ -196,7 +197,7 @@ _FLIP = 1.5 * math.pi
 
 
 def read_track(context: Context, chunk: r.Track, *, absolute: bool, from_max: bool) -> Track | None:
-    """Read a number track and report issues of its keys; None without keys."""
+    """Read a track of numbers and report issues of its keys; None without keys."""
     kind = KINDS[type(chunk)]
     keys: Keys = chunk.keys  # type: ignore[attr-defined]  # every concrete track has keys
     if len(keys) == 0:

@@ -21,7 +21,7 @@ _CHUNKS = {kind: chunk for chunk, kind in KINDS.items()}
 
 
 def write_track(track: Track, keep_flags: bool, *, absolute: bool = False) -> r.Track:
-    """Return the chunk of a number track with times in frames.
+    """Return the chunk of a track of numbers, with times in frames.
 
     With ``absolute``, rotation keys are absolute, as in Blender's files, instead of increments. `tcb_keys` describes
     ``keep_flags``.

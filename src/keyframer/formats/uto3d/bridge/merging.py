@@ -76,7 +76,7 @@ class Merger(bridge.Merger[Options]):
         return Written(document, report, parts=writer.parts)
 
     def normalise(self, scene: Scene, before: Scene, report: LossReport) -> Scene:
-        """Return the scene with a changed frame rate and segment in whole numbers, and roll of cameras as keys."""
+        """Return the scene with camera rolls as keys; an edited frame rate or segment is rounded to whole numbers."""
         if not scene.clips or not before.clips:
             return scene
         edited_clip, original_clip = scene.clips[0], before.clips[0]
