@@ -134,7 +134,7 @@ DATA_TCB_OUT_OF_RANGE = issue_type(
     "key {index}: tension, continuity or bias outside -1..1, or ease outside 0..1; clamped for playback",
 )
 DATA_VALUE_HUGE = issue_type(
-    "DATA_VALUE_HUGE", _W, "key {index} has a number of magnitude {value:g}: too large for exact placement"
+    "DATA_VALUE_HUGE", _W, "key {index} has a number of magnitude {value:g}: too large to compute with exactly"
 )
 DATA_MATRIX_SINGULAR = issue_type("DATA_MATRIX_SINGULAR", _W, "the matrix cannot be inverted; raw vertices are used")
 

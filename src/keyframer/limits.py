@@ -137,8 +137,8 @@ def budgeted(limits: Limits | None = None, size: int = 0) -> Iterator[Budget]:
         yield budget
 
 
-def open_budget(limits: Limits, size: int) -> Budget:
-    """Return the open budget, or a new one for an input of ``size`` bytes that is not opened."""
+def open_or_new_budget(limits: Limits, size: int) -> Budget:
+    """Return the open budget. Without one, return a new budget for an input of ``size`` bytes, and do not open it."""
     return _OPEN.get() or Budget(limits, size)
 
 

@@ -223,7 +223,7 @@ class Ledger:
             self._database.execute(_RECORD, values)
 
     def find(self, operation: str, sources: Sequence[str]) -> dict[str, Row]:
-        """Return the valid rows of these sources, by source; a query can have a few hundred sources."""
+        """Return the valid rows of these sources, by source. SQLite limits their number: pass a few hundred."""
         placeholders = ", ".join(["CAST(? AS TEXT)"] * len(sources))
         where = f"WHERE operation = ? AND source IN ({placeholders})"
         rows = (Row(*values) for values in self._valid_rows(Row._fields, where, (operation, *map(_raw, sources))))

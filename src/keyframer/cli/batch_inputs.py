@@ -42,8 +42,9 @@ def find_files(options: argparse.Namespace) -> Iterator[InputFile]:
         options.parser.error("stdin cannot be an input of a batch: give the name of a file")
     for item, relative in _inputs_with_paths(options):
         if isinstance(item, WalkedFile):
-            unlisted = item.status is None and item.error is not None  # --include and --exclude do not apply to folders
-            if unlisted or _chosen(relative, options):
+            # a folder that cannot be listed; --include and --exclude apply only to files
+            is_failed_folder = item.status is None and item.error is not None
+            if is_failed_folder or _chosen(relative, options):
                 yield InputFile(os.path.abspath(item.name), relative, storage.stamp_of(item.status), error=item.error)
             continue
         if storage.is_url(item.name):
@@ -92,9 +93,9 @@ def _inputs_with_paths(options: argparse.Namespace) -> Iterator[tuple[Input, str
             elif not isinstance(item, FileInput) or is_url(item.name):
                 yield item, item.relative
             elif folder is not None:
-                yield item, _with_slashes(os.path.relpath(item.name, folder))
+                yield item, _output_path(os.path.relpath(item.name, folder))
             elif item.relative != os.path.basename(item.name) or os.path.dirname(item.relative):
-                yield item, _with_slashes(item.relative)
+                yield item, _output_path(item.relative)
             else:
                 named.append(item)
     paths = [os.path.abspath(item.name) for item in named]
@@ -103,7 +104,7 @@ def _inputs_with_paths(options: argparse.Namespace) -> Iterator[tuple[Input, str
     except ValueError:  # on several drives
         common = ""
     for item, path in zip(named, paths, strict=True):
-        yield item, _with_slashes(os.path.relpath(path, common) if common else os.path.basename(path))
+        yield item, _output_path(os.path.relpath(path, common) if common else os.path.basename(path))
 
 
 def _groups(options: argparse.Namespace) -> Iterator[tuple[str | None, Iterator[Input]]]:
@@ -130,7 +131,8 @@ def _groups(options: argparse.Namespace) -> Iterator[tuple[str | None, Iterator[
         yield None, expanded([], options.files_from)
 
 
-def _with_slashes(relative: str) -> str:
+def _output_path(relative: str) -> str:
+    """Return a relative path with slashes, without ``.`` and ``..``; ``file`` if nothing is left."""
     parts = [part for part in relative.split(os.sep) if part not in ("", ".", "..")]
     return "/".join(parts) or "file"
 

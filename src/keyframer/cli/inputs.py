@@ -77,9 +77,9 @@ class FileInput(Input):
 
     def read(self) -> bytes:
         from keyframer.files import read_bytes
-        from keyframer.limits import DEFAULT_LIMITS, open_budget
+        from keyframer.limits import DEFAULT_LIMITS, open_or_new_budget
 
-        return read_bytes(self.name, open_budget(DEFAULT_LIMITS, 0).limits)
+        return read_bytes(self.name, open_or_new_budget(DEFAULT_LIMITS, 0).limits)
 
 
 class WalkedFile(FileInput):

@@ -1,6 +1,7 @@
 """Locates times in n tracks at once: the key before each time and the eased fraction u to the next key.
 
-A few times are compared with all keys. For more, key times are replaced by their rank among all key times of the group.
+If only a few times are requested, each is compared with all keys. For more, key times are replaced by their rank among
+all key times of the group.
 Files have keys on few distinct frames, so one table (rank x track -> key) usually suffices; if it would be too large,
 one searchsorted over (track, rank) pairs is used. Both take a few numpy calls for all tracks and times together.
 """
@@ -54,7 +55,7 @@ class TimeWrap:
         return out
 
     def local_pairs(self, tracks: Indices, times: Floats) -> Floats:
-        """Return (P,) one clean time each, as seen by one track (P,) each."""
+        """Return (P,): each clean time as seen by the track at the same index of ``tracks``."""
         if not len(self._tracks):
             return times
         place = np.searchsorted(self._tracks, tracks)
@@ -143,7 +144,10 @@ class Timeline:
         self._track = columns.track
 
     def locate(self, times: Floats) -> tuple[Indices, Floats]:
-        """Return the keys at or before clean times (T,), or first keys, and u in 0..1 to the next keys, both (T, n)."""
+        """Return the key at or before each clean time (T,), and the fraction u in 0..1 from it to the next key.
+
+        Both results are (T, n). Before the first key of a track, they are that key and 0.
+        """
         local = self._wrap.local(times)
         if len(times) * len(self._key_times) <= FEW_PAIRS:
             local_by_key = local if local.shape[1] == 1 else local[:, self._track]
@@ -154,7 +158,7 @@ class Timeline:
         return rows, self._fractions(local, rows)
 
     def locate_pairs(self, tracks: Indices, times: Floats) -> tuple[Indices, Floats]:
-        """Return the same as `locate`, for one track (P,) and one clean time (P,) each; both results are (P,)."""
+        """Return the same as `locate` for pairs of a track and a clean time; arguments and results are (P,)."""
         local = self._wrap.local_pairs(tracks, times)
         rows = self._ranked.rows_of_pairs(tracks, local)
         return rows, self._fractions(local, rows)
@@ -200,7 +204,7 @@ class _RankedKeys:
         return self._table[rank, np.arange(len(self._starts))]
 
     def rows_of_pairs(self, tracks: Indices, local: Floats) -> Indices:
-        """Return (P,) the keys at or before one local time of one track each."""
+        """Return (P,) the key at or before the local time, for each pair of a track and a time."""
         rank = np.searchsorted(self._ranks, local, side="right")
         if self._table is None:
             rows = np.searchsorted(self._pairs, self._offsets[tracks] + rank, side="right") - 1

@@ -17,7 +17,7 @@ from keyframer.files import PathLike, check_size, is_unfinished, read_bytes
 from keyframer.formats import Detection, Format, detect, match_format
 from keyframer.formats.contract import HEAD_SIZE, options_from_text
 from keyframer.formats.document import Document
-from keyframer.limits import DEFAULT_LIMITS, Limits, budgeted, open_budget
+from keyframer.limits import DEFAULT_LIMITS, Limits, budgeted, open_or_new_budget
 from keyframer.text import safe_text
 
 if TYPE_CHECKING:  # reading a document needs no scene
@@ -72,7 +72,7 @@ class OpenedFile:
         self._path = path
         self.given_options = dict(options or {})
         """options before their text is converted to values"""
-        self.limits = limits or open_budget(DEFAULT_LIMITS, 0).limits
+        self.limits = limits or open_or_new_budget(DEFAULT_LIMITS, 0).limits
         self._find_file = find_file
         self._chosen_reader = None if format is None else reader_by_name(format)
         self._scene: Scene | None = None

@@ -53,7 +53,7 @@ _SWEPT: set[str] = set()
 
 
 class Unfinished(OSError):
-    """Only some files have their final names; the journal is left for the next run."""
+    """Some files lack their final names, or superseded files remain; the journal is left for the next run."""
 
 
 def is_unfinished(path: str | os.PathLike[str]) -> bool:

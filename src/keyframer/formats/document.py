@@ -16,7 +16,7 @@ from keyframer.files import PathLike, check_size, write_bytes
 from keyframer.formats import detect, format_by_name
 from keyframer.formats.contract import Format
 from keyframer.issues import IssueLog
-from keyframer.limits import DEFAULT_LIMITS, Budget, Limits, open_budget
+from keyframer.limits import DEFAULT_LIMITS, Budget, Limits, open_or_new_budget
 from keyframer.text import counted
 from keyframer.wire.cursor import Place
 from keyframer.wire.field_types import blob
@@ -56,7 +56,7 @@ class Document:
     @property
     def budget(self) -> Budget:
         """The budget for building a scene from the document."""
-        return open_budget(self.limits, self.size)
+        return open_or_new_budget(self.limits, self.size)
 
     def walk(self) -> Iterator[tuple[Place, Record]]:
         """Yield every record with its place (``str(place)`` is its path), parents before children, in file order."""

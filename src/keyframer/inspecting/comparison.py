@@ -134,7 +134,7 @@ class Comparison:
     degrees: float = _DEGREES
 
     @property
-    def nodes_with_other_motion(self) -> list[NodeMotion]:
+    def nodes_with_different_motion(self) -> list[NodeMotion]:
         """Nodes that move differently, the largest difference of position first."""
         return [] if self.motion is None else self.motion.changed(self.tolerance, self.degrees)
 
@@ -143,7 +143,7 @@ class Comparison:
         """Whether no difference was found."""
         unpaired = self.motion is not None and bool(self.motion.only_a or self.motion.only_b)
         restructured = self.structure is not None and bool(self.structure.total)
-        return not (restructured or self.nodes_with_other_motion or unpaired)
+        return not (restructured or self.nodes_with_different_motion or unpaired)
 
     def record(self) -> dict[str, Any]:
         """Return the comparison as JSON values; names are made safe."""
@@ -164,7 +164,7 @@ class Comparison:
             "size": _number(motion.size),
             "tolerance": _number(self.tolerance),
             "tolerance_degrees": _number(self.degrees),
-            "different": len(self.nodes_with_other_motion),
+            "different": len(self.nodes_with_different_motion),
             "only_a": [_name(name) for name in motion.only_a[:MOST_NODES]],
             "only_b": [_name(name) for name in motion.only_b[:MOST_NODES]],
             "notes": motion.notes,
@@ -198,7 +198,7 @@ class Comparison:
         for side, names in (("a", self.motion.only_a), ("b", self.motion.only_b)):
             for name in names:
                 yield ["motion", f"only in {side}", name, None, None, None, None, None]
-        for node in self.nodes_with_other_motion:
+        for node in self.nodes_with_different_motion:
             limits = {
                 "position": self.tolerance,
                 "rotation": self.degrees,

@@ -66,8 +66,10 @@ def _number(text: str) -> float:
 
 
 def default_frames(scene: Scene) -> list[float]:
-    """Return the whole frames of the active segment: every one, or every second, third …, at most 101; its start if it
-    has none, 0 without a valid segment."""
+    """Return at most 101 whole frames of the active segment: every frame, or every second, third …
+
+    A segment that contains no whole frame gives its start; a scene without a valid segment gives frame 0.
+    """
     if not scene.clips:
         return [0.0]
     clip = scene.clips[0]

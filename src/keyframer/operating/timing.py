@@ -42,8 +42,8 @@ def replace_tracks(scene: Scene, tracks: Iterable[Track | None], **clip: object)
 def sampled(track: Track, times: Floats, tolerance: Tolerance) -> Sampling[Track]:
     """Return few keys through the values of a track at these times.
 
-    The error between the times is limited, too, if they include all keys in their range and the track does not repeat:
-    otherwise the result could not follow its corners.
+    The error between these times is limited, too, if they include all keys in their range and the track does not
+    repeat. Otherwise the curve may have corners between the times, which the result cannot follow.
     """
     values = yield from values_of(track, times)
     if track.interpolation is Interpolation.STEP and not track.is_rotation:

@@ -123,7 +123,7 @@ class Material(LazyFields):
     """``wire``, ``flat``, ``gouraud``, ``phong`` or ``metal``"""
     maps: dict[str, TextureMap] = lazy(dict)
     """by slot: ``texture1``, ``texture2``, ``opacity``, ``bump``, ``specular``, ``shininess``, ``self_illumination``,
-    ``reflection``, and the same with ``_mask``"""
+    ``reflection``, and the same with ``_mask``; from glTF also ``metallic_roughness`` and ``occlusion``"""
     extras: Extras = lazy(dict)
     """further data of the file, under the id of its format"""
     raw_name: bytes | None = None

@@ -126,7 +126,8 @@ class BrowserHandoff:
     """Passes the address with its token to a browser.
 
     Anyone who runs ``ps`` sees the arguments of a browser. Therefore the browser gets the path of a page that only the
-    user can read, and that page redirects to the address. Call `remove` once a browser has connected, or none will.
+    user can read, and that page redirects to the address. Call `remove` when a browser has connected, or when the
+    server stops.
     """
 
     def __init__(self, url: str) -> None:

@@ -258,7 +258,7 @@ DROPPED = {
     "/cameras": "this format cannot store 1 camera",
     "/lights": "this format cannot store 1 light",
     "/morphs": "this format cannot store morph shapes (1 mesh)",
-    "/hidden_nodes": "this format cannot store that 1 node is hidden",
+    "/hidden_nodes": "this format cannot store the state 'hidden' (1 node)",
     "/smoothing": "this format cannot store smoothing groups (1 mesh)",
     "/vertex_colours": "this format cannot store vertex colours (1 mesh)",
     "/environment": "this format cannot store a background",

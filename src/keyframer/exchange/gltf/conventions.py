@@ -104,7 +104,7 @@ def count_unusable(values: npt.ArrayLike) -> int:
 
 
 def json_numbers(values: npt.ArrayLike) -> list[Any]:
-    """Return numbers as a list for JSON, nested for rows. NaN becomes 0; others are limited to single precision."""
+    """Return numbers as a list for JSON, nested for rows. NaN becomes 0; others are clamped to the range of float32."""
     array = np.asarray(values, np.float64)
     if not np.abs(array).max(initial=0.0) <= LARGEST_SINGLE:  # true if there is a NaN
         array = np.clip(

@@ -22,7 +22,7 @@ from keyframer.fields import dataclass
 from keyframer.formats import properties_of
 from keyframer.formats.bridge import UniqueNames
 from keyframer.issues import IssueLog, Severity
-from keyframer.limits import Limits, open_budget
+from keyframer.limits import Limits, open_or_new_budget
 from keyframer.maths import affine
 from keyframer.scene import Handedness, Material, Mesh, Node, NodeKind, Scene, Space
 
@@ -43,7 +43,7 @@ def _node_cost(name: str) -> int:
 
 @dataclass(eq=False)
 class Model:
-    """A model file whose meshes, materials, cameras and lights are in the scene: the nodes that place them."""
+    """The nodes of a model file. Its meshes, materials, cameras and lights are already in the scene."""
 
     name: str
     nodes: list[Node]
@@ -67,7 +67,7 @@ class Assembly:
         self.names = UniqueNames()
         assert scene.space.metres_per_unit is not None
         self.units_per_metre = 1.0 / scene.space.metres_per_unit
-        self._budget = open_budget(limits, 0)
+        self._budget = open_or_new_budget(limits, 0)
         self._placements: list[tuple[Node, Floats]] = []
         self._models: dict[str, Model | None] = {}
         self._materials: dict[tuple[object, ...], int] = {}

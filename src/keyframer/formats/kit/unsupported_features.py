@@ -173,13 +173,13 @@ def _parts(scene: Scene, clip: Clip) -> Iterator[tuple[str, Any]]:
 
 
 def _reported_extras(content: Mapping[str, Any], bookkeeping: Collection[str]) -> set[str]:
-    """Return the names of extras that need a report: for a list of chunks the chunk names, else the key."""
+    """Return the names of extras that need a report: for a list of chunks the record types, else the key."""
     names = set()
     for key, value in content.items():
         chunks: Sequence[Mapping[str, Any]] = ()
         if isinstance(value, (list, tuple)):
             chunks = [item for item in value if isinstance(item, (dict, Mapping)) and "chunk" in item]
-            names |= {str(chunk.get("name") or f"chunk {chunk['chunk']}") for chunk in chunks}
+            names |= {str(chunk.get("record") or f"chunk {chunk['chunk']}") for chunk in chunks}
         if not chunks and key not in bookkeeping and not (key in _USUAL and value == _USUAL[key]):
             names.add(key)
     return names.difference(bookkeeping)
@@ -234,7 +234,6 @@ def _present(scene: Scene, clip: Clip) -> list[tuple[str, str]]:
     """Return the features that the scene has, and their text in messages (``smoothing groups (2 meshes)``)."""
     nodes, meshes, materials = scene.nodes, scene.meshes, scene.materials
     environment = scene.environment
-    hidden = sum(node.hidden for node in nodes)
     casting_none = sum(not mesh.casts_shadows for mesh in meshes)
     receiving_none = sum(not mesh.receives_shadows for mesh in meshes)
     dummies = sum(node.kind is NodeKind.DUMMY for node in nodes)
@@ -249,20 +248,15 @@ def _present(scene: Scene, clip: Clip) -> list[tuple[str, str]]:
         ("morphs", sum(node.morph is not None for node in nodes), "mesh", "morph shapes ({})"),
         ("pivots", sum(bool(np.any(node.pivot)) for node in nodes), "pivot", "{}"),
         ("scale axes", sum(node.scale_axes_xyzw is not None for node in nodes), "node", "scale axes ({})"),
-        ("hidden nodes", hidden, "node", "that {} is hidden" if hidden == 1 else "that {} are hidden"),
+        ("hidden nodes", sum(node.hidden for node in nodes), "node", "the state 'hidden' ({})"),
         ("smoothing", sum(mesh.smoothing is not None for mesh in meshes), "mesh", "smoothing groups ({})"),
         ("vertex colours", sum(mesh.colors is not None for mesh in meshes), "mesh", "vertex colours ({})"),
-        ("cast shadows", casting_none, "mesh", f"that {{}} cast{'s' if casting_none == 1 else ''} no shadow"),
-        (
-            "received shadows",
-            receiving_none,
-            "mesh",
-            f"that {{}} receive{'s' if receiving_none == 1 else ''} no shadow",
-        ),
+        ("cast shadows", casting_none, "mesh", "the setting 'casts no shadow' ({})"),
+        ("received shadows", receiving_none, "mesh", "the setting 'receives no shadow' ({})"),
         ("textures", sum(bool(material.maps) for material in materials), "material", "maps ({})"),
         ("other maps", other_maps, "material", "maps other than the texture ({})"),
         ("raw channels", len(clip.raw_channels), "raw channel", "{}"),
-        ("dummies", dummies, "node", "that {} is a dummy" if dummies == 1 else "that {} are dummies"),
+        ("dummies", dummies, "node", "the kind 'dummy' ({})"),
         ("unused meshes", _unused(scene, "meshes"), "mesh", "{} without a node"),
         ("unused cameras", _unused(scene, "cameras"), "camera", "{} without a node"),
         ("unused lights", _unused(scene, "lights"), "light", "{} without a node"),

@@ -41,8 +41,8 @@ _NO_FLAGS = bytes(4)
 _NO_TITLE = bytes(8)
 """after the flags, these bytes mean an empty name and an empty author in every kind of text"""
 _MOST_KEYLESS_NODES = 256
-"""a dialect with options is rejected at this number of nodes without keys, counted from the first node of unknown type:
-options change only keys"""
+"""after a node of unknown type, a dialect with options is rejected at this number of nodes without keys: options change
+only keys, so that they cannot make these nodes match better"""
 
 
 class MatchedPart(IntEnum):

@@ -25,7 +25,7 @@ from keyframer.errors import FormatError
 from keyframer.exchange.gltf.read.container import DRACO, Buffers, advice, draco_is_installed, open_container
 from keyframer.exchange.gltf.read.json_text import ByteRange, Findings, Item
 from keyframer.fields import dataclass
-from keyframer.limits import DEFAULT_LIMITS, Budget, open_budget
+from keyframer.limits import DEFAULT_LIMITS, Budget, open_or_new_budget
 from keyframer.text import counted
 
 _WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT4": 16}
@@ -316,7 +316,7 @@ class Layout:
         self.is_binary = data[:4] == b"glTF"
         self.text_end = 20 + int.from_bytes(data[12:16], "little") if self.is_binary else len(data)
         self._data = data
-        budget = open_budget(DEFAULT_LIMITS, len(data))
+        budget = open_or_new_budget(DEFAULT_LIMITS, len(data))
         buffers = Buffers(self.root, opened.binary, folder, DEFAULT_LIMITS, budget, issues)
         self._accessors = Accessors(self.root, buffers, budget, issues)
         self._buffers, self._views = self.root.children("buffers"), self.root.children("bufferViews")

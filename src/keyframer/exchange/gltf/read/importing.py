@@ -27,7 +27,7 @@ from keyframer.exchange.gltf.read.nodes import Hierarchy, NodeReader, SkinReader
 from keyframer.formats.contract import refuse_unknown
 from keyframer.formats.kit.common_rules import LONGEST_NAME, name_problems, path_problems, shown
 from keyframer.issues import IssueLog, IssueType
-from keyframer.limits import Limits, open_budget
+from keyframer.limits import Limits, open_or_new_budget
 from keyframer.scene import Channel, Clip, Morph, Scene, Space
 from keyframer.text import counted
 
@@ -75,7 +75,7 @@ class Importer:
             Space("y", metres_per_unit=1.0, v_up=False, unit_rule="glTF uses metres") if space is None else space[0]
         )
         self.axes = Axes(self.space)
-        self.budget = open_budget(limits, len(data))
+        self.budget = open_or_new_budget(limits, len(data))
         self.budget.grant("copies", NUMBERS_PER_BYTE * len(data))
         buffers = Buffers(self.root, opened.binary, folder, limits, self.budget, self.issues)
         self.accessors = Accessors(self.root, buffers, self.budget, self.issues)

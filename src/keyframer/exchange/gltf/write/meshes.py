@@ -336,8 +336,8 @@ def _merged_influences(skin: Skin, vertex_count: int) -> tuple[Indices, Indices,
 
 
 def bind_error(skin: Skin, positions: npt.ArrayLike) -> float:
-    """Return the largest distance along an axis between positions given for each influence and the mesh moved by the
-    inverse bind matrices; 0 if the skin has no such positions.
+    """Return how far the positions that a skin stores for each influence are from those that its inverse bind matrices
+    give: the largest difference along an axis, 0 if the skin stores no positions.
     """
     if skin.positions is None or not len(skin.vertex_indices):
         return 0.0

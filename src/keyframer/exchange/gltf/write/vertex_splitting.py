@@ -1,5 +1,7 @@
-"""Splits vertices whose corners differ, and computes normals and tangents. A smooth normal is the normalised sum
-of the unit normals of its faces, independent of their size, as in 3D Studio.
+"""Splits vertices whose corners differ, and computes normals and tangents.
+
+The corners that share a normal are a cluster. A smooth normal is the normalised sum of the unit normals of its faces,
+independent of their size, as in 3D Studio.
 """
 
 from __future__ import annotations

@@ -111,7 +111,10 @@ class OriginalConventions(NamedTuple):
     """nodes that the edit does not affect: no record is written for them"""
 
     def merged_matrices(self, rest_matrices: Floats) -> Floats:
-        """Return the matrices of nodes in the merged document: unchanged rows keep their stored values."""
+        """Return the matrices of nodes in the merged document: unchanged columns keep their stored values.
+
+        A column is one line of the file (TM_ROW0 …).
+        """
         merged = rest_matrices.copy()
         for number, (stored, original) in self.matrices.items():
             unchanged = (rest_matrices[number].astype(np.float32) == original.astype(np.float32)).all(axis=0)

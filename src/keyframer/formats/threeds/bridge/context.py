@@ -145,12 +145,12 @@ def _percent_chunk(parent: Chunk) -> PercentInt | PercentFloat | None:
 
 
 def plain_record(record: Record) -> dict[str, Any]:
-    """Return a record and its sub-chunks as plain values, for extras."""
+    """Return a record and its sub-chunks as plain values, for extras: id (``chunk``), type (``record``) and fields."""
     plain: dict[str, Any] = {"chunk": record.segment}
     if isinstance(record, RawChunk):
         plain["reason"] = record.reason
     else:
-        plain["name"] = type(record).__name__
+        plain["record"] = type(record).__name__
     stack = [(record, plain)]
     while stack:
         chunk, out = stack.pop()
@@ -160,7 +160,7 @@ def plain_record(record: Record) -> dict[str, Any]:
         if chunk.children:
             out["children"] = []
             for sub_chunk in chunk.children:
-                entry: dict[str, Any] = {"chunk": sub_chunk.segment, "name": type(sub_chunk).__name__}
+                entry: dict[str, Any] = {"chunk": sub_chunk.segment, "record": type(sub_chunk).__name__}
                 out["children"].append(entry)
                 stack.append((sub_chunk, entry))
     return plain

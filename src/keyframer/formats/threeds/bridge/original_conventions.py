@@ -99,7 +99,7 @@ class OriginalConventions:
         return bool(np.array_equal(np.asarray(getattr(node, name)), stored_rest))
 
     def mesh_matrices(self, number: int, *, needs_node: bool) -> tuple[Floats, Floats] | None:
-        """Return (4, 4) from the mesh of a node to its stored vertices, and its stored matrix.
+        """Return the matrix (4, 4) from the mesh of a node to its stored vertices, and its stored matrix.
 
         The result is None if the node is new or had no mesh. An object that gets a new keyframer node (``needs_node``)
         has the matrix of that node.
@@ -238,9 +238,10 @@ def _changed_shapes(scene: Scene, before: Scene, links: Links, nodes: Mapping[in
 
 
 def to_shape(links: Links, mesh: int, shape_axes: Floats | None) -> Floats:
-    """Return (4, 4) from a shape in mesh space to its stored vertices; raises `CannotMerge` if a matrix is singular.
+    """Return the matrix (4, 4) from a shape in mesh space to its stored vertices.
 
-    ``shape_axes`` (4, 4) is from the stored vertices of the shape to its local axes; None if its matrix is singular.
+    ``shape_axes`` is the matrix (4, 4) from the stored vertices of the shape to its local axes; None if that matrix is
+    singular. Raises `CannotMerge` if a matrix is singular.
     """
     mesh_axes = links.mesh_by_name[links.meshes[mesh].name][1]
     if shape_axes is None or mesh_axes is None:

@@ -36,7 +36,10 @@ _ROTATION_FLIP = np.array([1.0, -1.0, -1.0, 1.0])
 
 
 def without_mirrors(scene: Scene, report: LossReport) -> tuple[Scene, Flags]:
-    """Return the scene with fewest mirrored nodes, and which nodes have mirrored axes now (meshes are unchanged)."""
+    """Return the scene with as few mirrored nodes as possible, and which nodes have mirrored axes now.
+
+    Meshes are unchanged.
+    """
     signs = np.array([_sign(scene, number, node) for number, node in enumerate(scene.nodes)], np.float64)
     flipped = np.zeros(len(scene.nodes), bool)
     if not (signs < 0).any():

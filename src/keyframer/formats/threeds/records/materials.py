@@ -116,7 +116,7 @@ class MaterialFaceMap(Chunk):
 
 @chunk(0xA08A, parents=_MATERIAL)
 class MaterialFalloffIn(Chunk):
-    """Inward falloff (MAT_XPFALLIN): transparency falls off inwards."""
+    """Inward falloff (MAT_XPFALLIN): the middle is more transparent than the edge."""
 
 
 @chunk(0xA08C, parents=_MATERIAL)
