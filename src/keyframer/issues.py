@@ -25,8 +25,8 @@ ISSUES_PER_FILE = 1_000
 class Severity(IntEnum):
     """How serious an issue is.
 
-    An *error* makes a scene unsafe to build or is an invalid value (``DATA_``); anything merely odd is a *warning*,
-    anything worth knowing an *info*.
+    An *error* makes a scene unsafe to build, or is a value without any meaning (some ``DATA_`` types). A *warning* is
+    unusual, or a value that reading ignores or replaces. An *info* is worth knowing.
     """
 
     INFO = 1

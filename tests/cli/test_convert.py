@@ -191,7 +191,7 @@ def test_images_are_found_beside_the_file_and_in_texture_paths(run: Run, scene: 
     assert images("--texture-path", tmp_path / "maps") == 0
     assert images("--texture-path", tmp_path / "maps", "--texture-recursive") == 1
     losses = json.loads((tmp_path / "r.json").read_text())["files"][0]["losses"]
-    assert any("stone.tga with another extension in a subfolder" in loss.get("detail", "") for loss in losses)
+    assert any("stone.tga, with another extension, in a subfolder" in loss.get("detail", "") for loss in losses)
     Image.new("RGB", (4, 4), "grey").save(scene.parent / "STONE.PNG")
     assert images() == 1
     assert images("--no-textures") == 0

@@ -219,7 +219,7 @@ def test_images_in_texture_paths_are_used(run: Run, tmp_path: Path) -> None:
         out,
         "-f",
     )
-    assert "STONE.PNG: stone.png in another case in a subfolder" in ran.err
+    assert "STONE.PNG: found as stone.png, in another case, in a subfolder" in ran.err
     assert out.read_bytes() != plain.read_bytes()
 
 

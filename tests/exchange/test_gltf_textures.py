@@ -152,7 +152,7 @@ def test_truncated_png_is_written_anew(tmp_path: Path, cut: int) -> None:
     gltf, report, _ = saved(square(texture1=TextureMap("a.png")), tmp_path)
     if not gltf.json.get("images"):
         assert outcome_of(report, "/maps/texture1")[1].startswith(
-            "a.png: a.png under its own name; PNG, damaged or cut off"
+            "a.png: found as a.png, under its own name; PNG, damaged or cut off"
         )
         return
     assert image_bytes(gltf).endswith(whole[-12:])
@@ -307,7 +307,7 @@ def test_guessed_and_missing_images_are_in_the_report(tmp_path: Path) -> None:
     report = keyframer.save(scene, tmp_path / "a.glb", texture_path=[folder])
     losses = {loss.path.split("/")[2]: loss for loss in report if loss.path.endswith("/maps/texture1")}
     assert losses["painted"].outcome is Outcome.APPROXIMATED
-    assert "stonewall_large.png by its first eight characters" in losses["painted"].detail
+    assert "stonewall_large.png, by its first eight characters" in losses["painted"].detail
     kept_maps = [loss for loss in report if loss.outcome is Outcome.EXTRAS and "/maps/" in loss.path]
     assert len(kept_maps) == 4
     words = " ".join(loss.detail for loss in kept_maps)

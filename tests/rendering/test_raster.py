@@ -103,7 +103,7 @@ def test_triangles_are_clipped_at_the_near_plane() -> None:
     assert len(two) == 1
     for screen in (one, two):
         assert np.isfinite(screen.points).all()
-        assert np.allclose(screen.shares.sum(axis=2), 1)
+        assert np.allclose(screen.barycentric.sum(axis=2), 1)
         assert screen.closeness.max() <= 10 + 1e-6  # nothing nearer than the plane
 
 

@@ -49,8 +49,10 @@ class Row(NamedTuple):
     output: str
     outputs: list[dict[str, Any]]
     also: list[list[Any]]
+    """other files that the job searched for (see `keyframer.batch.dependencies`)"""
     sha256: str | None
     stamp: str
+    """size and time of the source (see `Job.stamp`)"""
     issues: dict[str, int]
 
 

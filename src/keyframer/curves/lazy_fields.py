@@ -33,17 +33,17 @@ def lazy(make: Callable[[], object]) -> Any:
 _NAMES: dict[type, tuple[str, ...]] = {}
 """the lazy fields of each class"""
 _SHARED: dict[tuple[str, ...], tuple[str, ...]] = {}
-"""one tuple for equal names of extras; few, because the code that makes scenes determines them, not a file"""
+"""each tuple of names of extras, stored once; there are few, because our code chooses the names, not a file"""
 
 
 class LazyFields:
-    """Base of dataclasses with slots whose fields may be `lazy`, with extras among them."""
+    """Base of dataclasses with slots whose fields may be `lazy`; ``extras`` is one of these fields."""
 
     __slots__ = ("_compact_extras", "_deferred")
     if TYPE_CHECKING:
         extras: dict[str, Any]
         _compact_extras: tuple[Any, ...] | None
-        """extras of one format in compact form: its id and their names as one shared tuple, and the values"""
+        """extras of one format in compact form: a shared tuple of the format's id and their names, then their values"""
         _deferred: tuple[Any, ...]
         """the function that makes the fields that were left out, and its arguments (see `defer_fields`)"""
 
@@ -57,7 +57,7 @@ class LazyFields:
             if type(getattr(self, name)) is Lazy:
                 delattr(self, name)
 
-    if not TYPE_CHECKING:  # only declared fields can be created
+    if not TYPE_CHECKING:  # hidden from mypy, which would accept any attribute
 
         def __getattr__(self, name: str) -> Any:
             declared = type(self).__dataclass_fields__.get(name)
@@ -67,7 +67,7 @@ class LazyFields:
                     raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
                 make, *arguments = deferred
                 for field, value in make(*arguments).items():
-                    if not _is_set(self, field):  # another thread may have set it, or a caller another value
+                    if not _is_set(self, field):  # another thread or a caller may have set it
                         setattr(self, field, value)
                 return object.__getattribute__(self, name)
             value = declared.default.make()

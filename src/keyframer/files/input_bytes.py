@@ -18,7 +18,7 @@ _SHELL_PIPES = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
 
 
 def read_bytes(source: PathLike | IO[bytes], limits: Limits = DEFAULT_LIMITS, packed: int | None = None) -> bytes:
-    """Return the whole content of a path or binary stream; the open budget grows with its size.
+    """Return the whole content of a path or binary stream, and enlarge the open budget by its size.
 
     ``packed`` is the size of an archive member in its archive: the budget grows with that size, not with the unpacked
     one. Raises OSError if the source cannot be read, `FormatError` if it is over the limit or changes meanwhile.

@@ -154,8 +154,8 @@ class _Merging:
         base = self.merger.write(before, unedited)
         theirs = self.merger.write(after, self.original._replace(untouched=untouched))
         ours = self.merger.tree(document, before, self.original.links)
-        theirs_with_keys = Tree(theirs.document, _with_keys(theirs.parts, matching))
-        tree = merge(ours, Tree(base.document, base.parts), theirs_with_keys, self.merger.rules)
+        theirs_with_part_keys = Tree(theirs.document, _with_part_keys(theirs.parts, matching))
+        tree = merge(ours, Tree(base.document, base.parts), theirs_with_part_keys, self.merger.rules)
         merged_document, added_options, places = self.merger.finish(tree, theirs, self.original)
         options = {**self.reader_options, **added_options}
         data, reread_document, reread = read_again(merged_document, options)
@@ -188,7 +188,7 @@ class _Merging:
         """
         matching = self.original.matching
         moved = _moved(tree.document, reread_document)
-        parts = _with_numbers(tree.parts, matching)
+        parts = _with_part_numbers(tree.parts, matching)
         nodes = _match_reread("nodes", self.after.nodes, reread.nodes, moved, parts)
         materials = _match_reread("materials", self.after.materials, reread.materials, moved, parts)
         offsets_of_original_records = {offset for record, offset in moved if record.offset is not None}
@@ -337,12 +337,12 @@ def _part_name(scene: Scene, field: Path) -> str | None:
     return None
 
 
-def _with_keys(parts: Any, matching: Matching) -> dict[int, object]:
+def _with_part_keys(parts: Any, matching: Matching) -> dict[int, object]:
     """Return the scene part of each record, with the key of the part (`Matching.key`) instead of its number."""
     return {record: (kind, matching.key(number, kind), *others) for record, (kind, number, *others) in parts.items()}
 
 
-def _with_numbers(parts: Any, matching: Matching) -> dict[int, tuple[str, int]]:
+def _with_part_numbers(parts: Any, matching: Matching) -> dict[int, tuple[str, int]]:
     """Return the scene part of each record, with its number in the edited scene instead of its key."""
     return {record: (kind, matching.number(key, kind)) for record, (kind, key, *_) in parts.items()}
 

@@ -69,7 +69,10 @@ def _with_only(scene: Scene, kept: list[int], chosen: set[int]) -> Scene:
 
 
 def _with_moved_channels(clip: Clip, new_nodes: dict[int, int]) -> Clip:
-    """Return the clip with each channel moved to the new node of its node; channels of other nodes are left out."""
+    """Return the clip with its channels moved to other nodes; ``new_nodes`` maps old to new numbers.
+
+    Channels of nodes that are not in ``new_nodes`` are left out.
+    """
     channels = [
         Channel(new_nodes[channel.node], channel.track) for channel in clip.channels if channel.node in new_nodes
     ]

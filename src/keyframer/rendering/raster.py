@@ -1,8 +1,8 @@
 """Rasteriser: projects triangles and finds the visible one at each pixel.
 
-All triangles are split into rows and runs of pixels together, with a depth buffer. A pixel belongs to a triangle if its
-centre does. On a shared edge it belongs to exactly one of the two triangles, because an edge is always computed from
-its upper end.
+All triangles are processed together: they are split into rows, and rows into runs of pixels. A depth buffer finds the
+nearest. A pixel belongs to a triangle if its centre does. On a shared edge it belongs to exactly one of the two
+triangles, because an edge is always computed from its upper end.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Screen:
     """(M, 3) 1 / depth, which is linear on the picture; larger is nearer"""
     source: Indices
     """(M,) the face of each triangle"""
-    shares: Floats
+    barycentric: Floats
     """(M, 3, 3) barycentric coordinates of each corner in its face"""
 
     def __len__(self) -> int:
@@ -43,8 +43,8 @@ def project_faces(points: Floats, corners: Indices, view: View, width: int, heig
     deep = depth[corners]
     front = (deep > view.near).sum(axis=1)
     complete = np.asarray(usable[corners].all(axis=1))
-    source, shares = _clip_near(deep, front, complete, view.near)
-    camera = np.einsum("mij,mjk->mik", shares, np.where(usable[:, None], seen, 0.0)[corners[source]])
+    source, barycentric = _clip_near(deep, front, complete, view.near)
+    camera = np.einsum("mij,mjk->mik", barycentric, np.where(usable[:, None], seen, 0.0)[corners[source]])
     z = np.maximum(camera[:, :, 2], view.near * (1 - 1e-9))
     out = np.empty((len(source), 3, 2))
     out[:, :, 0] = (camera[:, :, 0] / (z * view.half_width) + 1) * (width / 2)
@@ -55,7 +55,7 @@ def project_faces(points: Floats, corners: Indices, view: View, width: int, heig
         & (out[:, :, 1].max(axis=1, initial=-np.inf) >= 0)
         & (out[:, :, 1].min(axis=1, initial=np.inf) <= height)
     )
-    return Screen(out[inside], 1.0 / z[inside], source[inside], shares[inside])
+    return Screen(out[inside], 1.0 / z[inside], source[inside], barycentric[inside])
 
 
 def _clip_near(deep: Floats, front: Indices, complete: Flags, near: float) -> tuple[Indices, Floats]:
@@ -66,7 +66,7 @@ def _clip_near(deep: Floats, front: Indices, complete: Flags, near: float) -> tu
     """
     identity = np.eye(3)
     clear = np.flatnonzero(complete & (front == 3))
-    sources, shares = [clear], [np.broadcast_to(identity, (len(clear), 3, 3))]
+    sources, barycentric = [clear], [np.broadcast_to(identity, (len(clear), 3, 3))]
     for corners_in_front in (1, 2):
         cut = np.flatnonzero(complete & (front == corners_in_front))
         if not len(cut):
@@ -82,12 +82,12 @@ def _clip_near(deep: Floats, front: Indices, complete: Flags, near: float) -> tu
         )  # where the two edges of the single corner meet the plane
         if corners_in_front == 1:
             sources.append(cut)
-            shares.append(np.concatenate([basis[:, :1], edges], axis=1))
+            barycentric.append(np.concatenate([basis[:, :1], edges], axis=1))
         else:
             sources += [cut, cut]
-            shares.append(np.concatenate([edges[:, :1], basis[:, 1:]], axis=1))
-            shares.append(np.concatenate([edges[:, :1], basis[:, 2:], edges[:, 1:]], axis=1))
-    return np.concatenate(sources), np.concatenate(shares)
+            barycentric.append(np.concatenate([edges[:, :1], basis[:, 1:]], axis=1))
+            barycentric.append(np.concatenate([edges[:, :1], basis[:, 2:], edges[:, 1:]], axis=1))
+    return np.concatenate(sources), np.concatenate(barycentric)
 
 
 Numbers = npt.NDArray[np.int32]
@@ -97,7 +97,7 @@ PIXELS_AT_ONCE = 25_000
 """pixels processed at once; temporaries have a few dozen bytes each and stay in the cache"""
 BOXES_AT_ONCE = 4_000_000
 """number of pixels in the bounding boxes of triangles that are drawn before hidden triangles are removed again"""
-_SHARES = 16
+_BUDGET_SHARES = 16
 """shares of the budget of pixels: a picture of the usual size uses at most one, a larger one more in proportion"""
 _STANDARD_SIZE = 512 * 512
 """pixels of a picture of the usual size, before it is reduced"""
@@ -197,7 +197,7 @@ class DepthBuffer:
         self.owner: Numbers = np.full(width * height, -1, np.int32)
         """the triangle, -1 for none"""
         spend("pixels", width * height)
-        share = budget_total("pixels") * max(width * height, _STANDARD_SIZE) // (_SHARES * _STANDARD_SIZE)
+        share = budget_total("pixels") * max(width * height, _STANDARD_SIZE) // (_BUDGET_SHARES * _STANDARD_SIZE)
         self.left = min(share, budget_left("pixels"))
         """pixels of triangles that may still be examined; below 0 the picture is incomplete"""
 

@@ -59,7 +59,7 @@ class Shader:
         self._start, self._closeness = (np.ascontiguousarray(values.T) for values in (points[:, 0], screen.closeness))
         self._points = [np.ascontiguousarray(shape.points[shape.corners[:, corner]].T) for corner in range(3)]
         self._normals = [np.ascontiguousarray(shape.normals[:, corner].T) for corner in range(3)]
-        self._uncut = bool((screen.shares == np.eye(3)).all())
+        self._uncut = bool((screen.barycentric == np.eye(3)).all())
         # The oversampled pixels of one final pixel are shaded once, so they share the mip level of the larger pixel.
         self._level = self._levels() + (oversampling - 1)
         # Both sides of a face are lit like a front: the winding of old files is not reliable.
@@ -72,7 +72,8 @@ class Shader:
         drawable, screen = self._drawable, self._screen
         if drawable.uv is None:
             return np.zeros(len(screen), np.int64)
-        uv = np.einsum("mij,mjk->mik", screen.shares, drawable.uv[self._shape.faces[screen.source]].astype(np.float64))
+        face_uv = drawable.uv[self._shape.faces[screen.source]].astype(np.float64)
+        uv = np.einsum("mij,mjk->mik", screen.barycentric, face_uv)
         edge = uv[:, 1:] - uv[:, :1]
         area = np.abs(edge[:, 0, 0] * edge[:, 1, 1] - edge[:, 0, 1] * edge[:, 1, 0])
         with np.errstate(all="ignore"):
@@ -92,7 +93,7 @@ class Shader:
         in_face *= self._closeness.take(triangle, axis=1)
         in_face /= np.maximum(in_face.sum(axis=0), 1e-300)
         if not self._uncut:
-            in_face = np.einsum("in,nij->jn", in_face, self._screen.shares[triangle])
+            in_face = np.einsum("in,nij->jn", in_face, self._screen.barycentric[triangle])
         return in_face, on_picture
 
     def geometry(self, in_face: Floats, source: Indices) -> tuple[Singles, Singles, Singles]:

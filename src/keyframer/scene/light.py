@@ -52,7 +52,7 @@ class Light(LazyFields):
     rectangular: bool = False
     """whether its cone is rectangular (spot)"""
     aspect: float = 1.0
-    """width / height of a rectangular cone"""
+    """aspect of a rectangular cone as stored: height / width in 3D Studio, width / height in 3ds Max"""
     casts_shadows: bool = False
     """whether objects in its light cast shadows"""
     projector: str | None = None

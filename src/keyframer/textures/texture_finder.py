@@ -65,9 +65,9 @@ class TextureMatch:
             parts.append(f"{self.refusal.code}, its path is not followed; ")
         if self.path is None:
             return "".join([*parts, HOW_FOUND[self.how]])
-        parts.append(f"{safe_text(self.path.name)} {HOW_FOUND[self.how]}")
-        parts.append(" in a subfolder" if self.in_subfolder else "")
-        parts.append(" outside the folder in its name" if self.without_folder else "")
+        parts.append(f"found as {safe_text(self.path.name)}, {HOW_FOUND[self.how]}")
+        parts.append(", in a subfolder" if self.in_subfolder else "")
+        parts.append(", outside the folder in its name" if self.without_folder else "")
         parts.append(f" (also matching: {', '.join(map(safe_text, self.others[:3]))})" if self.others else "")
         return "".join(parts)
 

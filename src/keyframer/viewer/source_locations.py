@@ -17,7 +17,7 @@ from keyframer.wire.record import Record
 from keyframer.wire.record_plan import FieldPlan
 from keyframer.wire.sink import Sink
 
-_FLOATS_OF_BITS = 4 * np.array([bin(bits).count("1") for bits in range(32)])
+_OPTIONAL_SIZES = 4 * np.array([bin(bits).count("1") for bits in range(32)])
 """number of bytes of the optional floats of a row, by its five flag bits"""
 _TCB_SIZE = 20
 """bytes of tension, continuity, bias and two eases, if a row has all five or none"""
@@ -52,7 +52,7 @@ def _written_table(document: Document, record: Record, field: str) -> tuple[byte
     """Return the rows as stored in the file, and the size of the fields after them."""
     style = document.dialect
     plan = record.plan.adapted(style) if isinstance(style, Style) else record.plan
-    table_field, *later = plan.fields[[field.name for field in plan.fields].index(field) :]
+    table_field, *later = plan.fields[[declared.name for declared in plan.fields].index(field) :]
     heading = len(_written(table_field, record, table_field.kind.default()))  # a count before the first row
     size_after = sum(len(_written(field_plan, record, getattr(record, field_plan.name))) for field_plan in later)
     return _written(table_field, record, getattr(record, field))[heading:], size_after
@@ -74,7 +74,7 @@ def _row_sizes(value: Any, total: int) -> Sequence[int] | None:
     if has_tcb is not None:
         extra += _TCB_SIZE * np.asarray(has_tcb, np.int64)
     elif getattr(value, "extras", None) is not None:
-        extra += _FLOATS_OF_BITS[np.asarray(value.flags).astype(np.int64) & 31]
+        extra += _OPTIONAL_SIZES[np.asarray(value.flags).astype(np.int64) & 31]
     for row, text in enumerate(getattr(value, "text", ())):
         extra[row] += len(text) + 1
     fixed, remainder = divmod(total - int(extra.sum()), len(value))

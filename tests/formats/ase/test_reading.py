@@ -57,7 +57,7 @@ def test_vertices_are_relative_to_their_node() -> None:
         (
             (1, 0, 5),
             "LINK_INDEX_OUT_OF_RANGE",
-            "the number of row 2 refers to entry 5, which does not exist (count: 3)",
+            "row 2 refers to entry 5, which does not exist (count: 3)",
         ),
         ((0, 1, 1), "LINK_DUPLICATE_ID", "row 2 has the number 1, which row 1 already has"),
     ],

@@ -269,7 +269,7 @@ DROPPED = {
     "/nodes/eye": "cameras cannot be stored in this format",
     "/nodes/lamp": "lights cannot be stored in this format",
     "/nodes/goal": "targets cannot be stored in this format",
-    "/nodes/cloth": "skinned meshes have no node in this format",
+    "/nodes/cloth": "nodes of skinned meshes cannot be stored in this format",
     "/meshes/name": "this format stores only the names of nodes: the name of 1 mesh is lost",
     "/skins/name": "this format stores only the names of nodes: the name of 1 skin is lost",
 }

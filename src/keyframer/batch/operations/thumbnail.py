@@ -14,7 +14,7 @@ from keyframer.textures import TextureSource
 
 
 def suffix(options: Mapping[str, Any]) -> str:
-    settings_of(options)
+    settings_of(options)  # raises ValueError before the first job starts
     return f".{presentation_of(options).kind}"
 
 

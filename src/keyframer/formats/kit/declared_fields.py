@@ -18,12 +18,11 @@ S = TypeVar("S")
 
 FEATURES = {
     "parents": "parents of nodes",
-    "names": "names of meshes, cameras, lights and skins (the name of their node)",
+    "names": "names of meshes, cameras, lights and skins, if equal to the name of their node",
     "dummies": "dummies",
     "hidden nodes": "hidden nodes",
     "pivots": "pivots",
     "scale axes": "scale axes of nodes",
-    "scale_axes": "scale axes tracks",
     "meshes": "meshes",
     "smoothing": "smoothing groups",
     "vertex colours": "vertex colours",
@@ -44,6 +43,8 @@ FEATURES = {
     "frames": "a value for each frame",
     "bounds": "a bounding box for each frame",
     "raw channels": "raw channels",
+    # kinds of tracks
+    "scale_axes": "scale axes tracks",
     "visible": "visibility tracks",
     "fov": "field of view tracks",
     "roll": "roll tracks",

@@ -123,7 +123,7 @@ def _bytes_of_rows(tracks: list[Track]) -> list[bytes]:
 
 
 _SNAP = 1e-9
-"""a time closer than this to a whole number (relative to a large number) is rounded to it"""
+"""a time is rounded to a whole number n if it differs from it by less than this times the larger of 1 and abs(n)"""
 
 
 def in_time_unit(clip: Clip, unit: str, rate: float, units_per_frame: float) -> Clip:

@@ -248,7 +248,7 @@ def _report_left_out(scene: Scene, joint_nodes: set[int], report: LossReport) ->
         if number not in joint_nodes:
             message = f"{plural(node.kind.noun)} cannot be stored in this format"
             if can_be_joint(node):
-                message = "skinned meshes have no node in this format"
+                message = "nodes of skinned meshes cannot be stored in this format"
             report.add(Outcome.DROPPED, plain_path("nodes", node.name), message, extras=node.extras)
 
 

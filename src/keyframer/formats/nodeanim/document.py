@@ -29,7 +29,7 @@ _OTHERS_NAMED = 3
 
 
 def decode(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Document:
-    """Decode a node animation file. Raises `FormatError` if no dialect fits or a limit is exceeded."""
+    """Decode a node animation file. Raises `FormatError` if no dialect matches even in part, or a limit is exceeded."""
     finding = search(data)
     if finding is None:
         reason = "no known layout of node animation files fits: no complete chunk 1 was found"

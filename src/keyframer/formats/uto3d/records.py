@@ -117,25 +117,25 @@ class Mesh(Placed):
         "<i4", "vertex_count", 8, "number of bones of each vertex (weighted skin)", when=_is_weighted
     )
     bone_ids: Integers = linked_array(
-        "<i4", _influences, "bone id, for each vertex * number of bones per vertex", when=_is_weighted
+        "<i4", _influences, "bone id of each influence, vertex by vertex", when=_is_weighted
     )
     bone_weights: Singles = linked_array(
-        "<f4", _influences, "weight, for each vertex * number of bones per vertex", when=_is_weighted
+        "<f4", _influences, "weight of each influence, vertex by vertex", when=_is_weighted
     )
     vertices: Singles = linked_array(_TRIPLE, "vertex_count", "vertex coordinates")
     uvs: Singles = linked_array(("<f4", (2,)), "uv_count", "mapping coordinates; V runs up")
     colours: Singles = linked_array(_TRIPLE, "colour_count", "vertex colours")
-    faces: Integers = linked_array(_CORNERS, "face_count", "vertex assignments of each face")
+    faces: Integers = linked_array(_CORNERS, "face_count", "indices into vertices for the corners of each face")
     uv_faces: Integers = linked_array(
         _CORNERS,
         "face_count",
-        "texture coord-vertex assignments of each face, if there are mapping coordinates",
+        "indices into uvs for the corners of each face, if there are mapping coordinates",
         when=lambda mesh: len(mesh.uvs) > 0,
     )
     colour_faces: Integers = linked_array(
         _CORNERS,
         "face_count",
-        "vertex color-vertex assignments of each face, if there are vertex colours",
+        "indices into colours for the corners of each face, if there are vertex colours",
         when=lambda mesh: len(mesh.colours) > 0,
     )
     edges: Bytes = linked_array(
@@ -151,7 +151,7 @@ class MeshWithUvFaces(Mesh):
     """An object that always has UV faces (-1 without UVs), as in the specification, the Flexporter and the engine."""
 
     uv_faces: Integers = linked_array(
-        _CORNERS, "face_count", "texture coord-vertex assignments of each face; -1 without mapping coordinates"
+        _CORNERS, "face_count", "indices into uvs for the corners of each face; -1 without mapping coordinates"
     )
 
 

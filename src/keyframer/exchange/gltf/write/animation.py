@@ -37,8 +37,8 @@ from keyframer.text import counted
 _POSITIVE_SIGNS = np.ones(3, np.float32)
 _TRANSFORM_KINDS = ("position", "rotation", "scale", "scale_axes")
 _ROUNDS = 5
-"""maximum number of rounds of tighter fits until world positions agree: rotations add up along a chain, and long arms
-magnify them
+"""maximum number of rounds of tighter fits until world positions agree: errors of rotations add up along a chain, and
+long arms magnify them
 """
 
 
@@ -101,7 +101,8 @@ class ClipWriter:
                 )
         return content
 
-    def _make_motions(self, tightness: float, *, fitted_only: bool = False) -> None:
+    def _make_motions(self, error_factor: float, *, fitted_only: bool = False) -> None:
+        """Make the motions of all tracks and aims; ``error_factor`` (at most 1) reduces the allowed errors."""
         options, bank = self._context.options, self._rig.channels.bank
         nodes_and_kinds: list[tuple[int, str]] = []
         tolerances: list[float] = []
@@ -116,15 +117,15 @@ class ClipWriter:
                 if bank.tracks[number].is_rotation:
                     allowed = options.max_degrees
                 nodes_and_kinds.append((node, kind))
-                tolerances.append(allowed * tightness)
+                tolerances.append(allowed * error_factor)
         numbers = [self._tracks[node][kind] for node, kind in nodes_and_kinds]
         for node_and_kind, motion in zip(nodes_and_kinds, self._maker.tracks(numbers, tolerances), strict=True):
             if motion is not None:
                 self._motions[node_and_kind] = motion
         for node, aim in self._aims.items():
-            self._bake_aim(node, aim, tightness)
+            self._bake_aim(node, aim, error_factor)
 
-    def _bake_aim(self, node: int, aim: AimConstraint, tightness: float) -> None:
+    def _bake_aim(self, node: int, aim: AimConstraint, error_factor: float) -> None:
         """Bake the rotation of an aimed node, and its position if it was detached from its parent."""
         involved = [
             self._motions[other, kind]
@@ -143,10 +144,10 @@ class ClipWriter:
         aim_motion.follow_signs(breaks)
         options = self._context.options
         self._motions[node, "aim"] = self._maker.function(
-            aim_motion.rotations, breaks, jumps, options.max_degrees * tightness, ROTATIONS, Outcome.BAKED
+            aim_motion.rotations, breaks, jumps, options.max_degrees * error_factor, ROTATIONS, Outcome.BAKED
         )
         if aim.detached:
-            allowed = options.max_error * self._context.size * tightness
+            allowed = options.max_error * self._context.size * error_factor
             self._motions[node, "place"] = self._maker.function(
                 aim_motion.positions, breaks, jumps, allowed, VECTORS, Outcome.BAKED
             )
@@ -207,7 +208,7 @@ class ClipWriter:
         """Fit more closely until world positions agree; replaces the content of ``samplers``."""
         context = self._context
         allowed = context.options.max_error * context.size
-        tightness = 1.0
+        error_factor = 1.0
         error = world_error(context, self._rig, self.span, self._tree.parts, samplers)
         fitted = context.options.keys != "frames" and any(
             motion.outcome is not Outcome.EXACT for motion in self._motions.values()
@@ -217,8 +218,8 @@ class ClipWriter:
                 break
             if budget_left("samples") < budget_total("samples") // 2:
                 break
-            tightness *= min(max(0.8 * allowed / error, 0.05), 0.9)
-            self._make_motions(tightness, fitted_only=True)
+            error_factor *= min(max(0.8 * allowed / error, 0.05), 0.9)
+            self._make_motions(error_factor, fitted_only=True)
             samplers.clear()
             samplers.update(self._samplers())
             previous, error = error, world_error(context, self._rig, self.span, self._tree.parts, samplers)

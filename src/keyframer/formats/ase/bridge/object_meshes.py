@@ -99,7 +99,7 @@ def _order(reporter: Reporter, record: Table, index: Ints) -> Ints:
                 LINK_INDEX_OUT_OF_RANGE,
                 record,
                 place,
-                what="the number of row",
+                what="row",
                 item=row,
                 kind="entry",
                 index=number,

@@ -53,8 +53,8 @@ class Options:
     in_place: bool = False
     """remove the forward motion, as the game does: a walk then stays in place"""
     euler_order: str = "YZX"
-    """order of the rotations about X (roll), Y (pitch) and Z (heading): a product, read left to right for column
-    vectors; two decompilations of the game agree on YZX, one other loader assumed XYZ"""
+    """order of the rotations about X (roll), Y (pitch) and Z (heading): ``YZX`` is the product Y · Z · X for column
+    vectors, which rotates about X first; two decompilations of the game agree on YZX, one other loader assumed XYZ"""
     fps: float = 30.0
     """frames per second, which the format does not store"""
     found: str = ""

@@ -76,7 +76,7 @@ class Writer(SceneWriter[WriteOptions]):
         report = LossReport("midtown")
         converted = in_space(scene, Space("y", metres_per_unit=1.0, v_up=scene.space.v_up))
         if scene.space.metres_per_unit != 1.0:
-            report.add(Outcome.BAKED, "/space", "the format uses metres: the numbers were not converted")
+            report.add(Outcome.BAKED, "/space", "this format uses metres; lengths are written without conversion")
         clip = first_clip(converted, report)
         layout = Dialect(options.dialect)
         report_dropped(

@@ -323,7 +323,7 @@ def read_morph_track(
         if name not in numbers:
             shape = shape_of(name)
             if shape is None or len(shape) != vertex_count:
-                expected = f"mesh of {counted(vertex_count, 'vertex')}"
+                expected = f"mesh with {counted(vertex_count, 'vertex')} (as many as the morphed mesh)"
                 context.report(LINK_UNRESOLVED_NAME, chunk, f"keys[{index}]", kind=expected, name=context.shown(name))
                 shape_numbers.append(shape_numbers[-1] if shape_numbers else -1)
                 continue

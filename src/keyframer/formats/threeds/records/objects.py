@@ -315,7 +315,7 @@ class SpotRoll(Chunk):
 class SpotAspect(Chunk):
     """Aspect of a rectangular spot (DL_SPOT_ASPECT)."""
 
-    aspect: float = f32("height / width", default=1.0)
+    aspect: float = f32("height / width; 3ds Max writes width / height", default=1.0)
 
 
 @chunk(0x4658, parents=_SPOT)
