@@ -251,7 +251,7 @@ def test_a_picture_without_some_faces_is_incomplete(bones: bool, monkeypatch: py
     joints = Scene(nodes=[Node("a"), Node("b", parent=0, position=np.array([0.0, 0, 5])), Node("c", parent=1)])
     scene = joints if bones else scene_of(square())
     for share, complete in ((1, True), (10**12, False)):
-        monkeypatch.setattr("keyframer.rendering.raster._SHARES", share)
+        monkeypatch.setattr("keyframer.rendering.raster._BUDGET_SHARES", share)
         renderer = Renderer(scene, Settings(width=32, height=32))
         renderer.picture(0.0)
         assert renderer.complete is complete
