@@ -146,7 +146,7 @@ SCENE_REST_POSE = issue_type(
 SCENE_SIGN_FLIP = issue_type(
     "SCENE_SIGN_FLIP",
     _W,
-    "{count: sign flip} of 3ds Max repaired: a turn of nearly a full circle within one frame",
+    "{count: sign flip} of 3ds Max repaired (turns of nearly a full circle within one frame)",
 )
 SEM_ZERO_WIDTH_FRAMES = issue_type(
     "SEM_ZERO_WIDTH_FRAMES", _E, "{frames: frame} of 0 floats: such frames take no bytes"

@@ -123,7 +123,7 @@ def test_non_finite_keys_are_left_out_and_reported() -> None:
     assert fitted_track is not None
     assert fitted_track.times.tolist() == [0, 4800]
     assert [(loss.outcome, loss.detail) for loss in losses] == [
-        (Outcome.DROPPED, "1 of 3 keys with non-finite numbers"),
+        (Outcome.DROPPED, "non-finite numbers in 1 of 3 keys"),
         (Outcome.EXACT, "2 TCB keys"),
     ]
 
@@ -131,7 +131,7 @@ def test_non_finite_keys_are_left_out_and_reported() -> None:
 def test_a_track_without_finite_keys_is_left_out() -> None:
     fitted_track, (loss,) = fit(line(math.nan, math.inf))
     assert fitted_track is None
-    assert loss.detail == "2 of 2 keys with non-finite numbers"
+    assert loss.detail == "non-finite numbers in 2 of 2 keys"
     assert fit(line()) == (None, [])
 
 

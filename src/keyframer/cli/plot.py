@@ -27,7 +27,7 @@ three axes in degrees, without jumps. --motion draws the path of nodes in space
 instead."""
 
 _LATEST = 1e11
-"""latest time of a plot, in the unit of the file: some formats have 4,800 units per frame"""
+"""latest time of a plot, in the unit of the file: a frame may have 4,800 ticks"""
 
 EXAMPLES = (
     "keyframer plot scene.3ds --node Rotor -o rotor.svg",
@@ -68,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
         options.parser.error("--most must be from 1 to 1000")
     kind = _kind(options)
     if kind == "png" and options.output is None and not options.terminal and sys.stdout.isatty():
-        options.parser.error("a picture cannot be shown as text: give a file with -o")
+        options.parser.error("a PNG cannot be shown in a terminal: give a file with -o, or use --terminal")
     try:
         span = _span(options.span)
         reading_options.bridge_options(options)

@@ -76,9 +76,9 @@ def place_keys(
 ) -> list[LinearKeys]:
     """Return keys such that linear interpolation is within the tolerances of the functions, if limits permit.
 
-    Keys between breaks are on multiples of ``frame`` if that is enough. A jump takes at most the shortest interval of
-    its function. Keys are added up to ``most_keys`` of a function and ``most_in_all`` (else ``most_keys``) of all
-    together.
+    Keys between breaks are on multiples of ``frame`` if that is enough. A jump takes at most the shortest allowed
+    interval of its function. Keys are added up to ``most_keys`` of a function and ``most_in_all`` (else ``most_keys``)
+    of all together.
     """
     allowance = Allowance(functions, most_keys, most_keys if most_in_all is None else most_in_all)
     frames = _at_frames(functions, frame)
@@ -199,7 +199,7 @@ def whole_frames(begin: float, end: float, frame: float, most: int) -> Floats:
 
 
 class _Cuts(NamedTuple):
-    """Where intervals (n,) are cut: the number of cuts, the last frame at or before the start, the frames inside."""
+    """Where intervals (n,) are cut: number of cuts, last frame at or before the start, number of frames inside."""
 
     counts: Indices
     before: Floats

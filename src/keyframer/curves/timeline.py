@@ -24,7 +24,7 @@ FAR = 1e300
 
 
 def clean_times(times: ArrayLike) -> Floats:
-    """Return times (T,) that are safe for arithmetic: NaN is treated as long before the first key."""
+    """Return times (T,) that are safe for arithmetic: NaN becomes a time long before the first key."""
     given = np.atleast_1d(np.asarray(times, dtype=np.float64))
     return np.fmin(np.fmax(given, -FAR), FAR)  # both prefer a number to NaN
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:  # reading a document needs no scene
 else:
 
     class cached_property:
-        """`functools.cached_property` without its lock: until Python 3.12 one thread would wait for the file of
+        """`functools.cached_property` without its lock: before Python 3.12 one thread would wait for the file of
         another.
         """
 

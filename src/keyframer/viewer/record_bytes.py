@@ -1,4 +1,4 @@
-"""Byte ranges of records, in file order and in pages of thousands, and of tracks and keys.
+"""Byte ranges of records, tracks and keys. Records are in file order, in pages of 50,000.
 
 The bytes of a track or of its keys are one run, pieces at equal distances, or a group of these.
 """

@@ -129,7 +129,9 @@ class KeyFinder:
 
 IN_COMPANION = "It is stored in the companion, not in this file."
 NO_RECORD = "This file has no record of it."
-BEFORE_THE_FIRST = "The file does not store this key, the state before the first key. The bytes of its track are shown."
+BEFORE_THE_FIRST = (
+    "The file does not store this key: it is the state before the first stored key. Its track is shown instead."
+)
 
 
 class LocationFinder(Protocol):

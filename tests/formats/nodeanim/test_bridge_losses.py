@@ -228,7 +228,7 @@ def test_non_finite_keys_are_left_out() -> None:
     channel.track.times = np.array([0.0, math.nan, 30.0])
     document, report, _ = write(moved(channel))
     assert record(document).translation_key_count == 2
-    assert [loss.detail for loss in report.of(Outcome.DROPPED)] == ["1 of 3 keys with non-finite numbers"]
+    assert [loss.detail for loss in report.of(Outcome.DROPPED)] == ["non-finite numbers in 1 of 3 keys"]
 
 
 def test_scale_axes_at_other_times_are_reported() -> None:

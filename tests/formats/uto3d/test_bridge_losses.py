@@ -367,7 +367,7 @@ def test_a_track_without_usable_keys_is_not_written() -> None:
     empty = Track("scale", np.empty(0), np.empty((0, 3)))
     document, report, _ = write(moved(lost, empty))
     assert list(document.find(r.Controller)) == []
-    assert details(report, Outcome.DROPPED) == {"/nodes/box/position": "1 of 1 key with non-finite numbers"}
+    assert details(report, Outcome.DROPPED) == {"/nodes/box/position": "non-finite numbers in 1 of 1 key"}
 
 
 # --- the active segment ----------------------------------------------------------------------------------------------

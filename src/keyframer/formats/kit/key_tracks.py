@@ -111,7 +111,7 @@ class KeyFitter:
         source = finite_keys(track)
         if len(source.times) < len(track.times):
             non_finite = len(track.times) - len(source.times)
-            message = f"{non_finite} of {counted(len(track.times), 'key')} with non-finite numbers"
+            message = f"non-finite numbers in {non_finite} of {counted(len(track.times), 'key')}"
             report.add(Outcome.DROPPED, "", message)
         if not len(source.times):
             return None

@@ -29,7 +29,7 @@ _NUMBERS = 48
 """numbers sampled for each joint and frame in addition to the node matrix: matrices with scale, without it, and
 relative to the parent
 """
-_SCALE = 1e-6
+_SCALE_TOLERANCE = 1e-6
 """larger changes of a scale, and larger differences from 1, are reported"""
 _NOISE = 1e-9
 """scales that differ less from 1 are rounding errors"""
@@ -111,7 +111,7 @@ def unscaled_joints_at(scene: Scene, nodes: list[int], times: Floats, original_n
     """Sample nodes of an edited scene as joints; raises `CannotMerge` if one of ``original_nodes`` is scaled."""
     node_parents = evaluation_order(scene.nodes).parents.tolist()
     joints, scales = joints_at(scene, nodes, parent_joints(nodes, node_parents), times)
-    scaled = np.abs(scales - 1).max(axis=(0, 2), initial=0.0) > _SCALE
+    scaled = np.abs(scales - 1).max(axis=(0, 2), initial=0.0) > _SCALE_TOLERANCE
     if any(scaled[joint] and node in original_nodes for joint, node in enumerate(nodes)):
         raise CannotMerge("a joint is scaled")
     return joints
@@ -258,7 +258,7 @@ def _report_scales(scene: Scene, nodes: list[int], all_scales: Floats, report: L
         scales = all_scales[:, joint]
         path = f"{plain_path('nodes', scene.nodes[number].name)}/scale"
         change = float(np.abs(scales - scales[:1]).max())
-        if change > _SCALE * max(float(np.abs(scales).max()), 1.0):
+        if change > _SCALE_TOLERANCE * max(float(np.abs(scales).max()), 1.0):
             report.add(Outcome.DROPPED, path, "joints cannot be scaled in this format", error=change, unit="1")
-        elif float(np.abs(scales[0] - 1).max()) > _SCALE:
+        elif float(np.abs(scales[0] - 1).max()) > _SCALE_TOLERANCE:
             report.add(Outcome.BAKED, path, "applied to meshes and children (joints have no scale)")

@@ -199,7 +199,7 @@ def parent_cycles(parents: Sequence[int | None]) -> list[list[int]]:
 
 _KINDS = tuple(kind.value for kind in NodeKind)
 _LENGTH_TOLERANCE = 1e-2
-"""largest difference from 1 of the length of a rotation that rounding explains; rotations in bytes are within 0.008"""
+"""how far rounding may move the length of a quaternion from 1; quaternions stored as bytes are within 0.008"""
 _LARGEST_NUMBER = 1e100
 """largest allowed number in a matrix: its square must be finite"""
 

@@ -94,7 +94,7 @@ def _corners(reporter: Reporter, record: r.Mesh, field: str, selected: Flags, co
 
 
 def _materials(reporter: Reporter, record: r.Mesh, materials: dict[int, int], count: int) -> npt.NDArray[np.int32]:
-    """Return the material number of each face; an unknown id is used as an index, as the importer does, or is -1."""
+    """Return the material number of each face; an unknown id is an index, as in the original importer, else -1."""
     ids, places = np.unique(np.asarray(record.face_materials, np.int64), return_inverse=True)
     numbers = np.array([materials.get(v, v if 0 <= v < count else -1) for v in ids.tolist()], np.int32)
     unresolved = ids[(numbers < 0) & (ids > 0)]  # 0 and -1 mean no material unless one has this id or index
@@ -106,12 +106,12 @@ def _materials(reporter: Reporter, record: r.Mesh, materials: dict[int, int], co
 
 def read_camera(reporter: Reporter, record: r.Camera, name: str, flexporter: bool) -> Camera:
     camera = Camera(name, raw_name=record.name)
-    _get_stored(reporter, camera, record, (*CAMERA, DISTANCES[flexporter]))
+    _read_finite_fields(reporter, camera, record, (*CAMERA, DISTANCES[flexporter]))
     reporter.mark(camera, "uto3d", record, {"fov": float(record.fov)})
     return camera
 
 
-def _get_stored(reporter: Reporter, part: Any, record: Record, table: Iterable[StoredField]) -> None:
+def _read_finite_fields(reporter: Reporter, part: Any, record: Record, table: Iterable[StoredField]) -> None:
     """Set attributes of a part from fields of its record, unless they are non-finite."""
     read_declared_fields(part, record, (field for field in table if _are_finite(reporter, record, field.stored)))
 
@@ -119,14 +119,14 @@ def _get_stored(reporter: Reporter, part: Any, record: Record, table: Iterable[S
 def read_light(reporter: Reporter, record: r.AnyLight, name: str) -> Light:
     assert isinstance(record, (r.Light, r.FlexporterLight))
     light = Light(name, light_type(record, record.type), raw_name=record.name)
-    _get_stored(reporter, light, record, LIGHT)
+    _read_finite_fields(reporter, light, record, LIGHT)
     reporter.mark(light, "uto3d", record, {"type": record.type})
     if isinstance(record, r.Light) and light.type is not LightType.OMNI:
         target = _finite(reporter, record, "target_position", record.target_position)
         if target is not None:
             light.target = (target[0], target[1], target[2])
         if light.type is LightType.SPOT:
-            _get_stored(reporter, light, record, CONE)
+            _read_finite_fields(reporter, light, record, CONE)
     return light
 
 
