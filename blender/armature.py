@@ -187,7 +187,7 @@ class Armature:
             influences = np.flatnonzero(bound.joints == index)
             if not len(influences):
                 continue
-            vertices, vertex_of = np.unique(bound.owners[influences], return_inverse=True)
+            vertices, vertex_of = np.unique(bound.vertex_indices[influences], return_inverse=True)
             weights = np.bincount(vertex_of.reshape(-1), bound.weights[influences])
             group = obj.vertex_groups.new(name=self.deforming[skin_number, index])
             for weight in np.unique(weights):
@@ -207,9 +207,9 @@ def bound_points(skin: Skin, points: np.ndarray) -> tuple[np.ndarray, float]:
     binds = np.asarray(skin.inverse_bind, np.float64)
     in_joints = np.asarray(skin.positions, np.float64)[bound.order]
     weighted = _transformed(affine.inverse(binds)[bound.joints], in_joints) * bound.weights[:, None]
-    out = np.column_stack([np.bincount(bound.owners, weighted[:, axis], len(points)) for axis in range(3)])
+    out = np.column_stack([np.bincount(bound.vertex_indices, weighted[:, axis], len(points)) for axis in range(3)])
     out[bound.unweighted] = points[bound.unweighted]
-    errors = _transformed(binds[bound.joints], out[bound.owners]) - in_joints
+    errors = _transformed(binds[bound.joints], out[bound.vertex_indices]) - in_joints
     return out, float(np.nan_to_num(np.linalg.norm(errors, axis=1) * bound.weights).max(initial=0.0))
 
 

@@ -237,7 +237,7 @@ def test_ctrl_c_stops_cleanly_and_the_next_run_finishes(tmp_path: Path) -> None:
     gate.open()
     _, text = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130, text
-    assert "not started" in text
+    assert "not finished" in text
     assert "Traceback" not in text
     done = output_names(out)
     assert 30 < len(done) < 300

@@ -25,7 +25,7 @@ _RECENT_NS = 2_000_000_000
 
 
 def is_url(name: str) -> bool:
-    """Return whether a name is a URL; the name of an archive member may contain ``://``, too."""
+    """Return whether a name begins like a URL; ``://`` inside the name of an archive member does not count."""
     return re.match(r"[A-Za-z][A-Za-z0-9+.-]*(::[A-Za-z][A-Za-z0-9+.-]*)*://", name) is not None
 
 

@@ -250,7 +250,7 @@ def _summarise(
     parts.append(f"{failed:,} failed")
     parts += [f"{summary.skipped:,} already finished by an earlier run"] if summary.skipped else []
     if stopped:
-        parts.append(f"{summary.total - summary.finished:,} not started")
+        parts.append(f"{summary.total - summary.finished:,} not finished")
     rate = f", {summary.processed / seconds:.0f} per second" if summary.processed and seconds >= 1 else ""
     note(options, f"{', '.join(parts)}; {clock(seconds)}{rate}")
     if summary.codes:

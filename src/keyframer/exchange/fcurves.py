@@ -17,7 +17,7 @@ from keyframer.arrays import Flags, Floats
 from keyframer.curves.cubic_fit import Distance
 from keyframer.curves.linear_fit import ROTATIONS, VECTORS, Measure
 from keyframer.exchange.gltf.write.motion import Motion, MotionMaker, Span, breaks_of
-from keyframer.exchange.gltf.write.nodes import AimConstraint, AimMotion, find_aim_constraints, frames_in_parent
+from keyframer.exchange.gltf.write.nodes import AimConstraint, AimMotion, find_aim_constraints, matrices_in_parent
 from keyframer.exchange.gltf.write.options import written_span
 from keyframer.exchange.gltf.write.sampler_keys import CUBIC, LINEAR, STEP, Keys
 from keyframer.fields import dataclass
@@ -140,11 +140,11 @@ def initial_transforms(scene: Scene, clip: int = 0) -> list[NodeTransform]:
         aim = aims.get(number)
         if aim is not None:
             parent_world = None if aim.detached or parent < 0 else world[None, parent]
-            frame = frames_in_parent(world[None, number], parent_world)[0]
-            rotation = quat.from_matrix3(frame[:3, :3])
+            matrix = matrices_in_parent(world[None, number], parent_world)[0]
+            rotation = quat.from_matrix3(matrix[:3, :3])
             parent = -1 if aim.detached else parent
             scale = np.full(3, aim.scale)
-            transforms.append(NodeTransform(_index_or_none(parent), frame[:3, 3], rotation, scale, None))
+            transforms.append(NodeTransform(_index_or_none(parent), matrix[:3, 3], rotation, scale, None))
             continue
         axes = start_value(number, "scale_axes", node.scale_axes_xyzw, (0.0, 0.0, 0.0, 1.0))
         transforms.append(

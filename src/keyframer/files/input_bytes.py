@@ -29,10 +29,7 @@ def read_bytes(source: PathLike | IO[bytes], limits: Limits = DEFAULT_LIMITS, pa
 
 
 def is_endless(path: PathLike) -> bool:
-    """Return whether a path leads to anything but a regular file: a device or a named pipe may never end.
-
-    Pipes of the shell do end, so they are allowed.
-    """
+    """Return whether reading a path may never end: it is neither a regular file nor a pipe of the shell."""
     try:
         mode = os.stat(path).st_mode
     except (OSError, ValueError):  # reported when it is opened
@@ -48,7 +45,7 @@ def _read(source: PathLike | IO[bytes], limits: Limits) -> bytes:
         if current_run() is not None and is_endless(source):  # outside a run, Python code may wait for any pipe
             raise OSError(errno.EINVAL, "not a regular file", os.fspath(source))
         name = os.fspath(source)
-        file = os.open(name, _TO_READ)  # a stream takes as long to make as a small file to read
+        file = os.open(name, _TO_READ)  # making a stream would take as long as reading a small file
         try:
             before = os.fstat(file)
             if stat.S_ISDIR(before.st_mode):

@@ -65,10 +65,10 @@ def skinned(skin: Skin, shaped: Floats, world: Floats) -> Floats:
     else:
         bones = np.matmul(bones, np.asarray(skin.inverse_bind, np.float64))
         if len(shaped) == 1:
-            out = influences.skinned_positions(bones, shaped[0, influences.owners])
+            out = influences.skinned_positions(bones, shaped[0, influences.vertex_indices])
         else:
             parts = [
-                influences.skinned_positions(bones[at : at + 1], positions[influences.owners])
+                influences.skinned_positions(bones[at : at + 1], positions[influences.vertex_indices])
                 for at, positions in enumerate(shaped)
             ]
             out = np.concatenate(parts) if parts else np.empty((0, *shaped.shape[1:]))
@@ -80,16 +80,16 @@ def skinned(skin: Skin, shaped: Floats, world: Floats) -> Floats:
 class SortedInfluences:
     """Influences sorted by vertex, with weights that sum to 1, or to 0, for each vertex."""
 
-    def __init__(self, skin: Skin, vertices: int) -> None:
-        owners = np.asarray(skin.vertex_indices, np.int64)
-        self.order: Indices = np.argsort(owners, kind="stable")
-        self.owners = owners[self.order]
+    def __init__(self, skin: Skin, vertex_count: int) -> None:
+        vertex_indices = np.asarray(skin.vertex_indices, np.int64)
+        self.order: Indices = np.argsort(vertex_indices, kind="stable")
+        self.vertex_indices = vertex_indices[self.order]
         self.joints = np.asarray(skin.joint_indices, np.int64)[self.order]
         weights = np.nan_to_num(np.asarray(skin.weights, np.float64), nan=0.0, posinf=0.0, neginf=0.0)[self.order]
-        total = np.bincount(self.owners, weights, vertices)
+        total = np.bincount(self.vertex_indices, weights, vertex_count)
         self.unweighted = total == 0
         """(V,) whether the weights of a vertex sum to 0"""
-        self.weights: Floats = weights / np.where(self.unweighted, 1.0, total)[self.owners]
+        self.weights: Floats = weights / np.where(self.unweighted, 1.0, total)[self.vertex_indices]
 
     def skinned_positions(self, bones: Floats, positions: Floats) -> Floats:
         """Return (T, V, 3) from bones (T, J, 4, 4) and a position for each influence.
@@ -105,12 +105,12 @@ class SortedInfluences:
         while begin < vertices:
             for size in BLOCKS:
                 end = min(begin + size, vertices)
-                first, last = np.searchsorted(self.owners, (begin, end))
+                first, last = np.searchsorted(self.vertex_indices, (begin, end))
                 used, places = np.unique(self.joints[first:last], return_inverse=True)
                 if len(used) <= BONES_PER_BLOCK:
                     break
             cells = (4 * places.reshape(-1, 1) + np.arange(4)) * (end - begin)
-            cells += (self.owners[first:last] - begin)[:, None]
+            cells += (self.vertex_indices[first:last] - begin)[:, None]
             block = np.bincount(cells.ravel(), weighted[first:last].ravel(), 4 * len(used) * (end - begin)).reshape(
                 -1, end - begin
             )

@@ -116,7 +116,7 @@ def face_normals(points: Floats, corners: Indices) -> Floats:
         return unit(out)
 
 
-def corner_normals(faces: Floats, groups: Indices) -> Singles:
+def corner_normals(normals_of_faces: Floats, groups: Indices) -> Singles:
     """Return (F, 3, 3) unit normals of corners: sums of the face normals (F, 3) of a group, as in 3D Studio.
 
     The winding of old files is not reliable: normals that clearly point away from the first one of their group are
@@ -124,7 +124,7 @@ def corner_normals(faces: Floats, groups: Indices) -> Singles:
     """
     count = int(groups.max(initial=-1)) + 1
     corner_groups = groups.reshape(-1)
-    corner_face_normals = np.repeat(faces, 3, axis=0)
+    corner_face_normals = np.repeat(normals_of_faces, 3, axis=0)
     first = np.zeros((count, 3))
     first[corner_groups[::-1]] = corner_face_normals[::-1]
     sign = np.where(_dot(corner_face_normals, first[corner_groups]) < _OPPOSITE_WINDING, -1.0, 1.0)

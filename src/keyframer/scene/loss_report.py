@@ -16,7 +16,7 @@ SCHEMA_VERSION = 1
 
 
 class NothingToWrite(ValueError):
-    """Raised if the target format cannot store any part of the scene; the message says why."""
+    """Raised if a scene has nothing that the target format can store, or too much; the message says which."""
 
 
 class Outcome(Enum):

@@ -200,7 +200,7 @@ class _RigidParts:
         influences = SortedInfluences(skin, len(mesh.positions))
         free = np.flatnonzero(influences.unweighted)
         used = np.flatnonzero(influences.weights != 0)
-        vertices = np.concatenate([influences.owners[used], free])
+        vertices = np.concatenate([influences.vertex_indices[used], free])
         order = np.argsort(vertices, kind="stable")
         self._joints = np.concatenate([influences.joints[used], np.full(len(free), self.no_joint)])[order]
         self._shares = np.concatenate([influences.weights[used], np.ones(len(free))])[order]

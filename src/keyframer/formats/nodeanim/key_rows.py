@@ -87,8 +87,8 @@ class KeyRows(Kind):
     def _read_marked(self, cursor: Cursor, record: Any, count: int, name: str) -> NodeKeys:
         """Read keys whose own flags declare whether they have tension ... easeOut."""
         without_tcb = self._layout(record.flags, False)
-        low = 3 if self.dialect.big_endian else 0
-        marks, size = tcb_marks(cursor.data, cursor.pos, cursor.end, count, without_tcb.itemsize, low)
+        low_byte = 3 if self.dialect.big_endian else 0
+        marks, size = tcb_marks(cursor.data, cursor.pos, cursor.end, count, without_tcb.itemsize, low_byte)
         if size > cursor.left:
             cursor.fail(STRUCT_TRUNCATED, name, wanted=size, left=cursor.left)
         tcb_count = marks.count(TCB)

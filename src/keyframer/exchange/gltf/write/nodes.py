@@ -94,24 +94,24 @@ class AimMotion:
         self._parent = None if aim.detached else parent
         self._reference: tuple[Floats, Floats] | None = None
 
-    def frames(self, times: Floats) -> Floats:
+    def matrices(self, times: Floats) -> Floats:
         """Return (T, 4, 4) matrices in the space of the parent; the linear part is a rotation."""
         world = self._rig.world(self._rig.sample(times), len(times))
-        return frames_in_parent(world[:, self._index], None if self._parent is None else world[:, self._parent])
+        return matrices_in_parent(world[:, self._index], None if self._parent is None else world[:, self._parent])
 
     def positions(self, times: Floats) -> Floats:
-        return self.frames(times)[:, :3, 3]
+        return self.matrices(times)[:, :3, 3]
 
     def follow_signs(self, breaks: Floats) -> None:
         """Choose the signs of quaternions so that they are continuous between breaks."""
         times = np.append((breaks[:-1, None] + np.diff(breaks)[:, None] * _FRACTIONS).reshape(-1), breaks[-1:])
-        rotations = quat.from_matrix3(self.frames(times)[:, :3, :3])
+        rotations = quat.from_matrix3(self.matrices(times)[:, :3, :3])
         flip = np.where(np.sum(rotations[1:] * rotations[:-1], axis=1) < 0, -1.0, 1.0)
         self._reference = times, rotations * np.concatenate([[1.0], np.cumprod(flip)])[:, None]
 
     def rotations(self, times: Floats) -> Floats:
         """Return rotation_xyzw (T, 4)."""
-        rotations = quat.from_matrix3(self.frames(times)[:, :3, :3])
+        rotations = quat.from_matrix3(self.matrices(times)[:, :3, :3])
         if self._reference is None:
             return rotations
         reference_times, references = self._reference
@@ -120,8 +120,8 @@ class AimMotion:
         return np.where(np.sum(rotations * near, axis=1, keepdims=True) < 0, -rotations, rotations)
 
 
-def frames_in_parent(world: Floats, parent_world: Floats | None) -> Floats:
-    """Return world frames (T, 4, 4) in the space of a parent; the linear part stays a rotation."""
+def matrices_in_parent(world: Floats, parent_world: Floats | None) -> Floats:
+    """Return world matrices (T, 4, 4) in the space of a parent; the linear part stays a rotation."""
     if parent_world is None:
         return world
     with np.errstate(all="ignore"):
@@ -264,10 +264,10 @@ class Tree:
     def _set_aimed_transform(self, number: int, head: Json) -> None:
         aim = self._aims[number]
         parent = -1 if aim.detached else int(self._rig.order.parents[number])
-        frames = frames_in_parent(self._world[None, number], None if parent < 0 else self._world[None, parent])
+        matrices = matrices_in_parent(self._world[None, number], None if parent < 0 else self._world[None, parent])
         axes = self._context.axes
-        _set(head, "translation", json_numbers(axes.vectors(frames[0, :3, 3])), _ORIGIN)
-        _set(head, "rotation", json_numbers(axes.rotations(quat.from_matrix3(frames[:, :3, :3])[0])), _NO_ROTATION)
+        _set(head, "translation", json_numbers(axes.vectors(matrices[0, :3, 3])), _ORIGIN)
+        _set(head, "rotation", json_numbers(axes.rotations(quat.from_matrix3(matrices[:, :3, :3])[0])), _NO_ROTATION)
         if abs(aim.scale - 1.0) > 1e-9:
             _set(head, "scale", json_numbers(np.full(3, aim.scale)), _FULL_SIZE)
 

@@ -49,13 +49,15 @@ class WriteOptions:
     skeleton: bool = True
     """whether the bones' names, offsets and tree are written next to the clip, as a ``.skel``"""
     distance: float | None = None
-    """forward distance of one loop in metres along -Z; None: that of the Midtown clip (0 if read in place), else 0"""
+    """forward distance of one loop in metres along -Z; None: that of the source if it is a Midtown clip that was not
+    read in place, else 0
+    """
     euler_order: str = "YZX"
     """order of the rotations about X (roll), Y (pitch) and Z (heading), as in the options for reading"""
     fps: float = 30.0
     """frames per second, which the format does not store"""
     max_error: float = DEFAULT_MAX_ERROR
-    """fraction of the scene's size: bones are reported that move farther than this relative to their parent (not the
+    """fraction of the scene's size: bones that move farther than this relative to their parent are reported (not the
     first bone, whose path is written)
     """
 

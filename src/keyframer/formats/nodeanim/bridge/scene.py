@@ -34,7 +34,7 @@ STORED_COLUMNS = {
     "ease_to": "ease_in",
     "ease_from": "ease_out",
 }
-"""names of stored columns, by those in tracks; easeIn of 3ds Max is the approach to a key: ``ease_to``"""
+"""names of stored columns, by their names in tracks; easeIn of 3ds Max is the approach to a key: ``ease_to``"""
 
 
 def to_scene(document: Document, options: Options) -> Scene:

@@ -53,7 +53,7 @@ def to_scene(document: Document, options: Options) -> Scene:
 
 
 def is_flexporter(document: Document) -> bool:
-    """Return whether the layout is that of the Flexporter; without lights, UV faces of meshes without UVs decide."""
+    """Return whether the layout is that of the Flexporter, judged by lights, else by UV faces in meshes without UVs."""
     dialect = document.dialect if isinstance(document.dialect, Dialect) else Dialect()
     return dialect.lights is LightLayout.FLEXPORTER or (dialect.lights is None and dialect.uv_faces is True)
 
@@ -68,7 +68,7 @@ def position_scale(document: Document, options: Options) -> float:
 
 
 def segment_step(document: Document, last_frame: int, delta: int) -> int:
-    """Return the number of ticks in a unit of MAIN's first and last frame: 1, or ``delta`` (a frame).
+    """Return 1 if MAIN stores its first and last frame in ticks, or ``delta``, the ticks of a frame, if in frames.
 
     The Flexporter writes frames. The MAXScript exporter may write ticks, which is assumed if the last frame is a
     multiple of ``delta`` and no key is later.
