@@ -698,6 +698,13 @@ def test_chunks_without_a_field_are_reported_by_every_target(tmp_path: Path) -> 
         assert {path for path in kept if outcomes.get(path) is not wanted} == set(), target
 
 
+def test_summary_names_times_of_clips_in_full() -> None:
+    report = LossReport("nodeanim")
+    report.add(Outcome.DROPPED, "/clips/current")
+    report.add(Outcome.DROPPED, "/clips/segment")
+    assert report.summary() == "dropped: current time of clips, active segment of clips; 2 dropped"
+
+
 def test_summary_names_losses_first() -> None:
     report = LossReport("3ds")
     assert report.summary() == "no losses"

@@ -96,9 +96,9 @@ _RELATIVE = (RotationForm.AXIS_ANGLE_RELATIVE, RotationForm.QUATERNION_RELATIVE)
 def absolute_rotations(columns: KeyColumns, form: RotationForm) -> tuple[Floats, Floats]:
     """Return rotation_xyzw (K, 4) of every key and the turn (K, 3) from the key before it.
 
-    A turn is a half-angle vector: q_j = exp(turn_j) · q_(j-1); that of the first key of a track has no meaning. If keys
-    are increments, turns have their angles, so direction and number of turns are kept. Absolute keys take the shortest
-    way: each quaternion gets the sign that is nearer to the one before.
+    A turn is a half-angle vector: q_j = exp(turn_j) · q_(j-1); that of the first key of a track has no meaning. The
+    turns of increments have their full angles, with direction and revolutions. Absolute keys take the shortest way:
+    each quaternion gets the sign that is nearer to the one before.
     """
     if form in _AXIS_ANGLE:
         turns = quat.half_angle_vector(columns.values[:, :3], columns.values[:, 3])

@@ -90,7 +90,7 @@ def _largest(before: Any, after: Any) -> float | None:
 def _compare_views(changes: Changes, file_a: Container, file_b: Container) -> None:
     """Compare the bytes of the binary chunk, for each buffer view that is declared the same in both files.
 
-    Views that are not are already listed as differences of the JSON. Bytes outside the binary chunk are not compared.
+    Other views are already listed as differences of the JSON. Bytes outside the binary chunk are not compared.
     """
     before, after = file_a.root.value.get("bufferViews"), file_b.root.value.get("bufferViews")
     if file_a.binary is None or file_b.binary is None or type(before) is not list or type(after) is not list:

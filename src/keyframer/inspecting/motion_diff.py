@@ -86,7 +86,7 @@ def diff_motion(a: Scene, b: Scene) -> MotionDiff:
     frames_a, frames_b, times, unit = _moments(a, b)
     pose_a, pose_b = pose(a, frames=frames_a), pose(b, frames=frames_b)
     same_space = (a.space.up, a.space.handedness) == (b.space.up, b.space.handedness)
-    turn_a, turn_b = (
+    conversion_a, conversion_b = (
         (None, None) if same_space else (to_right_handed_y_up(a.space)[0], to_right_handed_y_up(b.space)[0])
     )
     unit_a, unit_b = a.space.metres_per_unit, b.space.metres_per_unit
@@ -105,7 +105,7 @@ def diff_motion(a: Scene, b: Scene) -> MotionDiff:
         else:
             difference.only_a.append(node.name)
     for block in blocks(pairs, len(times)):
-        difference.nodes += _nodes(pose_a, turn_a, pose_b, turn_b, block, scale)
+        difference.nodes += _nodes(pose_a, conversion_a, pose_b, conversion_b, block, scale)
     unpaired = sorted(number for same_name in by_name.values() for number in same_name)
     difference.only_b.extend(b.nodes[number].name for number in unpaired)
     return difference
@@ -147,23 +147,26 @@ def _spread(start: float, end: float) -> list[float]:
 
 def _nodes(
     pose_a: Pose,
-    turn_a: Floats | None,
+    conversion_a: Floats | None,
     pose_b: Pose,
-    turn_b: Floats | None,
+    conversion_b: Floats | None,
     pairs: Sequence[tuple[int, int]],
     scale: float,
 ) -> list[NodeMotion]:
     """Compare pairs of nodes, all at once."""
     nodes_a, nodes_b = [a for a, _ in pairs], [b for _, b in pairs]
     with np.errstate(all="ignore"):
-        world_a, world_b = _turned(pose_a, nodes_a, turn_a), _turned(pose_b, nodes_b, turn_b)
+        world_a, world_b = _converted(pose_a, nodes_a, conversion_a), _converted(pose_b, nodes_b, conversion_b)
         world_b[..., :3, 3] *= scale
         angles, lengths = _axes_apart(world_a, world_b)
-        if turn_a is not None and turn_b is not None:
+        if conversion_a is not None and conversion_b is not None:
             # A program that converts the axes of a scene rotates the axes of each node and its vertices, or leaves
             # them unchanged: a node that is equal in one of these two ways has not moved.
-            converted_b = turn_b @ np.nan_to_num(pose_b.world[:, nodes_b]) @ np.linalg.inv(turn_b) @ turn_a
-            other_angles, other_lengths = _axes_apart(turn_a @ np.nan_to_num(pose_a.world[:, nodes_a]), converted_b)
+            other_a = conversion_a @ np.nan_to_num(pose_a.world[:, nodes_a])
+            other_b = (
+                conversion_b @ np.nan_to_num(pose_b.world[:, nodes_b]) @ np.linalg.inv(conversion_b) @ conversion_a
+            )
+            other_angles, other_lengths = _axes_apart(other_a, other_b)
             nearer = other_angles.max(axis=0, initial=0.0) < angles.max(axis=0, initial=0.0)
             angles, lengths = np.where(nearer, other_angles, angles), np.where(nearer, other_lengths, lengths)
         distances = np.nan_to_num(np.sqrt(np.sum((world_a[..., :3, 3] - world_b[..., :3, 3]) ** 2, axis=-1)))
@@ -175,7 +178,7 @@ def _nodes(
                 angles[:, column],
                 lengths[:, column],
                 visibility_changes[column],
-                _vertices(pose_a, a, turn_a, pose_b, b, turn_b, scale),
+                _vertices(pose_a, a, conversion_a, pose_b, b, conversion_b, scale),
             )
             for column, (a, b) in enumerate(pairs)
         ]
@@ -190,12 +193,12 @@ def _axes_apart(world_a: Floats, world_b: Floats) -> tuple[Floats, Floats]:
     )
 
 
-def _turned(posed: Pose, nodes: list[int], turn: Floats | None) -> Floats:
+def _converted(posed: Pose, nodes: list[int], conversion: Floats | None) -> Floats:
     world: Floats = np.nan_to_num(posed.world[:, nodes])
-    if turn is None:
+    if conversion is None:
         return world
-    _, local_turn = to_right_handed_y_up(posed.scene.space)
-    return np.asarray(turn @ world @ local_turn)
+    _, mirror = to_right_handed_y_up(posed.scene.space)
+    return np.asarray(conversion @ world @ mirror)
 
 
 def _angles(a: Floats, lengths_a: Floats, b: Floats, lengths_b: Floats) -> Floats:
@@ -203,9 +206,9 @@ def _angles(a: Floats, lengths_a: Floats, b: Floats, lengths_b: Floats) -> Float
     good = (lengths_a > 1e-12).all(axis=-1) & (lengths_b > 1e-12).all(axis=-1)
     out = np.zeros(good.shape)
     if good.any():
-        turn_a = quat.from_matrix3(_rigid(a[good] / lengths_a[good][:, None, :]))
-        turn_b = quat.from_matrix3(_rigid(b[good] / lengths_b[good][:, None, :]))
-        between = quat.multiply(quat.conjugate(turn_a), turn_b)
+        rotation_a = quat.from_matrix3(_rigid(a[good] / lengths_a[good][:, None, :]))
+        rotation_b = quat.from_matrix3(_rigid(b[good] / lengths_b[good][:, None, :]))
+        between = quat.multiply(quat.conjugate(rotation_a), rotation_b)
         half = np.arctan2(np.sqrt(np.sum(between[:, :3] ** 2, axis=1)), np.abs(between[:, 3]))
         out[good] = np.degrees(2 * half)
     return out
@@ -218,7 +221,7 @@ def _rigid(matrices: Floats) -> Floats:
 
 
 def _vertices(
-    pose_a: Pose, a: int, turn_a: Floats | None, pose_b: Pose, b: int, turn_b: Floats | None, scale: float
+    pose_a: Pose, a: int, conversion_a: Floats | None, pose_b: Pose, b: int, conversion_b: Floats | None, scale: float
 ) -> Floats | None:
     meshes = [pose.scene.nodes[number].mesh for pose, number in ((pose_a, a), (pose_b, b))]
     if meshes[0] is None or meshes[1] is None:
@@ -227,8 +230,8 @@ def _vertices(
     if counts[0] != counts[1] or not counts[0] or counts[0] * len(pose_a.frames) > MOST_VERTICES:
         return None
     points_a, points_b = pose_a.vertices(a), pose_b.vertices(b)
-    if turn_a is not None and turn_b is not None:
-        points_a, points_b = points_a @ turn_a[:3, :3].T, points_b @ turn_b[:3, :3].T
+    if conversion_a is not None and conversion_b is not None:
+        points_a, points_b = points_a @ conversion_a[:3, :3].T, points_b @ conversion_b[:3, :3].T
     distances = np.sqrt(np.sum((points_a - points_b * scale) ** 2, axis=2))
     return np.asarray(np.nan_to_num(distances.max(axis=1)))
 

@@ -88,7 +88,7 @@ class _Box:
         return np.array([[(self.low, self.high)[number >> axis & 1][axis] for axis in range(3)] for number in range(8)])
 
     def projected(self, positions: Floats) -> Floats:
-        """Return (n, 2) positions to the right and up."""
+        """Return (n, 2) coordinates in the view: right and up."""
         return np.stack([positions @ self._right, positions @ self._top], axis=1)
 
     def fractions(self, positions: Floats) -> Floats:

@@ -114,8 +114,8 @@ class Sample:
         world: Floats = self.pose.world[:, nodes]
         if self._to_y_up is None:
             return world
-        turn, local_turn = self._to_y_up
-        return np.asarray(turn @ world @ local_turn)
+        conversion, mirror = self._to_y_up
+        return np.asarray(conversion @ world @ mirror)
 
     def record(self) -> dict[str, Any]:
         """Return the sample as JSON values; non-finite numbers become null."""

@@ -78,7 +78,7 @@ def durations(seconds: Sequence[float], step: int) -> list[int]:
 
 
 def encode_animation(pictures: Sequence[Image], seconds: float | Sequence[float], kind: str) -> bytes:
-    """Encode an animation of a kind in `ANIMATED`; MP4 does not loop. ``seconds`` in total, or of each picture."""
+    """Encode an animation of a kind in `ANIMATED`; MP4 does not loop. ``seconds``: in total, or of each picture."""
     seconds_each = [seconds / len(pictures)] * len(pictures) if isinstance(seconds, (int, float)) else seconds
     stream = io.BytesIO()
     if kind == "gif":

@@ -175,6 +175,7 @@ def error_text(error: float, unit: str | None) -> str:
 _MAX_KINDS = 4
 """maximum number of kinds of dropped parts that a summary names"""
 _IN_WORDS = {outcome: "in extras" if outcome is Outcome.EXTRAS else outcome.value for outcome in Outcome}
+_PATHS_IN_WORDS = {"/clips/current": "current time of clips", "/clips/segment": "active segment of clips"}
 
 
 def _kinds_of(dropped: list[Loss]) -> str:
@@ -182,7 +183,9 @@ def _kinds_of(dropped: list[Loss]) -> str:
     kinds: Counter[str] = Counter()
     for loss in dropped:
         steps = [step for step in loss.path.split("/") if step]
-        if len(steps) > 2:  # /nodes/Box/morph: one part of many
+        if loss.path in _PATHS_IN_WORDS:
+            kinds[_PATHS_IN_WORDS[loss.path]] += 1
+        elif len(steps) > 2:  # /nodes/Box/morph: one part of many
             kinds[f"{steps[-1]} of {steps[0]}"] += 1
         else:
             kinds[" of ".join(reversed(steps)) or loss.detail.split(":")[0]] += 1

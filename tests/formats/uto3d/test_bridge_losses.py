@@ -106,6 +106,19 @@ def test_dummies_become_bones_and_bones_stay_bones(kind: NodeKind) -> None:
     assert details(report, Outcome.BAKED) == words
 
 
+@pytest.mark.parametrize(
+    ("node", "reason"),
+    [
+        (Node("joint", NodeKind.CAMERA), "no camera belongs to this node"),
+        (Node("joint", NodeKind.LIGHT), "no light belongs to this node"),
+        (Node("joint", NodeKind.LIGHT, light=0), "U3D (UTO!) has no ambient lights"),
+    ],
+)
+def test_nodes_without_their_camera_or_light_become_bones(node: Node, reason: str) -> None:
+    _, report, _ = write(Scene([node], lights=[Light("all", LightType.AMBIENT)]))
+    assert details(report, Outcome.BAKED)["/nodes/joint"] == f"written as a bone: {reason}"
+
+
 def test_meshes_keep_colours_edges_sphere_and_flags() -> None:
     surface = mesh(colors=np.array([[1.0, 0.5, 0.25], [0, 0, 0], [0, 0, 1]]), edges=np.array([5]), dynamic=True)
     surface.bounding_sphere = (np.array([1.0, 2.0, 3.0]), 4.0)

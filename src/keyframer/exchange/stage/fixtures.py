@@ -100,7 +100,7 @@ def _sphere() -> tuple[Floats, Ints, Ints]:
 
 @cache
 def _yoke() -> tuple[Floats, Ints, Ints]:
-    """Return two arms at the ends of x, the tilt axis, and a bridge above them."""
+    """Return two arms, one at each end of the tilt axis (x), and a bridge above them."""
     boxes = (
         ((-0.5, -0.5, -0.5), (-0.5 + _ARM, 0.5, 0.5 - _ARM)),
         ((0.5 - _ARM, -0.5, -0.5), (0.5, 0.5, 0.5 - _ARM)),
@@ -336,7 +336,7 @@ def scale_to_dimensions(model: Model, size: Floats, units_per_metre: float) -> F
 
 
 def light_color(kelvin: float) -> tuple[float, float, float]:
-    """Return the colour of a black body relative to 6500 K, its largest part 1: Planck's law at 611, 549 and 464 nm."""
+    """Return the colour of a black body relative to 6500 K, its maximum 1: Planck's law at 611, 549 and 464 nm."""
     waves = np.array([611e-9, 549e-9, 464e-9])
     exponents = 1.438777e-2 / (waves * min(max(kelvin, 1000.0), 40_000.0))
     radiance = waves**-5 / np.expm1(exponents)

@@ -65,7 +65,7 @@ class Joint(Record):
 
 @record
 class Frames(Record):
-    """Bounding box and frame data of all frames: one row for each frame, six floats of box before the components."""
+    """All frames, one row each: the six floats of the bounding box, then the animated components."""
 
     rows: Singles = float_rows("AABB::min, AABB::max, animated components")
     row_shape: tuple[int, int] = (0, 0)

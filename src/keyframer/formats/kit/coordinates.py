@@ -54,14 +54,14 @@ def _mirror(space: Space) -> Floats:
 
 
 def to_right_handed_y_up(space: Space) -> tuple[Floats, Floats]:
-    """Return two (4, 4) matrices, ``turn`` and ``mirror``, to right-handed Y up.
+    """Return two (4, 4) matrices, ``conversion`` and ``mirror``, to right-handed Y up.
 
-    ``turn @ world @ mirror`` is the world matrix of a node there. The local frame of a node is mirrored with the scene
-    and otherwise unchanged.
+    ``conversion @ world @ mirror`` is the world matrix of a node there. The local frame of a node is mirrored with the
+    scene and otherwise unchanged.
     """
-    turn, mirror = np.eye(4), np.diag([*_mirror(space), 1.0])
-    turn[:3, :3] = _to_common(space)
-    return turn, mirror
+    conversion, mirror = np.eye(4), np.diag([*_mirror(space), 1.0])
+    conversion[:3, :3] = _to_common(space)
+    return conversion, mirror
 
 
 class _SignedPermutation:

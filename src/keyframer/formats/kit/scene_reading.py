@@ -35,7 +35,7 @@ COMPANION = "/companion"
 """prefix of the paths of issues in a companion; the offsets of these issues are those of the companion file"""
 
 
-def companion_path(source: object) -> str:
+def companion_prefix(source: object) -> str:
     """Return the prefix of paths inside a companion: `COMPANION`, and the file name if the source is a file."""
     return f"{COMPANION}/{safe_text(Path(source).name)}" if isinstance(source, str | os.PathLike) else COMPANION
 
@@ -155,7 +155,7 @@ def companion_paths(path: Path, suffix: str) -> list[Path]:
 
 
 def read_companion(source: PathLike, role: str) -> bytes:
-    """Return the bytes of a companion that the user named; `companion_error` makes its errors."""
+    """Return the bytes of a companion that the user named; raises the result of `companion_error` if that fails."""
     try:
         return read_bytes(source)
     except FormatError as error:
@@ -163,7 +163,7 @@ def read_companion(source: PathLike, role: str) -> bytes:
 
 
 def companion_error(error: FormatError, role: str) -> FormatError:
-    """Return an error of reading a companion with the ``role`` of the file and a path that begins with `COMPANION`."""
+    """Return an error of a companion with the ``role`` of the file in its message and `COMPANION` before its path."""
     path = f"{COMPANION}{error.path}"
     return FormatError(error.code, error.offset, path, f"{role}: {error.message}", error.details)
 

@@ -393,8 +393,17 @@ def test_a_morph_key_with_another_vertex_count_keeps_the_previous_shape() -> Non
         [make.mesh("Box"), make.mesh("Other", np.array(make.TRIANGLE) + 1), make.mesh("Big", np.zeros((4, 3)))],
         [make.node("object", "Box", 0, make.morph([0, 10, 20], [b"Other", b"Big", b"Missing"]))],
     )
-    assert scene.issues.counts["LINK_UNRESOLVED_NAME"] == 2
+    assert [issue.message for issue in scene.issues if issue.code == "LINK_UNRESOLVED_NAME"] == [
+        "no mesh with the vertex count of the morphed mesh (3) is named 'Big'",
+        "no mesh with the vertex count of the morphed mesh (3) is named 'Missing'",
+    ]
     close(keyframer.pose(scene, frames=[0, 10, 20, 30]).vertices(0), [np.array(make.TRIANGLE) + 1] * 4)
+
+
+def test_control_characters_of_a_name_are_escaped_once_in_messages() -> None:
+    scene = make.load([make.mesh("Box")], [make.node("object", "Box", 0, make.morph([0], [b"a\x03b"]))])
+    (issue,) = (issue for issue in scene.issues if issue.code == "LINK_UNRESOLVED_NAME")
+    assert issue.message.endswith(r"is named 'a\x03b'")
 
 
 @pytest.mark.parametrize("writer", [b"Blender", b"NRGSille", b"A3DSCENE"])

@@ -43,7 +43,7 @@ class MaterialReader:
         self.numbers: list[int] = []
 
     def read(self, *, from_keyframer: bool) -> list[Material]:
-        """Read the materials; `numbers` then has the index in the result of each material of the file, or -1."""
+        """Read the materials; `numbers` then maps each material of the file to its index in the result, or -1."""
         materials: list[Material] = []
         self.numbers = [-1] * len(self._items)
         replaced: dict[int, int] = {}

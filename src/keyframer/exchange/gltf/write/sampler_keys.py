@@ -288,8 +288,8 @@ class SamplerGroup:
         return np.asarray(np.maximum(segments, self.starts[:, None]))
 
     def evaluate(self, place: Indices, seconds: Floats, measure: Measure, player: int) -> Floats:
-        """Return (P, k) values at seconds (P,) that follow the keys ``place`` (P,), for a player with the interpolation
-        ``measure.interpolations[player]``.
+        """Return (P, k) values at ``seconds`` (P,), each between the key ``place`` (P,) and the next one, for a player
+        with the interpolation ``measure.interpolations[player]``.
         """
         after = np.minimum(place + 1, self._lasts[place])
         begin = self.times[place]

@@ -20,8 +20,8 @@ from keyframer.formats.kit.scene_reading import (
     Reporter,
     UniqueNames,
     companion_error,
-    companion_path,
     companion_paths,
+    companion_prefix,
     read_companion,
     safe_parents,
 )
@@ -55,7 +55,7 @@ def to_scene(document: Document, options: Options) -> Scene:
         return scene  # the header could not be read
     companion = _companion(scene, document, is_model, options)
     animation, model = (companion, document) if is_model else (document, companion)
-    root = companion_path(options.found or (options.animation if is_model else options.model))
+    root = companion_prefix(options.found or (options.animation if is_model else options.model))
     if animation is not None:
         _add_animation(scene, Reporter(animation, scene.issues, root if is_model else ""), animation, model)
     if model is not None:
@@ -81,7 +81,7 @@ def _companion(scene: Scene, document: Document, is_model: bool, options: Option
         _report_mismatch(scene, f"the companion is damaged ({unsafe.code} at {unsafe.offset:#x})", True)
         return None
     for issue in companion.issues:
-        path = f"{companion_path(options.found or given)}{issue.path}"
+        path = f"{companion_prefix(options.found or given)}{issue.path}"
         scene.issues.add_issue(Issue(issue.type, path, issue.offset, issue.args, issue.severity_override))
     mismatch = pair_mismatch(companion, document) if is_model else pair_mismatch(document, companion)
     if mismatch is not None:

@@ -33,31 +33,31 @@ def bind_matrices(reporter: Reporter, joints: list[ModelJoint]) -> Floats:
     if not joints:
         return np.empty((0, 4, 4))
     numbers = (number for joint in joints for number in (*joint.position, *joint.orientation))
-    positions_and_turns = np.fromiter(numbers, np.float64, 6 * len(joints)).reshape(-1, 6)
-    invalid = ~np.isfinite(positions_and_turns).all(axis=1)
+    positions_and_rotations = np.fromiter(numbers, np.float64, 6 * len(joints)).reshape(-1, 6)
+    invalid = ~np.isfinite(positions_and_rotations).all(axis=1)
     for index in np.flatnonzero(invalid).tolist():
-        non_finite = ~np.isfinite(positions_and_turns[index])
+        non_finite = ~np.isfinite(positions_and_rotations[index])
         first = int(np.argmax(non_finite))
         field = "position" if first < 3 else "orientation"
         reporter.report(DATA_NON_FINITE, joints[index], field, count=int(non_finite.sum()), index=first % 3)
-    positions_and_turns[invalid] = 0.0
-    turns, too_long = with_w(positions_and_turns[:, 3:])
+    positions_and_rotations[invalid] = 0.0
+    rotations, too_long = with_w(positions_and_rotations[:, 3:])
     if too_long is not None:
         reporter.report(DATA_QUATERNION_INVALID, joints[too_long], "orientation", frame="the bind pose")
-    return affine.compose(positions_and_turns[:, :3], turns, np.ones(3))
+    return affine.compose(positions_and_rotations[:, :3], rotations, np.ones(3))
 
 
 def bind_locals(world: Floats, parents: list[int | None]) -> tuple[Floats, Floats]:
     """Return positions and rotations of joints relative to their parents, from their matrices in model space."""
     parent_of = np.array([-1 if parent is None else parent for parent in parents], np.int64).reshape(-1)
-    positions, turns = np.empty((len(world), 3)), np.empty((len(world), 4))
+    positions, rotations = np.empty((len(world), 3)), np.empty((len(world), 4))
     for begin in range(0, len(world), _JOINTS_AT_ONCE):
         block = slice(begin, begin + _JOINTS_AT_ONCE)
         local = world[block].copy()
         children = np.flatnonzero(parent_of[block] >= 0)
         local[children] = affine.inverse(world[parent_of[block][children]]) @ local[children]
-        positions[block], turns[block] = local[:, :3, 3], quat.from_matrix3(local[:, :3, :3])
-    return positions, turns
+        positions[block], rotations[block] = local[:, :3, 3], quat.from_matrix3(local[:, :3, :3])
+    return positions, rotations
 
 
 def read_surface(

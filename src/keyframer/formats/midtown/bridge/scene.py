@@ -25,8 +25,8 @@ from keyframer.formats.kit.scene_reading import (
     Reporter,
     UniqueNames,
     companion_error,
-    companion_path,
     companion_paths,
+    companion_prefix,
     read_companion,
 )
 from keyframer.formats.midtown import records as r
@@ -142,7 +142,7 @@ def _skeleton(
     skeleton = skeleton_of(options)
     if skeleton is not None:
         if skeleton.declared_count is not None and skeleton.declared_count != len(skeleton.bones):
-            path, count = f"{companion_path(options.found or options.skeleton)}/numbones", len(skeleton.bones)
+            path, count = f"{companion_prefix(options.found or options.skeleton)}/numbones", len(skeleton.bones)
             scene.issues.add(LINK_COUNT_MISMATCH, path, 0, claimed=skeleton.declared_count, what="bones", found=count)
         if len(skeleton.bones) == bones:
             return skeleton

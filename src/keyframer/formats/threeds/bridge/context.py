@@ -66,8 +66,8 @@ class Context(Reporter):
         return decode_name(raw, self.options.encoding)
 
     def shown(self, raw: bytes) -> str:
-        """Return a stored name as text for messages."""
-        return repr(safe_text(self.text(raw)))
+        """Return a stored name for messages: safe to show, in quotes."""
+        return f"'{safe_text(self.text(raw))}'"
 
     def finite(self, record: Record, field: str, values: Sequence[float], default: Sequence[float]) -> list[float]:
         """Return stored numbers, or the default (with a report) if one of them is non-finite."""

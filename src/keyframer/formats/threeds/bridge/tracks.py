@@ -27,7 +27,6 @@ from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.context import Context
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.scene import Morph
-from keyframer.text import counted
 from keyframer.wire import quick_readers
 from keyframer.wire.key_table import EXTRAS, Keys, StoredRows, joined_rows
 
@@ -323,7 +322,7 @@ def read_morph_track(
         if name not in numbers:
             shape = shape_of(name)
             if shape is None or len(shape) != vertex_count:
-                expected = f"mesh with {counted(vertex_count, 'vertex')} (as many as the morphed mesh)"
+                expected = f"mesh with the vertex count of the morphed mesh ({vertex_count})"
                 context.report(LINK_UNRESOLVED_NAME, chunk, f"keys[{index}]", kind=expected, name=context.shown(name))
                 shape_numbers.append(shape_numbers[-1] if shape_numbers else -1)
                 continue

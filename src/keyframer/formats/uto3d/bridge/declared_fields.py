@@ -68,7 +68,7 @@ CONE = (
     ),
     _optional("hotspot_degrees", "exponent"),
 )
-"""fields of spot lights, which the Flexporter does not store; the cut-off is half the outer angle"""
+"""fields of spot lights, not stored by the Flexporter: cut-off is half the outer angle, exponent the whole inner one"""
 
 
 def _fov(record: r.Camera) -> float:

@@ -157,8 +157,12 @@ def record_of(scene: Scene, node: Node, layout: WriterLayout, report: LossReport
     if node.kind is NodeKind.TARGET:
         return r.CameraTarget()
     if node.kind is not NodeKind.BONE:
-        detail = f"written as a bone: U3D (UTO!) has no {plural(node.kind.noun)}"
-        report.add(Outcome.BAKED, path, detail, extras=node.extras)
+        reason = f"U3D (UTO!) has no {plural(node.kind.noun)}"
+        if node.light is not None:
+            reason = "U3D (UTO!) has no ambient lights"
+        elif node.kind in (NodeKind.CAMERA, NodeKind.LIGHT):
+            reason = f"no {node.kind.noun} belongs to this node"
+        report.add(Outcome.BAKED, path, f"written as a bone: {reason}", extras=node.extras)
     return r.Bone()
 
 
