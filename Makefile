@@ -73,7 +73,7 @@ slow: $(BIN)/.test  ## all tests, also those marked slow: hostile files up to 16
 batch-torture: $(BIN)/.test  ## 100 rounds of kill -9 and resume over 1,000 files (half an hour)
 	$(BIN)/python tools/batch_torture.py --rounds 100 --files 1000
 
-coverage: $(BIN)/.test  ## coverage of wire and formats: at least 97 % of statements, of branches, and of both
+coverage: $(BIN)/.test  ## coverage of wire and formats: at least 97 % of statements, of branches, and of both together
 	$(BIN)/python -m pytest -n auto -q tests/wire tests/formats tests/conformance tests/golden tests/hostile tests/crashers tests/checking tests/operating tests/cli --cov=keyframer.wire --cov=keyframer.formats --cov-branch \
 		--cov-report=term-missing:skip-covered --cov-report=json:build/coverage.json
 	$(BIN)/python tools/coverage_gate.py build/coverage.json 97

@@ -51,7 +51,7 @@ class _ExecutedJob:
         self._result = new_result(job)
         self._outputs: list[Output] = []
         start = time.perf_counter()
-        _record_failure(self._result, lambda: _perform(job, self._result, self._outputs))
+        _run_or_fail(self._result, lambda: _perform(job, self._result, self._outputs))
         self._result["seconds"] = round(time.perf_counter() - start, 6)
 
     def sync(self) -> None:
@@ -59,7 +59,7 @@ class _ExecutedJob:
         if self._outputs:
             from keyframer.batch.operations.outputs import sync_all
 
-            _record_failure(self._result, lambda: sync_all(self._outputs))
+            _run_or_fail(self._result, lambda: sync_all(self._outputs))
 
     def finish(self) -> Result:
         """Wait until the outputs are on the disk and rename them; returns the result."""
@@ -67,11 +67,11 @@ class _ExecutedJob:
         if self._outputs:
             from keyframer.batch.operations.outputs import finish_all
 
-            _record_failure(self._result, lambda: self._result["outputs"].extend(finish_all(self._outputs)))
+            _run_or_fail(self._result, lambda: self._result["outputs"].extend(finish_all(self._outputs)))
         return self._result
 
 
-def _record_failure(result: Result, action: Callable[[], None]) -> None:
+def _run_or_fail(result: Result, action: Callable[[], None]) -> None:
     """Call ``action``; if it raises, turn the result into a failure."""
     try:
         action()

@@ -198,7 +198,7 @@ def _pretty(items: list[Input], comparison: Comparison) -> list[str]:
         if len(rows) > _SHOWN or structure.truncated:
             lines.append(f"  … and more ({structure.total} in all; --format json lists up to 1000)")
     if motion is not None:
-        span = f"{counted(len(motion.times), 'time')}, {motion.unit} {motion.times[0]:g} to {motion.times[-1]:g}"
+        span = f"{counted(len(motion.times), 'sample')}, {motion.unit} {motion.times[0]:g} to {motion.times[-1]:g}"
         different = len(comparison.nodes_with_different_motion)
         lines += ["", f"motion ({span}): {different} of {counted(len(motion.nodes), 'node')} different"]
         rows = [[row[2], row[3] or row[1], row[6], row[7]] for row in comparison.rows() if row[0] == "motion"]

@@ -18,8 +18,8 @@ from keyframer.rendering.shading import Shader, SurfaceSamples
 from keyframer.rendering.viewpoint import View
 
 Opaque = tuple[Indices, SurfaceSamples]
-"""(oversampling ** 2, covered pixels) the surface sample of each pixel before the picture is reduced, -1 for none; and
-the samples
+"""(oversampling ** 2, covered pixels) index of the sample of each pixel before the picture is reduced, -1 for none; and
+the surface samples
 """
 
 LAYERS = 12

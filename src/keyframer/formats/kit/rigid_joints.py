@@ -261,4 +261,4 @@ def _report_scales(scene: Scene, nodes: list[int], all_scales: Floats, report: L
         if change > _SCALE_TOLERANCE * max(float(np.abs(scales).max()), 1.0):
             report.add(Outcome.DROPPED, path, "joints cannot be scaled in this format", error=change, unit="1")
         elif float(np.abs(scales[0] - 1).max()) > _SCALE_TOLERANCE:
-            report.add(Outcome.BAKED, path, "applied to meshes and children (joints have no scale)")
+            report.add(Outcome.BAKED, path, "the scale is applied to meshes and children (joints have no scale)")

@@ -206,7 +206,7 @@ class _SceneMeshes:
         self._importer = importer
         self._meshes: dict[int, tuple[int, ImportedMesh, Morph | None] | None] = {}
         self._converted: dict[int, tuple[Array, Array, list[Array]]] = {}
-        """by id() of stored vertices, which meshes may share: these vertices, and vertices and shapes in scene axes"""
+        """key: id() of stored vertices, which meshes may share; value: these, then vertices and shapes in scene axes"""
 
     def __len__(self) -> int:
         return len(self._reader.items)

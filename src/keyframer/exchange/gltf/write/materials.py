@@ -1,4 +1,4 @@
-"""Writes textures, and materials as metallic-roughness ones that look similar; the original values go to extras."""
+"""Writes textures and materials. A material becomes a similar metallic-roughness one; original values go to extras."""
 
 from __future__ import annotations
 

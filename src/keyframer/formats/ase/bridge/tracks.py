@@ -91,7 +91,7 @@ def sampled(kind: str, times: Floats, values: Floats, step: float) -> Track:
 
 
 def fill_gaps(times: Floats, values: Floats, step: float, relative: bool = False) -> tuple[Floats, Floats]:
-    """Add a sample one step before the end of each gap: the value before it; for relative rotations, no rotation."""
+    """Add a sample one step before the end of each gap, with the value before the gap (relative: no rotation)."""
     after_gaps = np.flatnonzero(np.diff(times) > 1.5 * step) + 1
     if not len(after_gaps):
         return times, values

@@ -288,7 +288,7 @@ def _material_path(scene: Scene, number: int, report: LossReport) -> bytes:
         return encode_name(file_name)
     path, message = plain_path("materials", material.name), "only a texture path is stored; this material has none"
     if file_name:
-        path, message = f"{path}/name", f"the texture path {file_name!r} is stored instead of the name"
+        path, message = f"{path}/name", f"the texture path {file_name!r} is stored instead of the material name"
     if not any(loss.path == path for loss in report):
         report.add(Outcome.DROPPED, path, message)
     return encode_name(file_name or material.name)

@@ -127,11 +127,11 @@ def interpret_rotations(axes: Floats, angles: Floats, tcb: bool, options: Option
 
 
 def _angles_between(a_xyzw: Floats, b_xyzw: Floats) -> Floats:
-    """Return the smallest angles between rotations."""
+    """Return the angles between rotations, 0 to pi."""
     return _angles(quat.multiply(a_xyzw, quat.conjugate(b_xyzw)))
 
 
 def _angles(turns_xyzw: Floats) -> Floats:
-    """Return the smallest angles of rotations."""
+    """Return the angles of rotations, 0 to pi."""
     sines = np.sqrt((turns_xyzw[:, :3] * turns_xyzw[:, :3]).sum(axis=1))
     return np.asarray(2 * np.arctan2(sines, np.abs(turns_xyzw[:, 3])))

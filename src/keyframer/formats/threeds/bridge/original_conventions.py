@@ -58,7 +58,7 @@ class OriginalConventions:
     scene: Scene = field(default_factory=Scene)
     """the scene of the document"""
     moved: Mapping[int, Floats] = field(default_factory=dict)
-    """(4, 4) by which the edit moved nodes at rest, if their stored vertices agreed with the keyframer before"""
+    """matrix (4, 4) by which the edit moved a node at rest, if its stored vertices agreed with the keyframer before"""
     shapes: Mapping[bytes, Floats] = field(default_factory=dict)
     """stored vertices of objects that are shapes of a morph, if the shape changed"""
     untouched: Collection[int] = ()
