@@ -347,7 +347,7 @@ def test_nodes_without_content_become_dummies(kind: NodeKind) -> None:
     assert (loaded_node.name, loaded_node.kind, loaded_node.position.tolist()) == ("joint", NodeKind.DUMMY, [1, 2, 3])
     assert loaded_node.bounding_box is not None
     assert [corner.tolist() for corner in loaded_node.bounding_box] == [[-1, -1, -1], [1, 1, 1]]
-    words = {} if kind is NodeKind.DUMMY else f"written as a dummy: the {kind.value} has no mesh, camera or light"
+    words = {} if kind is NodeKind.DUMMY else "written as a dummy: no mesh, camera or light belongs to this node"
     assert details(report, Outcome.BAKED) == (words and {"/nodes/joint": words})
 
 

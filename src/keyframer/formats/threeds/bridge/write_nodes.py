@@ -199,7 +199,7 @@ class NodeWriter:
             tracks = self.prepared.tracks(number, node, _TRACK_KINDS.get(type(chunk), MOTION))
             return NodeDraft(type(chunk), name, parent, tracks, self._instance(number))
         if node.kind is not NodeKind.DUMMY:
-            message = f"written as a dummy: the {node.kind.noun} has no mesh, camera or light"
+            message = "written as a dummy: no mesh, camera or light belongs to this node"
             self.report.add(Outcome.BAKED, plain_path("nodes", node.name), message, extras=node.extras)
         tracks = self.prepared.tracks(number, node, MOTION)
         draft = NodeDraft(r.ObjectNode, b"$$$DUMMY", parent, tracks, name, box=node.bounding_box)
