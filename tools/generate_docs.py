@@ -168,7 +168,7 @@ Limits marked *budget* apply to everything that is made from a file: a scene, an
 for inputs of up to {BASE_INPUT_SIZE // 1024} KiB (`copies`: 4 MiB) and grow in proportion for larger ones. Companions,
 buffers and images that were read with a file count as input; for a file in an archive, its compressed size counts. If a
 budget is exceeded, the work is refused with its code, in one line. If a part is still useful, less is done and the
-report says so: motion is *cut short*, an image is left out, faces behind many others are not drawn."""
+report says so: motion is *incomplete*, an image is left out, faces behind many others are not drawn."""
 
 
 def _message(kind: IssueType) -> str:

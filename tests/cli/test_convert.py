@@ -148,9 +148,9 @@ def test_shortened_motion_is_in_the_summary(run: Run, tmp_path: Path) -> None:
     """Hundreds of nodes repeat a short cycle for ten million frames: more keys than the limit allows."""
     (tmp_path / "a.3ds").write_bytes(ATTACKS["loops_over_a_long_range"]()["a.3ds"])
     ran = run("convert", tmp_path / "a.3ds", tmp_path / "a.glb", "--report", tmp_path / "r.json")
-    assert "; 653 motions cut short by a limit; " in ran.err
+    assert "; 653 incomplete motions; " in ran.err
     (record,) = json.loads((tmp_path / "r.json").read_text())["files"]
-    assert sum(loss.get("detail", "").startswith("cut short: ") for loss in record["losses"]) == 653
+    assert sum(loss.get("detail", "").startswith("incomplete motion: ") for loss in record["losses"]) == 653
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_motion_too_fast_for_keys_is_in_the_summary_with_its_error(
     """A rotation of 1e10 radians in 100 frames cannot be stored as keys."""
     (tmp_path / "a.3ds").write_bytes(ATTACKS["one_huge_turn"]()["a.3ds"])
     ran = run("convert", tmp_path / "a.3ds", tmp_path / "a.glb", "--keys", keys, "--report", tmp_path / "r.json")
-    assert "dropped: rotation of nodes; 1 motion cut short by a limit; " in ran.err
+    assert "dropped: rotation of nodes; 1 incomplete motion; " in ran.err
     (record,) = json.loads((tmp_path / "r.json").read_text())["files"]
     losses = {loss["outcome"]: loss for loss in record["losses"] if loss["path"] == "/nodes/Box/rotation"}
     assert why in losses["dropped"]["detail"]

@@ -41,7 +41,7 @@ from keyframer.scene import (
     TextureMap,
 )
 from keyframer.scene.environment import Fog, Gradient, LayeredFog
-from keyframer.scene.loss_report import LossReport, NothingToWrite, Outcome
+from keyframer.scene.loss_report import CannotWrite, LossReport, Outcome
 from keyframer.scene.node import Morph
 from tests.exchange.reading.making import Json, glb, triangle
 from tests.exchange.reading.test_embedded import encoded, picture
@@ -691,7 +691,7 @@ def test_chunks_without_a_field_are_reported_by_every_target(tmp_path: Path) -> 
     for target in ("a.u3d", "a.anim", "b.anim", "a.bin", "a.glb"):
         try:
             report = keyframer.save(scene, tmp_path / target, **TARGETS[target])
-        except NothingToWrite:
+        except CannotWrite:
             continue
         outcomes = {loss.path: loss.outcome for loss in report}
         wanted = Outcome.EXTRAS if target == "a.glb" else Outcome.DROPPED

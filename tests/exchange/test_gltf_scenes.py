@@ -291,7 +291,7 @@ def test_keys_that_are_limited_but_not_repeated_are_reported_as_less_exact() -> 
     turn = turning([0, 100], [(0, 0, 1, 0.0), (0, 0, 1, 1e10)])
     _, report = glb_of(Scene([Node("box")], clips=[moved((0, turn), end=200.0)]), keys="cubic")
     details = [loss.detail for loss in report.of(Outcome.DROPPED) if loss.path == "/nodes/box/rotation"]
-    assert details == ["cut short: less exact than requested (LIMIT_KEYS)"]
+    assert details == ["incomplete motion: less exact than requested (LIMIT_KEYS)"]
 
 
 def test_fields_of_view_are_vertical() -> None:

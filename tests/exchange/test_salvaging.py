@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import keyframer
-from keyframer.scene.loss_report import NothingToWrite
+from keyframer.scene.loss_report import CannotWrite
 from tests.samples import all_samples
 
 SMALL = list(all_samples())
@@ -38,7 +38,7 @@ def test_salvaged_scene_is_valid_in_its_own_format(tmp_path: Path, name: str, pa
         out = tmp_path / f"saved{number}{path.suffix}"
         try:
             report = keyframer.save(scene, out, format=name)
-        except NothingToWrite:
+        except CannotWrite:
             continue
         unsafe = scene.issues.unsafe_counts()
         left_out = [loss for loss in report if "left out by salvage" in loss.detail]

@@ -14,7 +14,7 @@ from keyframer.curves import Interpolation, RotationForm, Track, Wrap
 from keyframer.formats._scene_differences import Comparison
 from keyframer.formats.kit.coordinates import in_space
 from keyframer.scene import Channel, Clip, Handedness, Mesh, Node, NodeKind, Scene, Space
-from keyframer.scene.loss_report import NothingToWrite, Outcome
+from keyframer.scene.loss_report import CannotWrite, Outcome
 from tests.corpus import CORPUS, needs_corpus, threeds_files
 from tests.formats.random_scenes import (
     KEYED,
@@ -52,7 +52,7 @@ def test_converting_there_and_back_keeps_the_motion(
         first_scene = save_and_load(scene, first, folder, "first")
         second_scene = save_and_load(first_scene, second, folder, "second")
         back = save_and_load(second_scene, first, folder, "third")
-    except NothingToWrite:  # nothing moves: Midtown refuses static scenes
+    except CannotWrite:  # nothing moves: Midtown refuses static scenes
         return
     length, degrees = largest_difference(first_scene, back)
     assert length <= LENGTH.get(first, 0) + LENGTH.get(second, 0) + 2e-3
@@ -81,7 +81,7 @@ def test_converting_to_gltf_and_back_keeps_the_motion(
         else:
             first_scene = save_and_load(scene, format, folder, "first")
             back = save_and_load(through_gltf(first_scene, folder, "second"), format, folder, "third")
-    except NothingToWrite:
+    except CannotWrite:
         return
     length, degrees = largest_difference(first_scene, back)
     assert length <= 2 * LENGTH.get(format, 0) + 3e-3
@@ -95,7 +95,7 @@ def test_a_written_scene_is_read_back(format: str, scene: Scene, tmp_path_factor
     folder = tmp_path_factory.mktemp("one")  # type: ignore[attr-defined]
     try:
         loaded = save_and_load(scene, format, folder)
-    except NothingToWrite:
+    except CannotWrite:
         return
     length, degrees = largest_difference(scene, loaded)
     assert length <= LENGTH.get(format, 0) + 1e-5
@@ -109,7 +109,7 @@ def test_an_unchanged_scene_gives_the_same_file(format: str, scene: Scene, tmp_p
     folder = tmp_path_factory.mktemp("same")  # type: ignore[attr-defined]
     try:
         loaded = save_and_load(scene, format, folder)
-    except NothingToWrite:
+    except CannotWrite:
         return
     second_path = folder / ("again" + SUFFIXES[format])
     report = keyframer.save(loaded, second_path, format=format)
@@ -125,7 +125,7 @@ def test_unchanged_samples_give_the_same_file(name: str, path: Path, tmp_path: P
     format = scene.origin.document.format.name
     try:
         report = keyframer.save(scene, target, format=format)
-    except NothingToWrite:
+    except CannotWrite:
         assert scene.issues.first_unsafe() is not None
         return
     if scene.issues.first_unsafe() is None:
@@ -273,10 +273,10 @@ def test_repeat_and_loop_are_unrolled_for_formats_without_them(wrap: Wrap, tmp_p
 def test_scenes_that_a_format_cannot_store_at_all_are_refused() -> None:
     still = Scene(nodes=[Node("box", mesh=0)], meshes=[Mesh("box", np.eye(3), np.array([[0, 1, 2]]))])
     for format, reason in (("midtown", "no bone or object rotates"), ("nodeanim", "the scene has no keys")):
-        with pytest.raises(NothingToWrite, match=reason):
+        with pytest.raises(CannotWrite, match=reason):
             written(format, still)
     for format in SUFFIXES:
-        with pytest.raises(NothingToWrite):
+        with pytest.raises(CannotWrite):
             written(format, Scene())
 
 

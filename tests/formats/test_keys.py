@@ -207,7 +207,7 @@ def test_a_repeat_that_never_plays_needs_no_sampling() -> None:
 def test_repeat_and_loop_are_unrolled(wrap: Wrap) -> None:
     track = line(0.0, 10.0, 30.0, wrap=wrap)
     fitted_track, loss = fitted(track, end=75.0)
-    assert loss.detail.startswith(f"{wrap.value} tracks cannot be stored in this format: written as ")
+    assert loss.detail.startswith(f"tracks with the wrap {wrap.value!r} cannot be stored in this format: written as ")
     assert fitted_track.times[-1] == 75 * 160
     assert difference(track, fitted_track, np.arange(30.0), 160.0) <= TOLERANCE.length
     assert difference(track, fitted_track, np.arange(31.0, 60.0), 160.0) <= TOLERANCE.length

@@ -92,7 +92,7 @@ class Allowance:
         self._most_keys = most_keys
         self._most_in_all = most_in_all
         self.complete = np.ones(count, np.bool_)
-        """(n,) whether no keys of a function were refused"""
+        """(n,) false for functions that were refused keys"""
 
     def grants(self, owner: Indices, keys: Indices) -> Flags:
         """Return (I,) whether each interval, of the functions ``owner`` (I,), may get ``keys`` (I,) more keys."""
@@ -113,7 +113,7 @@ class Fit:
     keys: Hermite
     error: float
     complete: bool = True
-    """whether the limits on the number of keys refused none"""
+    """false if a limit on the number of keys refused some"""
 
 
 def vector_distance(a: Floats, b: Floats) -> Floats:

@@ -40,7 +40,7 @@ from keyframer.formats.merging import Parts, Tree, merge
 from keyframer.limits import budgeted, spend
 from keyframer.posing.bounds_and_duration import measured_once
 from keyframer.scene import Material, Scene
-from keyframer.scene.loss_report import LossReport, NothingToWrite, Outcome
+from keyframer.scene.loss_report import CannotWrite, LossReport, Outcome
 from keyframer.text import counted
 from keyframer.wire.record import Raw, Record
 
@@ -217,7 +217,7 @@ class _Merging:
         writer = self.format.scene_writer()
         try:
             written = writer.from_scene(self.after, make_options(self.format.name, writer.options, {}))
-        except NothingToWrite:
+        except CannotWrite:
             return
         options = {**written.reader_options, **self.merger.companion_options(written)}
         _, new_document, new_scene = read_again(written.document, options)

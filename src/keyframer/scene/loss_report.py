@@ -15,8 +15,8 @@ SCHEMA = "keyframer.loss"
 SCHEMA_VERSION = 1
 
 
-class NothingToWrite(ValueError):
-    """Raised if a scene has nothing that the target format can store, or too much; the message says which."""
+class CannotWrite(ValueError):
+    """Raised if the target format cannot store the scene; the message says why."""
 
 
 class Outcome(Enum):
@@ -94,9 +94,9 @@ class LossReport:
         source_path, source_offset = _source_of(extras)
         self.losses.append(Loss(outcome, path, detail, error, unit, source_path, source_offset))
 
-    def add_cut_short(self, path: str, detail: str, extras: Mapping[str, Any] | None = None) -> None:
-        """Add an entry for motion that a limit cut short or made less exact; the summary counts these."""
-        self.add(Outcome.DROPPED, path, f"cut short: {detail}", extras=extras)
+    def add_incomplete_motion(self, path: str, detail: str, extras: Mapping[str, Any] | None = None) -> None:
+        """Add an entry for motion that the written keys do not follow; the summary counts these."""
+        self.add(Outcome.DROPPED, path, f"incomplete motion: {detail}", extras=extras)
         self.measured["cut_short"] = self.measured.get("cut_short", 0.0) + 1
 
     def forget(self, path: str) -> None:
@@ -127,9 +127,9 @@ class LossReport:
             return "no losses"
         dropped = self.of(Outcome.DROPPED)
         parts = [f"dropped: {_kinds_of(dropped)}" if dropped else "nothing dropped"]
-        cut = round(self.measured.get("cut_short", 0))
-        if cut:
-            parts.append(f"{counted(cut, 'motion')} cut short by a limit")
+        incomplete = round(self.measured.get("cut_short", 0))
+        if incomplete:
+            parts.append(counted(incomplete, "incomplete motion"))
         parts += [f"largest error {error}" for error in [self._largest_error()] if error]
         counts = Counter(loss.outcome for loss in self.losses)
         parts.append(", ".join(f"{counts[outcome]} {_IN_WORDS[outcome]}" for outcome in Outcome if counts[outcome]))

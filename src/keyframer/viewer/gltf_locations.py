@@ -69,7 +69,7 @@ def _chunks(layout: Layout, size: int) -> Iterator[Row]:
 
 
 def _text(layout: Layout) -> Iterator[Row]:
-    for name, span in layout.text.entries("/").items():
+    for name, span in layout.places.entries("/").items():
         yield *span, f"/{name}", shown(str(name))
         value = layout.root.value.get(str(name))
         is_path = name and "/" not in str(name)  # an empty name or one with a slash would give an ambiguous path
@@ -79,7 +79,7 @@ def _text(layout: Layout) -> Iterator[Row]:
 
 def _elements(layout: Layout, parent_path: str, name: str) -> Iterator[Row]:
     path = f"{parent_path}/{name}"
-    for number, span in layout.text.entries(path).items():
+    for number, span in layout.places.entries(path).items():
         if type(number) is not int:  # an object instead of a list
             return
         element = f"{path}[{number}]"
@@ -139,7 +139,7 @@ class GltfLocations:
     def node_places(self, node: Node) -> list[tuple[Span, str]]:
         places = []
         for path in self._paths_of(node):
-            span = self._layout.text.span(path)
+            span = self._layout.places.span(path)
             if span is not None:
                 places.append((span, path.removeprefix("/")))
         return places
@@ -150,7 +150,7 @@ class GltfLocations:
         if source is None:
             return None
         if source.sampler is None:
-            return self._layout.text.span(source.path)
+            return self._layout.places.span(source.path)
         parts = [
             *(run for stored_part in self._sampled(part, source.sampler) for run in _runs(stored_part)),
             *self._object("sampler", source.sampler),
@@ -180,7 +180,7 @@ class GltfLocations:
         return next((node for node in nodes if node is not None), None)
 
     def _object(self, what: str, path: str) -> Iterator[Part]:
-        span = self._layout.text.span(path)
+        span = self._layout.places.span(path)
         if span is not None:
             yield Part(what, span)
 
@@ -214,17 +214,17 @@ class GltfLocations:
 
     def _keys_in_text(self, part: Track | RawChannel, source: TrackSource) -> Iterator[Part]:
         """Yield the locations of keys that are in the text as rows of a list."""
-        text = self._layout.text
+        places = self._layout.places
         if isinstance(part, RawChannel):
             lists, count = {"value": source.path}, len(part.values)
         elif source.path.endswith("/weights"):  # a rest value: the whole list is one key
-            span = text.span(source.path)
+            span = places.span(source.path)
             yield from () if span is None else (Part("value", [span]),)
             return
         else:
             lists, count = {"value": f"{source.path}/values", "time": f"{source.path}/times"}, len(part.times)
         for what, path in lists.items():
-            rows: list[Span | None] = [span for key, span in text.entries(path).items() if type(key) is int]
+            rows: list[Span | None] = [span for key, span in places.entries(path).items() if type(key) is int]
             if rows and len(rows) == count:
                 yield Part(what, rows)
 

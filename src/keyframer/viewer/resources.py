@@ -49,7 +49,7 @@ class Resources:
             yield from (f"/data/{number}/{part}" for part in ("scene", "model", "losses", "records"))
             yield from (f"/data/{number}/clip/{clip}" for clip in range(file.clip_count))
             yield from (f"/data/{number}/records/{page}" for page in range(file.page_count))
-            yield from (f"/data/{number}/lamps/{clip}" for clip in range(file.lights_count))
+            yield from (f"/data/{number}/lamps/{clip}" for clip in range(file.lights_resource_count))
             yield from (f"/data/{number}/track/{track}" for track in range(file.track_count))
             yield from (f"/data/{number}/bytes/{block}" for block in range(file.block_count))
 

@@ -112,7 +112,7 @@ class KeyFinder:
         return rows if rows is not None and len(rows) == len(channel.track.times) else None
 
     def table(self, number: int, field: str = "rows") -> Strided | None:
-        """Return the rows of a table with rows of equal size, otherwise None; kept, because it contains all tracks."""
+        """Return the rows of a table with rows of equal size, otherwise None; cached, because all tracks share it."""
         if number not in self._tables:
             has_field = hasattr(self.ranges.records[number], field)
             rows = row_spans(self._document, self._data, self.ranges, number, field) if has_field else None

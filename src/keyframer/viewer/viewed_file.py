@@ -158,7 +158,7 @@ class ViewedFile:
             return to_json(describe_lights(scene, number, curves, self.loaded.textures, gltf_nodes))
 
     @property
-    def lights_count(self) -> int:
+    def lights_resource_count(self) -> int:
         """Number of requests for `lights`: one for each clip, one for a file without clips; 0 without lights."""
         scene = self.loaded.scene
         return max(1, self.clip_count) if scene is not None and scene.lights else 0

@@ -36,7 +36,7 @@ from keyframer.scene import (
     Scene,
     Skin,
 )
-from keyframer.scene.loss_report import NothingToWrite, Outcome
+from keyframer.scene.loss_report import CannotWrite, Outcome
 from tests.formats.round_trip import details
 
 POINTS = np.array([[0.0, 0, 1], [2, 0, 1], [0, 3, 2], [5, 5, 5]])
@@ -160,7 +160,7 @@ def test_a_static_scene_can_be_written_as_a_model() -> None:
 
 def test_a_scene_with_only_lights_is_refused() -> None:
     scene = Scene([Node("lamp", NodeKind.LIGHT, light=0)], lights=[Light("lamp")])
-    with pytest.raises(NothingToWrite, match="no joints and no meshes"):
+    with pytest.raises(CannotWrite, match="no joints and no meshes"):
         write(scene)
 
 

@@ -15,7 +15,7 @@ from keyframer.formats.hale3d.document import decode
 from keyframer.formats.hale3d.model import Mesh as MeshRecord
 from keyframer.formats.hale3d.records import Animation, Frames, Joint
 from keyframer.scene import Channel, Clip, Material, Mesh, Node, NodeKind, Scene, TextureMap
-from keyframer.scene.loss_report import NothingToWrite, Outcome
+from keyframer.scene.loss_report import CannotWrite, Outcome
 from tests.corpus import CORPUS, needs_corpus
 from tests.formats.random_scenes import largest_difference
 
@@ -89,7 +89,7 @@ def test_the_model_is_written_with_the_animation(tmp_path: Path) -> None:
 def test_a_model_can_be_the_main_file(tmp_path: Path) -> None:
     report = keyframer.save(with_mesh(), tmp_path / "arm.mdl")
     assert [Path(name).name for name in report.written] == ["arm.mdl", "arm.anim"]
-    with pytest.raises(NothingToWrite, match="meshes"):
+    with pytest.raises(CannotWrite, match="meshes"):
         keyframer.save(arm(), tmp_path / "none.mdl")
 
 

@@ -17,7 +17,7 @@ from keyframer.formats.midtown.records import Channel as Record
 from keyframer.formats.midtown.records import OldChannel
 from keyframer.formats.midtown.skeleton import read_skeleton
 from keyframer.scene import Light, Node, NodeKind, RawChannel, Scene, Space
-from keyframer.scene.loss_report import NothingToWrite, Outcome
+from keyframer.scene.loss_report import CannotWrite, Outcome
 from tests.formats.hale3d.test_writing import arm
 from tests.formats.random_scenes import largest_difference
 from tests.formats.round_trip import details
@@ -146,13 +146,13 @@ def test_raw_channels_are_written_only_in_the_beta_layout() -> None:
 
 def test_a_scene_with_only_lights_is_refused() -> None:
     scene = Scene([Node("lamp", NodeKind.LIGHT, light=0)], lights=[Light("lamp")])
-    with pytest.raises(NothingToWrite, match="no bones or objects"):
+    with pytest.raises(CannotWrite, match="no bones or objects"):
         write(scene)
 
 
 def test_a_static_clip_is_written_only_if_it_was_a_midtown_clip() -> None:
     scene = replace(arm(), clips=[])
-    with pytest.raises(NothingToWrite, match="no bone or object rotates"):
+    with pytest.raises(CannotWrite, match="no bone or object rotates"):
         write(scene)
     scene.source_format = "midtown"
     assert len(record(write(scene)).rows) == 1

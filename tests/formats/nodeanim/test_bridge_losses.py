@@ -210,7 +210,7 @@ def test_repeat_tracks_are_unrolled() -> None:
     scene = moved(slide(times=(0.0, 10.0), wrap=Wrap.REPEAT))
     _, report, loaded = write(scene)
     assert any(
-        loss.detail.startswith("repeat tracks cannot be stored in this format")
+        loss.detail.startswith("tracks with the wrap 'repeat' cannot be stored in this format")
         for loss in report.of(Outcome.APPROXIMATED)
     )
     assert largest_difference(scene, loaded, np.array([0.0, 3.0, 9.0, 14.0, 26.0]))[0] < 1e-3

@@ -33,7 +33,7 @@ from keyframer.scene import (
     Skin,
     TextureMap,
 )
-from keyframer.scene.loss_report import NothingToWrite, Outcome
+from keyframer.scene.loss_report import CannotWrite, Outcome
 from tests.formats.round_trip import details
 from tests.formats.round_trip import write as write_as
 
@@ -85,7 +85,7 @@ def test_an_invalid_rate_is_refused(fps: float) -> None:
 
 def test_more_nodes_than_a_file_can_have_are_refused() -> None:
     message = "32001 nodes are too many for a 3D Studio file: at most 32000 can be written"
-    with pytest.raises(NothingToWrite, match=message):
+    with pytest.raises(CannotWrite, match=message):
         FORMAT.from_scene(Scene([Node("")] * 32_001))
 
 
@@ -365,7 +365,7 @@ def skinned(*children: Node) -> Scene:
 def test_a_mesh_with_a_single_joint_becomes_its_child() -> None:
     scene = skinned()
     _, report, loaded = write(scene)
-    assert details(report, Outcome.BAKED) == {"/nodes/cloth/skin": "attached to its joint"}
+    assert details(report, Outcome.BAKED) == {"/nodes/cloth/skin": "attached as a whole to one joint"}
     cloth = numbers(loaded)["cloth"]
     assert loaded.nodes[cloth].parent == numbers(loaded)["hip"]
     ours = keyframer.pose(scene, frames=FRAMES).vertices(1)

@@ -506,7 +506,7 @@ def test_repeat_tracks_are_unrolled() -> None:
     scene = moved(loop)
     _, report, loaded = write(scene)
     assert details(report, Outcome.APPROXIMATED)["/nodes/box/position"].startswith(
-        "repeat tracks cannot be stored in this format"
+        "tracks with the wrap 'repeat' cannot be stored in this format"
     )
     frames = [2.0, 9.0, 13.0, 28.0]
     ours, theirs = keyframer.pose(scene, frames=frames), keyframer.pose(loaded, frames=frames)

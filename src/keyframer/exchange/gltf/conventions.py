@@ -29,8 +29,8 @@ from keyframer.maths import affine
 from keyframer.scene import Handedness, Space
 from keyframer.text import decode_name, safe_text
 
-_HALF = math.sqrt(0.5)
-_UP_ROTATIONS = {"x": (0.0, 0.0, _HALF, _HALF), "y": None, "z": (-_HALF, 0.0, 0.0, _HALF)}
+_SQRT_HALF = math.sqrt(0.5)
+_UP_ROTATIONS = {"x": (0.0, 0.0, _SQRT_HALF, _SQRT_HALF), "y": None, "z": (-_SQRT_HALF, 0.0, 0.0, _SQRT_HALF)}
 
 
 class Axes:

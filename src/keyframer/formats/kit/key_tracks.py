@@ -159,7 +159,7 @@ class KeyFitter:
         if track.wrap is not Wrap.SINGLE and not self.rules.wraps and track.times[-1] > 0:
             if self.span[0] >= 0 and self.span[1] <= track.times[-1] and track.wrap is Wrap.REPEAT:
                 return None  # the repetition is after the end of the clip
-            return f"{track.wrap.value} tracks cannot be stored in this format"
+            return f"tracks with the wrap {track.wrap.value!r} cannot be stored in this format"
         if not self.rules.full_turns and has_full_turns(track):
             return "turns of 360 degrees or more cannot be stored in this format"
         return None

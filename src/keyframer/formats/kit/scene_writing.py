@@ -102,7 +102,7 @@ def whole_frame(time: float) -> int:
 
 
 def units_per_second(clip: Clip) -> float:
-    """Return the number of clip time units per second; those of 30 frames if the rate is not positive and finite."""
+    """Return the clip's time units per second; if its rate is not positive and finite, the units of 30 frames."""
     return clip.rate if math.isfinite(clip.rate) and clip.rate > 0 else 30.0 * (clip.units_per_frame or 1.0)
 
 

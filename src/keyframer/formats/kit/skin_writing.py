@@ -138,7 +138,9 @@ class _SkinRemoval:
         else:
             count = len(self._became[number])
             message = (
-                f"cut into {count} rigid parts, each attached to one joint" if count > 1 else "attached to its joint"
+                f"cut into {count} rigid parts, each attached to one joint"
+                if count > 1
+                else "attached as a whole to one joint"
             )
             self._report.add(Outcome.BAKED, path, message, extras=node.extras)
 

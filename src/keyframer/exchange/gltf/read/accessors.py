@@ -309,7 +309,7 @@ class Layout:
         issues = Findings(DEFAULT_LIMITS, salvage=True)
         opened = open_container(data, DEFAULT_LIMITS, issues)
         assert issues.places is not None
-        self.text = issues.places
+        self.places = issues.places
         self.root = opened.root
         self.binary = None if opened.binary is None else (opened.binary_start, opened.binary_start + len(opened.binary))
         """range of the content of the binary chunk; None if there is none"""
@@ -382,7 +382,7 @@ class Layout:
         """Return the range of the base64 content of a data URI, and True; for other data or escaped text, the range of
         the whole URI, and False.
         """
-        span = self.text.span(path)
+        span = self.places.span(path)
         assert span is not None
         begin, end = span[0] + 1, span[1] - 1
         head = uri.partition(",")[0]

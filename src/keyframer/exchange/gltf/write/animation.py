@@ -96,7 +96,7 @@ class ClipWriter:
         for (node, kind), motion in self._motions.items():
             if missing_motion := motion.missing_motion(self.span):
                 scene_node = self._context.scene.nodes[node]
-                self._context.report.add_cut_short(
+                self._context.report.add_incomplete_motion(
                     f"/nodes/{scene_node.name}/{kind}", missing_motion, scene_node.extras
                 )
         return content

@@ -154,7 +154,7 @@ class Properties:
         detail = "resampled; players need KHR_animation_pointer"
         path, extras = self._path(node, kind), self._context.scene.nodes[node].extras
         if missing_motion := motion.missing_motion(self._span):
-            self._context.report.add_cut_short(path, missing_motion, extras)
+            self._context.report.add_incomplete_motion(path, missing_motion, extras)
         self._context.report.add(Outcome.APPROXIMATED, path, detail, error=error, unit=unit, extras=extras)
 
     def _path(self, node: int, kind: str) -> str:

@@ -58,8 +58,8 @@ def world_error(context: Context, rig: Rig, span: Span, parts: list[NodeParts], 
 
 
 def _largest_distance(measured: Floats, expected: Floats, boxes: list[tuple[Floats, Floats]]) -> float:
-    """Return the largest distance along an axis between origins and corners of boxes that are placed by two lists of
-    matrices (T, nodes, 4, 4). Boxes are centres and half sizes, (nodes, 3) each.
+    """Return how far apart two lists of matrices (T, nodes, 4, 4) place the same point: the largest distance along an
+    axis, of the origins and of the corners of boxes. Boxes are centres and half sizes, (nodes, 3) each.
 
     The distance of the farthest corner is that of the centre plus the contribution of each axis of the box.
     """

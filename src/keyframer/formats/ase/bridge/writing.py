@@ -58,7 +58,7 @@ from keyframer.posing import Rig
 from keyframer.posing.aim_constraints import is_aimed
 from keyframer.posing.evaluation_order import evaluation_order
 from keyframer.scene import Camera, Clip, Handedness, Light, LightType, Node, NodeKind, Scene, Space
-from keyframer.scene.loss_report import LossReport, NothingToWrite, Outcome
+from keyframer.scene.loss_report import CannotWrite, LossReport, Outcome
 from keyframer.text import counted
 
 TICKS_PER_SECOND = 4800
@@ -85,7 +85,7 @@ class Writer(SceneWriter[WriteOptions]):
         """Write a scene as a document and report losses."""
         report = LossReport("ase")
         if not scene.nodes and not scene.materials:
-            raise NothingToWrite("nothing to write: the scene has no objects or materials")
+            raise CannotWrite("nothing to write: the scene has no objects or materials")
         converted = in_space(scene, Space("z", Handedness.RIGHT, scene.space.metres_per_unit))
         converted = with_constant_shapes(converted, report)
         clip = first_clip(converted, report)
@@ -370,7 +370,8 @@ class _SceneWriter:
     def _sampled_aim(self, number: int, node: Node) -> tuple[Keys | None, tuple[Floats, Floats] | None]:
         """Return the rotation sampled at each frame, and the times of the frames with the world matrices of all nodes.
 
-        Both are None if neither the node nor its target moves. As in files of 3ds Max, only this rotation has the roll.
+        Both are None if neither the node nor its target moves. As in files of 3ds Max, the roll is stored
+        only in this rotation.
         """
         if not self.moving[number] and not (node.target is not None and self.moving[node.target]):
             return None, None

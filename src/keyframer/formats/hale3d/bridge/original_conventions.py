@@ -66,7 +66,7 @@ class OriginalConventions:
     """the original mesh of each remaining mesh node"""
 
     def names(self, scene: Scene, nodes: list[int]) -> list[bytes]:
-        """Return the names of the joints of these nodes: as stored if they were not renamed.
+        """Return the names of the joints of these nodes (-1: the anchor): as stored if they were not renamed.
 
         A renamed joint keeps its quotes. A new one gets quotes if all stored names have them.
         """

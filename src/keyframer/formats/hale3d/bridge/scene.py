@@ -143,7 +143,7 @@ def _add_animation(scene: Scene, reporter: Reporter, animation: Document, model:
     assert top is not None
     joints = list(animation.find(Joint))
     names = UniqueNames()
-    # The real file names all joints "origin"; its model has the actual names.
+    # In the only known animation all joints are named "origin"; its model has the actual names.
     stored = [joint.name for joint in (model.find(ModelJoint) if model is not None else joints)]
     display_names = [names.claim(_display_name(name)) for name in stored]
     parents = safe_parents(reporter, joints, [joint.parent for joint in joints])

@@ -30,7 +30,7 @@ from keyframer.formats.kit.unsupported_features import report_dropped
 from keyframer.posing.vertices import posed_vertices
 from keyframer.scene import Clip, Scene, Space
 from keyframer.scene.clip import FASTEST
-from keyframer.scene.loss_report import LossReport, NothingToWrite, Outcome
+from keyframer.scene.loss_report import CannotWrite, LossReport, Outcome
 from keyframer.text import counted
 
 CAPABILITIES = Capabilities(
@@ -81,7 +81,7 @@ class Writer(SceneWriter[WriteOptions]):
             report.add(Outcome.APPROXIMATED, "/clips/rate", message)
         joints = sample_joints(converted, clip, float(fps), report, depth_first=False)
         if not joints.nodes:
-            raise NothingToWrite("nothing to write: the scene has no joints and no meshes")
+            raise CannotWrite("nothing to write: the scene has no joints and no meshes")
         dialect = Dialect(options.dialect)
         if has_free_vertices(converted, range(len(converted.nodes))):
             joints = joints.with_anchor()
@@ -89,7 +89,7 @@ class Writer(SceneWriter[WriteOptions]):
         model = writer.model(dialect)
         if options.file == "model":
             if model is None:
-                raise NothingToWrite("nothing to write: the scene has no meshes")
+                raise CannotWrite("nothing to write: the scene has no meshes")
             companion = ((".anim", encode(_animation(writer, clip, fps, dialect, report))),)
             return Written(model, report, companion if options.companion and joints.moves() else ())
         document = _animation(writer, clip, fps, dialect, report)

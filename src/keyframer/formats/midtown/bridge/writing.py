@@ -32,7 +32,7 @@ from keyframer.formats.midtown.records import Channel, make_channel
 from keyframer.formats.midtown.skeleton import Bone, Skeleton, write_skeleton
 from keyframer.formats.midtown.sniff import FARTHEST
 from keyframer.scene import Clip, Scene, Space
-from keyframer.scene.loss_report import LossReport, NothingToWrite, Outcome
+from keyframer.scene.loss_report import CannotWrite, LossReport, Outcome
 from keyframer.text import counted, encode_name
 
 CAPABILITIES = Capabilities(("parents", "frames"))
@@ -86,16 +86,16 @@ class Writer(SceneWriter[WriteOptions]):
         )
         joints = sample_joints(converted, clip, options.fps, report, depth_first=True)
         if not joints.nodes:
-            raise NothingToWrite("nothing to write: the scene has no bones or objects")
+            raise CannotWrite("nothing to write: the scene has no bones or objects")
         rows = np.concatenate([joints.positions[:, 0], angles(joints, options.euler_order)], axis=1)
         rows[np.abs(rows) <= NOISE] = 0.0
         if not np.abs(rows).max() <= FARTHEST:
             largest = np.abs(rows).max()
-            raise NothingToWrite(
+            raise CannotWrite(
                 f"a position or angle of {largest:g} is too large for a Midtown clip (limit: {FARTHEST:g})"
             )
         if not (rows != rows[:1]).any() and scene.source_format != "midtown":
-            raise NothingToWrite("nothing to write: no bone or object rotates, and the first one does not move")
+            raise CannotWrite("nothing to write: no bone or object rotates, and the first one does not move")
         report_lost_motion(converted, joints, Tolerance.of(converted, options.max_error), report, set(joints.nodes))
         channels = [make_channel(rows, _distance(clip, options))]
         if layout is Dialect.BETA:

@@ -47,7 +47,7 @@ from keyframer.formats.nodeanim.keys import NodeKeys
 from keyframer.formats.nodeanim.records import Node
 from keyframer.scene import Clip, Handedness, NodeKind, Scene, Space
 from keyframer.scene import Node as SceneNode
-from keyframer.scene.loss_report import LossReport, NothingToWrite, Outcome
+from keyframer.scene.loss_report import CannotWrite, LossReport, Outcome
 from keyframer.text import encode_name
 
 _TICKS_PER_SECOND = 4800.0
@@ -92,7 +92,7 @@ class Writer(SceneWriter[WriteOptions]):
         converted = in_space(scene, Space(options.up, Handedness(options.handedness), v_up=scene.space.v_up))
         clip = first_clip(converted, report)
         if not any(channel.track.kind in MOTION and len(channel.track.times) for channel in clip.channels):
-            raise NothingToWrite("nothing to write: the scene has no keys")
+            raise CannotWrite("nothing to write: the scene has no keys")
         dialect = Dialect.parse(options.dialect) if isinstance(options.dialect, str) else options.dialect
         report_dropped(converted, clip, report, capabilities(dialect).handled)
         writer = NodeWriter(converted, clip, options, dialect, report)

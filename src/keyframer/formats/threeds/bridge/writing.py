@@ -46,7 +46,7 @@ from keyframer.formats.threeds.bridge.write_tracks import names_shapes
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.formats.threeds.document import new_document
 from keyframer.scene import Clip, Scene, Space
-from keyframer.scene.loss_report import LossReport, NothingToWrite, Outcome
+from keyframer.scene.loss_report import CannotWrite, LossReport, Outcome
 from keyframer.text import encode_name
 
 _WRITER = b"KEYFRAMER"
@@ -79,12 +79,12 @@ class Writer(SceneWriter[WriteOptions]):
         """Return a document of the scene, the loss report, and the options that readers of the document need."""
         report = LossReport("3ds")
         if not scene.nodes and not scene.materials:
-            raise NothingToWrite("nothing to write: the scene has no objects or materials")
+            raise CannotWrite("nothing to write: the scene has no objects or materials")
         converted = in_space(scene, Space("z", metres_per_unit=scene.space.metres_per_unit))
         converted = with_constant_shapes(converted, report, names_shapes)
         converted = without_skins(converted, Tolerance.of(converted, options.max_error), report)
         if len(converted.nodes) > _MOST_NODES:
-            raise NothingToWrite(
+            raise CannotWrite(
                 f"{len(converted.nodes)} nodes are too many for a 3D Studio file: at most {_MOST_NODES} can be written"
             )
         clip = first_clip(converted, report)

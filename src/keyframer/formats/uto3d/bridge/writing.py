@@ -40,7 +40,7 @@ from keyframer.formats.uto3d.bridge.skins import bind_pose, rest_world, with_bon
 from keyframer.formats.uto3d.document import TICKS_PER_SECOND, new_document
 from keyframer.formats.uto3d.sections import BoneSection, FileHeader, Section
 from keyframer.scene import Clip, Handedness, LightType, Node, NodeKind, Scene, Space
-from keyframer.scene.loss_report import LossReport, NothingToWrite, Outcome
+from keyframer.scene.loss_report import CannotWrite, LossReport, Outcome
 from keyframer.wire.record import Record
 
 CAPABILITIES = Capabilities(
@@ -81,7 +81,7 @@ class Writer(SceneWriter[WriteOptions]):
         """Return a document of the scene, and the loss report."""
         report = LossReport("uto3d")
         if not scene.nodes and not scene.materials:
-            raise NothingToWrite("nothing to write: the scene has no objects or materials")
+            raise CannotWrite("nothing to write: the scene has no objects or materials")
         converted = in_space(scene, Space("y", Handedness.LEFT, scene.space.metres_per_unit))
         converted = with_bones(with_constant_shapes(converted, report))
         clip = first_clip(converted, report)
