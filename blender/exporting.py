@@ -386,8 +386,8 @@ class _Reader:
             return
         form = RotationForm.QUATERNION_ABSOLUTE if turning else RotationForm.NONE
         samples = values[:, 0] if keyframer.curves.track.KINDS[kind] == 1 else values
-        widest = 120.0 if turning else np.inf
-        search = fewest_keys(kind, self.frames, samples, form, tolerance, distance, widest)
+        largest_change = 120.0 if turning else np.inf
+        search = fewest_keys(kind, self.frames, samples, form, tolerance, distance, largest_change)
         ((track, _),) = sample_together([search])
         self.clip.channels.append(Channel(number, track))
 

@@ -702,21 +702,22 @@ def test_summary_names_times_of_clips_in_full() -> None:
     report = LossReport("nodeanim")
     report.add(Outcome.DROPPED, "/clips/current")
     report.add(Outcome.DROPPED, "/clips/segment")
-    assert report.summary() == "dropped: current time of clips, active segment of clips; 2 dropped"
+    assert report.summary() == "dropped: current time of clips, active segment of clips; parts: 2 dropped"
 
 
 def test_summary_names_losses_first() -> None:
     report = LossReport("3ds")
     assert report.summary() == "no losses"
     report.add(Outcome.EXACT, "/nodes/a/position", "2 keys")
-    assert report.summary() == "nothing dropped; 1 exact"
+    assert report.summary() == "nothing dropped; parts: 1 exact"
     report.add(Outcome.APPROXIMATED, "/nodes/a/rotation", "3 keys", error=0.0004, unit="degree")
-    assert report.summary() == "nothing dropped; largest error 0.0004 degrees; 1 exact, 1 approximated"
+    assert report.summary() == "nothing dropped; largest error 0.0004 degrees; parts: 1 exact, 1 approximated"
     report.add(Outcome.DROPPED, "/nodes/a/morph")
     report.add(Outcome.DROPPED, "/nodes/b/morph")
     report.add(Outcome.DROPPED, "/meshes/edges")
     assert report.summary() == (
-        "dropped: morph of nodes (2), edges of meshes; largest error 0.0004 degrees; 1 exact, 1 approximated, 3 dropped"
+        "dropped: morph of nodes (2), edges of meshes; largest error 0.0004 degrees; "
+        "parts: 1 exact, 1 approximated, 3 dropped"
     )
 
 
@@ -735,7 +736,7 @@ def test_errors_are_shown_with_the_plural_of_their_unit(error: float, unit: str 
     report = LossReport("3ds")
     report.add(Outcome.APPROXIMATED, "/nodes/a/scale", error=error, unit=unit)
     assert str(report.losses[0]) == f"approximated: /nodes/a/scale (error {text})"
-    assert report.summary() == f"nothing dropped; largest error {text}; 1 approximated"
+    assert report.summary() == f"nothing dropped; largest error {text}; parts: 1 approximated"
     assert report.as_dict()["losses"][0]["error"] == {"value": error, "unit": unit or ""}
 
 

@@ -87,7 +87,7 @@ def add_scene_arguments(parser: argparse.ArgumentParser) -> None:
     for option, companion in COMPANIONS.items():
         description = companion.description.replace("%", "%%")
         scenes.add_argument(f"--{option}", dest=f"companion_{option}", metavar="FILE", help=description)
-    rate_help = "frames per second, for formats that store no frame rate (convert: for any file)"
+    rate_help = "frames per second, for formats that store no frame rate; convert replaces the rate of any file"
     scenes.add_argument("--fps", type=rate, metavar="N", help=rate_help)
     scenes.add_argument(
         "--set",

@@ -1,4 +1,4 @@
-"""Reduces one value per frame to few keys, within a tolerance if keys at frames can achieve it.
+"""Finds few keys for values sampled at every frame, within a tolerance if keys at frames can achieve it.
 
 Keys are added where the error of the curve so far is largest, one in each interval that needs it, until all errors are
 within the tolerance or no frame is left. This is tried with smooth and with linear keys. A track within the tolerance
@@ -117,15 +117,15 @@ def fewest_keys(
     form: RotationForm,
     tolerance: float,
     distance: Distance,
-    widest: float = np.inf,
+    largest_change: float = np.inf,
     between: Between | None = None,
     smooth: bool = True,
 ) -> Sampling[tuple[Track, float]]:
     """Return a track with few keys, each at a frame, and its largest error at all frames and between them.
 
     ``times`` (n,) are ascending; ``values`` are (n,) or (n, k); rotations are absolute quaternions. From key to key the
-    value changes by about ``widest`` at most, if frames permit. ``between`` returns the exact values at any time;
-    without it nothing is measured between frames. If not ``smooth``, only linear keys are tried.
+    value changes by about ``largest_change`` at most, if frames permit. ``between`` returns the exact values at any
+    time; without it nothing is measured between frames. If not ``smooth``, only linear keys are tried.
     """
     frames = values.reshape(len(times), -1)
     if len(times) < 2 or float(distance(frames, frames[:1]).max()) <= tolerance:
@@ -138,7 +138,7 @@ def fewest_keys(
         if error <= tolerance:
             return still, error
     travelled = np.concatenate([[0.0], np.cumsum(distance(frames[1:], frames[:-1]))])
-    legs = np.floor(travelled / widest) if np.isfinite(widest) else np.zeros(len(travelled))
+    legs = np.floor(travelled / largest_change) if np.isfinite(largest_change) else np.zeros(len(travelled))
     first = unique_values(np.concatenate([[0], np.flatnonzero(np.diff(legs)), [len(times) - 1]]))
     task = _Task(kind, times, values, form, tolerance, distance, between)
     yield from task.prepare()

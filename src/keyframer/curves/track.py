@@ -27,7 +27,7 @@ class Interpolation(Enum):
     STEP = "step"  # constant until the next key
     LINEAR = "linear"  # linear; rotations at constant speed
     TCB = "tcb"  # Kochanek-Bartels with ease
-    BEZIER = "bezier"  # the file has no handles: interpolated as TCB with zeros, without ease
+    BEZIER = "bezier"  # handles unknown or not used: interpolated as TCB with zeros, without ease
     SAMPLED = "sampled"  # one value per frame, linear between frames
     CUBIC = "cubic"  # Hermite with given tangents per unit of time, as glTF CUBICSPLINE
 

@@ -2,8 +2,8 @@
 
 The journal exists from before the first rename until after the last. It lists the temporary files, which are complete
 and on the disk by then, and their final names, so that the next run that writes into the folder can complete the
-renames. Until then readers refuse files that are found by their stem (`is_unfinished`). Files that mention others are
-not refused: the mentioned files have a hash of their content in their name, or are never replaced.
+renames. Until then readers refuse the files of a pair, which share a stem (`is_unfinished`). A file that mentions
+others is not refused: those have a hash of their content in their name, or are never replaced.
 
 A journal may come from an archive that somebody unpacked here. It is used only if it contains the inodes of its files,
 which the disk assigned when they were written.

@@ -23,8 +23,8 @@ _NEAR = Comparison(1e-5)
 _SAMPLED_TIMES = 97
 """number of times in the clip at which tracks are compared, in addition to times at and between keys"""
 _PLACEMENT_ERROR = 1e-3
-"""tolerance for world matrices, as a fraction of the largest number: for positions at least the scene's size, for axes
-at least 1
+"""relative tolerance for world matrices: positions are relative to the largest coordinate or the scene's size, axes to
+the largest number or 1, whichever is larger
 """
 
 

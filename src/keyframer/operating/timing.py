@@ -21,7 +21,7 @@ from keyframer.scene import Channel, Clip, Scene
 
 
 def map_tracks(scene: Scene, change: Callable[[Track], Track | None], **clip: object) -> Scene:
-    """Return the scene with every track of its first clip changed (None removes it), and with other clip fields."""
+    """Return the scene with every track of its first clip changed (None removes it), and new clip fields."""
     if not scene.clips:
         return scene
     return replace_tracks(scene, [change(channel.track) for channel in scene.clips[0].channels], **clip)
@@ -51,11 +51,11 @@ def sampled(track: Track, times: Floats, tolerance: Tolerance) -> Sampling[Track
         return Track(track.kind, times[changes], values[changes], Interpolation.STEP)
     form = RotationForm.QUATERNION_ABSOLUTE if track.is_rotation else RotationForm.NONE
     allowed, distance, _ = tolerance.for_track(track)
-    widest = 90.0 if track.is_rotation else np.inf
+    largest_change = 90.0 if track.is_rotation else np.inf
     key_times = track.times[(track.times >= times[0]) & (track.times <= times[-1])]
     includes_keys = track.wrap is Wrap.SINGLE and bool(np.isin(key_times, times).all())
     between = partial(values_of, track) if includes_keys else None
-    return (yield from fewest_keys(track.kind, times, values, form, allowed, distance, widest, between))[0]
+    return (yield from fewest_keys(track.kind, times, values, form, allowed, distance, largest_change, between))[0]
 
 
 def cut(scene: Scene, first: float, last: float, *, max_error: float = DEFAULT_MAX_ERROR) -> Scene:

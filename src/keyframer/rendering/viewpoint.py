@@ -98,9 +98,10 @@ def fitted_view(points: Floats, space: Space, aspect: float, around: float | Non
 
 
 def _reach(across: Floats, deep: Floats, half: float) -> tuple[float, float]:
-    """Return the position of the eye, across and back, from which every point is within ``half`` per unit of depth.
+    """Return the position of the eye, across and in depth, from which all points are visible.
 
-    Both edges of the picture are planes through the eye; the point that each plane touches first decides.
+    ``half`` is the half width of the picture at distance 1. Both edges of the picture are planes through the eye; the
+    point that each plane touches first decides.
     """
     if not len(across):
         return 0.0, -1.0

@@ -132,7 +132,8 @@ class LossReport:
             parts.append(counted(incomplete, "incomplete motion"))
         parts += [f"largest error {error}" for error in [self._largest_error()] if error]
         counts = Counter(loss.outcome for loss in self.losses)
-        parts.append(", ".join(f"{counts[outcome]} {_IN_WORDS[outcome]}" for outcome in Outcome if counts[outcome]))
+        outcomes = [f"{counts[outcome]} {_IN_WORDS[outcome]}" for outcome in Outcome if counts[outcome]]
+        parts.append(f"parts: {', '.join(outcomes)}")
         return "; ".join(parts)
 
     def _largest_error(self) -> str:

@@ -98,7 +98,7 @@ def _title_of(root: Item, name: str, number: int) -> str:
 
 
 def _views_and_accessors(layout: Layout) -> Iterator[Row]:
-    """Yield views and accessors in the binary chunk; accessors only if their bytes are contiguous."""
+    """Yield bytes of views and contiguous accessors in the binary chunk; only paths in the text begin with ``/``."""
     for number in range(len(layout.root.entries("bufferViews"))):
         view = layout.view(number)
         if view is not None:
@@ -110,7 +110,7 @@ def _views_and_accessors(layout: Layout) -> Iterator[Row]:
             yield *accessor_range, f"accessors[{number}]", f"numbers of accessors[{number}], {count} {kind}"
 
 
-PACKED = "The keys are packed in the text (zlib, base64), so a single key has no bytes: all keys are shown."
+PACKED = "The keys are packed in the text (zlib, base64), so a single key has no bytes of its own: all keys are shown."
 ZEROS = "The file does not store this key: omitted numbers are zeros. The bytes of its track are shown."
 _MOST_RUNS = 12
 """maximum number of runs of a track with keys in several places; more runs are shown as one range"""

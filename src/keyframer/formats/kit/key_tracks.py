@@ -56,7 +56,7 @@ class KeyRules:
     """whether tracks can repeat and loop"""
     full_turns: bool = True
     """whether a rotation key can turn by 360 degrees and more"""
-    widest_degrees: float = 90.0
+    largest_change_degrees: float = 90.0
     """largest angle, approximately, between two rotation keys that are fitted"""
     smooth: bool = True
     """whether keys that are fitted may be TCB keys; otherwise they are linear"""
@@ -219,11 +219,11 @@ class KeyFitter:
         grid_moments = grid / self.factor
         tolerance, distance, _ = self.tolerance.for_track(track)
         form = RotationForm.QUATERNION_ABSOLUTE if track.is_rotation else RotationForm.NONE
-        widest = self.rules.widest_degrees if track.is_rotation else math.inf
+        largest_change = self.rules.largest_change_degrees if track.is_rotation else math.inf
         between = self._between(track, grid)
         values, allowed = (yield from values_of(track, grid_moments)), 0.9 * tolerance
         fitted, _ = yield from fewest_keys(
-            track.kind, grid, values, form, allowed, distance, widest, between, self.rules.smooth
+            track.kind, grid, values, form, allowed, distance, largest_change, between, self.rules.smooth
         )
         moments = np.unique(np.concatenate([track.times, grid_moments]))
         if between is not None:

@@ -290,7 +290,7 @@ class _Builder:
                     mesh_object, entry.node, node_world, points, writer, animated, self.context.options.geometry
                 )
             positions = None
-            if not choice.formula or id(mesh_object) not in shared_meshes:
+            if not choice.follows_keyframer or id(mesh_object) not in shared_meshes:
                 if not self._may_copy(entry, mesh_object, first=uses_so_far[id(mesh_object)] == 1):
                     return
                 positions = vertex_space.local_positions(mesh_object, entry.node, node_world, choice)
@@ -299,7 +299,7 @@ class _Builder:
             self._report_choice(entry, choice)
             self.has_node.add(id(mesh_object))
             entry.node.hidden = entry.node.hidden or mesh_object.hidden
-            add_extras(entry.node, "3ds", {"geometry": "keyframer" if choice.formula else "raw"})
+            add_extras(entry.node, "3ds", {"geometry": "keyframer" if choice.follows_keyframer else "raw"})
             if positions is None:
                 entry.node.mesh = shared_meshes[id(mesh_object)]
                 continue
@@ -313,7 +313,7 @@ class _Builder:
             self.links.meshes.append(mesh_object.chunk)
             to_node = vertex_space.to_node(mesh_object, entry.node, node_world, choice)
             self.links.to_mesh.append(_AS_STORED if to_node is None else to_node)
-            if choice.formula:
+            if choice.follows_keyframer:
                 shared_meshes[id(mesh_object)] = entry.node.mesh
             elif entry.node.morph is not None:
                 transform = vertex_space.shape_transform(mesh_object, entry.node, node_world)
@@ -350,7 +350,7 @@ class _Builder:
 
     def _report_choice(self, entry: KeyframerNode, choice: vertex_space.Choice) -> None:
         if choice.difference > 0.01:
-            outcome = "the keyframer data is used" if choice.formula else "the stored vertices are used"
+            outcome = "the keyframer data is used" if choice.follows_keyframer else "the stored vertices are used"
             self.context.report(
                 SCENE_REST_POSE,
                 entry.chunk,

@@ -34,7 +34,7 @@ UsualTracks = dict[int, tuple[Track, float, Floats]]
 """tracks with time and value of their first key, by `id` of their chunk; times ascend"""
 
 WRAPS = {0: Wrap.SINGLE, 2: Wrap.REPEAT, 3: Wrap.LOOP}
-"""bits 0 and 1; 1 alone is not defined and plays once"""
+"""by the value of bits 0 and 1; the value 1 is not defined and plays once"""
 
 KINDS: dict[type[Chunk], str] = {
     r.PositionTrack: "position",
@@ -90,7 +90,7 @@ def read_usual_tracks(context: Context, chunks: Iterable[r.Track], *, absolute: 
 
 
 _KEYS_AT_ONCE = 20_000
-"""a larger batch is not extended: it would not fit into the processor's cache, and each track keeps its whole batch"""
+"""a larger batch is not extended: it would not fit into the processor's cache, and each track keeps its batch alive"""
 
 
 class _Batch:
@@ -243,7 +243,7 @@ _FEW_SHAPES = 8
 """keys with up to this many weights need no budget"""
 _HUGE_TIME = 10_000_000
 _HUGE_VALUE = 1e12
-"""values of float32 are 65536 apart here: no scene is that large, and no angle that exact"""
+"""neighbouring float32 values are 65536 apart here: no scene is that large, and an angle has no meaning"""
 
 
 def check_keys(context: Context, chunk: r.Track, keys: Keys) -> None:
@@ -282,7 +282,7 @@ def _check_ranges(context: Context, chunk: r.Track, keys: Keys) -> None:
 
 
 def read_hide_track(context: Context, chunk: r.HideTrack, hidden: bool) -> Track | None:
-    """Read a hide track, whose keys toggle visibility; None without keys. A first key has the initial state."""
+    """Read a hide track, whose keys toggle visibility; None without keys. A key before them has the initial state."""
     keys = chunk.keys
     if len(keys) == 0:
         return None

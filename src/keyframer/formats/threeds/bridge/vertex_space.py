@@ -36,12 +36,10 @@ _SAMPLE = 250
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Result for one node.
+    """Result for one node."""
 
-    ``formula``: vertices follow the keyframer; else the stored vertices are kept.
-    """
-
-    formula: bool
+    follows_keyframer: bool
+    """whether vertices follow the keyframer; else the stored vertices are kept"""
     rule: str
     """the reason, for messages"""
     difference: float
@@ -141,7 +139,7 @@ def local_positions(mesh_object: MeshObject, node: Node, world_at_rest: Floats, 
 
 def to_node(mesh_object: MeshObject, node: Node, world_at_rest: Floats, choice: Choice) -> Floats | None:
     """Return the (4, 4) matrix from stored vertices to the local space of the node; None as in `local_positions`."""
-    if choice.formula and mesh_object.to_local is not None:
+    if choice.follows_keyframer and mesh_object.to_local is not None:
         return mesh_object.to_local
     with np.errstate(all="ignore"):
         if abs(np.linalg.det(world_at_rest[:3, :3])) <= 1e-12 * np.abs(world_at_rest[:3, :3]).max() ** 3:
