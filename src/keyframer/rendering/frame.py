@@ -18,8 +18,8 @@ from keyframer.rendering.shading import Shader, SurfaceSamples
 from keyframer.rendering.viewpoint import View
 
 Opaque = tuple[Indices, SurfaceSamples]
-"""(oversampling ** 2, covered pixels) index of the sample of each pixel before the picture is reduced, -1 for none; and
-the surface samples
+"""(oversampling ** 2, covered pixels) index of the surface sample that each pixel of the oversampled picture shows, -1
+for none; and the surface samples
 """
 
 LAYERS = 12
@@ -200,8 +200,8 @@ class Canvas:
         )
 
     def _planes(self, owner: Numbers) -> Numbers:
-        """Return the triangle of each pixel as (oversampling ** 2, pixels of the final picture): the pixels of a column
-        become one pixel of the final picture.
+        """Return the triangle of each pixel as (oversampling ** 2, pixels of the final picture). A column of this array
+        has the pixels that become one pixel of the final picture.
         """
         oversampling = self._oversampling
         apart = owner.reshape(self._height // oversampling, oversampling, self._width // oversampling, oversampling)

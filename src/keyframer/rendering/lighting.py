@@ -19,7 +19,7 @@ _STUDIO_AMBIENT = 0.30
 
 @dataclass(frozen=True, slots=True)
 class Lamp:
-    """One light. It shines from its ``position``, within its ``cone`` if it has one, or only in a ``direction``."""
+    """One light. With a ``position`` it is an omni or (with a ``cone``) spot light, otherwise it is directional."""
 
     color: tuple[float, float, float]
     position: Floats | None = None

@@ -100,7 +100,7 @@ class LossReport:
         self.measured["cut_short"] = self.measured.get("cut_short", 0.0) + 1
 
     def forget(self, path: str) -> None:
-        """Remove the entries with this path, because the part was left out in the end."""
+        """Remove the entries with this path: in the end, the part was left out or written in another way."""
         self.losses = [loss for loss in self.losses if loss.path != path]
 
     def source_of(self, loss: Loss) -> tuple[str | None, int | None]:

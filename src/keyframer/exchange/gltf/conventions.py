@@ -65,7 +65,7 @@ class Axes:
         return array * self._rotation_signs if self.mirrored else array
 
     def matrices(self, values: npt.ArrayLike) -> Floats:
-        """Convert matrices (..., 4, 4) from one space of the scene to another."""
+        """Convert matrices (..., 4, 4) that map one space of the scene to another."""
         array = np.asarray(values, np.float64)
         if not self.mirrored:
             return array

@@ -36,9 +36,9 @@ class Dialect(Enum):
 def choose_layout(data: bytes) -> Dialect:
     """Return the layout of a Midtown clip; raises `FormatError` if none fits.
 
-    An exact end is preferred to bytes left over, then type byte 1 to others, then the beta layout to the old one. A
-    truncated file is still accepted as a clip if its head describes roll, pitch and heading; that is more likely than
-    another layout of an unknown type with bytes left over.
+    An exact end is preferred to bytes left over, then type byte 1 to others, then the beta layout to the old one. If no
+    layout has an exact end or type byte 1, a file whose head describes roll, pitch and heading is read as a truncated
+    clip; otherwise a layout with another type byte and bytes left over is accepted.
     """
     _reject_other_files(data)
     size = len(data)

@@ -254,7 +254,7 @@ class TrackWriter:
         return replace(track, times=track.times[needed], values=track.values[needed])
 
     def _writable(self, track: Track) -> Track:
-        """Return the track with TCB keys, unless it is linear without ease and without turns of half a circle."""
+        """Return the track with TCB keys, unless it is linear, without ease and with all turns below half a circle."""
         linear = track.interpolation is Interpolation.LINEAR and not is_eased(track)
         wide_turns = linear and track.is_rotation and (np.abs(increments(track)[1][1:]) > math.pi - 1e-3).any()
         return track if linear and not wide_turns else as_tcb(track)

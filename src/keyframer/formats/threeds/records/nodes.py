@@ -212,7 +212,7 @@ class FalloffTrack(Track):
 
 @chunk(0xB029, parents=NODE_IDS, once=True)
 class HideTrack(Track):
-    """Hide track (HIDE_TRACK_TAG): each key shows or hides the node."""
+    """Hide track (HIDE_TRACK_TAG): each key toggles the visibility of the node."""
 
     keys: Keys = keys(KeyLayout(0), _KEYS + "no value")
 

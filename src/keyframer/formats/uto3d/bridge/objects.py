@@ -94,7 +94,7 @@ def _corners(reporter: Reporter, record: r.Mesh, field: str, selected: Flags, co
 
 
 def _materials(reporter: Reporter, record: r.Mesh, materials: dict[int, int], count: int) -> npt.NDArray[np.int32]:
-    """Return the material number of each face; an unknown id is an index, as in the original importer, else -1."""
+    """Return the material number of each face or -1; an unknown id is used as an index, as in the original importer."""
     ids, places = np.unique(np.asarray(record.face_materials, np.int64), return_inverse=True)
     numbers = np.array([materials.get(v, v if 0 <= v < count else -1) for v in ids.tolist()], np.int32)
     unresolved = ids[(numbers < 0) & (ids > 0)]  # 0 and -1 mean no material unless one has this id or index
