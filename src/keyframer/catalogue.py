@@ -168,7 +168,7 @@ SEM_RPH_WIDTH = issue_type(
 SCENE_DEFAULT_RIG = issue_type(
     "SCENE_DEFAULT_RIG",
     _I,
-    "the clip has no skeleton: {bones: bone} placed by a default rig (pass the skeleton file)",
+    "the clip has no usable skeleton: {bones: bone} placed by a default rig (pass the skeleton file)",
 )
 DATA_SCALE_INVALID = issue_type("DATA_SCALE_INVALID", _W, "invalid global scale {scale}: ignored")
 DATA_WEIGHT_SUM = issue_type(

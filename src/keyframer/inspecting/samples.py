@@ -68,7 +68,7 @@ def _number(text: str) -> float:
 def default_frames(scene: Scene) -> list[float]:
     """Return at most 101 whole frames of the active segment: every frame, or every second, third …
 
-    A segment that contains no whole frame gives its start; a scene without a valid segment gives frame 0.
+    A segment that contains no whole frame gives its start; a scene without a finite segment gives frame 0.
     """
     if not scene.clips:
         return [0.0]

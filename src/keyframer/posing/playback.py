@@ -21,7 +21,7 @@ class Playback:
     """The playback time of a clip from frame ``start`` to frame ``end`` at ``rate`` frames per second.
 
     `advance` moves by seconds of real time; then show the frame `current` blended with `following` by `blend` (0 to 1).
-    Without ``loop`` playback stops at the end, or at the start if ``speed`` is negative.
+    Without ``loop``, playback stops at the end, or at the start if ``speed`` is negative.
     """
 
     start: float

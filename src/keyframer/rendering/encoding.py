@@ -31,7 +31,7 @@ _MOST_TICKS = 3_000
 SHORTEST_MILLISECONDS = 20
 """shortest duration of a picture: browsers slow down animations with shorter ones"""
 _LONGEST_MILLISECONDS = 600_000
-"""longest duration of an animation: equal pictures are joined, and GIF cannot store longer durations of one"""
+"""longest duration of an animation: equal pictures are joined, and GIF stores at most 655 seconds for a picture"""
 
 
 def kind_of(name: str) -> str | None:

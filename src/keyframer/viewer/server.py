@@ -194,7 +194,7 @@ class _Server(ThreadingMixIn, HTTPServer):
             self.viewer.leave()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Ignore all exceptions of a request, usually because the client disconnected; an answer is complete before
+        """Ignore all exceptions of a request: usually the client has disconnected. An answer is complete before
         anything is sent."""
 
 
@@ -275,7 +275,7 @@ class _Handler(BaseHTTPRequestHandler):
                     return
 
     def send(self, kind: str, content: bytes, extra: dict[str, str] | None = None, status: int = 200) -> None:
-        self.request_version = "HTTP/1.1"  # for anything older http.server leaves out the headers
+        self.request_version = "HTTP/1.1"  # for HTTP/0.9, http.server leaves out the headers
         self.send_response(status)
         for name, value in {**SECURITY_HEADERS, **(extra or {})}.items():
             self.send_header(name, value)

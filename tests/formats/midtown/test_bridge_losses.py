@@ -112,8 +112,8 @@ def test_spaces_and_braces_in_names_are_replaced() -> None:
     assert [bone.name for bone in read_skeleton(content).bones] == [b"upper_arm__left_", b"upper_arm__left_.2"]
     renamed = {path: words for path, words in details(written.report, Outcome.BAKED).items() if path != "/space"}
     assert renamed == {
-        "/nodes/upper arm {left}": "named 'upper_arm__left_' in the skeleton",
-        "/nodes/upper\tarm__left_": "named 'upper_arm__left_.2' in the skeleton",
+        "/nodes/upper arm {left}": "renamed to 'upper_arm__left_' in the skeleton",
+        "/nodes/upper\tarm__left_": "renamed to 'upper_arm__left_.2' in the skeleton",
     }
 
 

@@ -185,7 +185,9 @@ def test_an_invalid_bone_name_is_replaced_by_a_unique_word(clip: Path, tmp_path:
     scene = keyframer.load(clip, format="midtown")
     scene.node("head").name = name
     report = keyframer.save(scene, tmp_path / "told.anim", format="midtown")
-    assert [loss.detail for loss in report if "named" in loss.detail] == [f"named {word.decode()!r} in the skeleton"]
+    assert [loss.detail for loss in report if "named" in loss.detail] == [
+        f"renamed to {word.decode()!r} in the skeleton"
+    ]
     assert save(scene, tmp_path) == (clip.read_bytes(), SKELETON.replace(b"bone head{", b"bone " + word + b"{"))
 
 
@@ -193,7 +195,7 @@ def test_the_name_of_a_new_bone_is_made_valid_and_reported_once(clip: Path, tmp_
     scene = keyframer.load(clip, format="midtown")
     scene.nodes.append(Node("left ear", NodeKind.BONE, 2))
     report = keyframer.save(scene, tmp_path / "told.anim", format="midtown")
-    assert [loss.detail for loss in report if "named" in loss.detail] == ["named 'left_ear' in the skeleton"]
+    assert [loss.detail for loss in report if "named" in loss.detail] == ["renamed to 'left_ear' in the skeleton"]
     assert b"bone left_ear {" in save(scene, tmp_path)[1]
 
 

@@ -214,7 +214,7 @@ class FixtureBuilder:
             self._add_tree(geometry, parent, rotations)
 
     def _add_tree(self, root: Element, parent: int | None, rotations: dict[str, str]) -> None:
-        """Add a geometry and its descendants, which may refer to other geometries, without recursion."""
+        """Add, without recursion, a geometry and its descendants, which may refer to other geometries."""
         waiting: list[tuple[Iterator[Element], int | None, Element | None]] = [(iter([root]), parent, None)]
         open_references: set[Element] = set()
         while waiting:

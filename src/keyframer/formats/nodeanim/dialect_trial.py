@@ -42,7 +42,7 @@ _NO_TITLE = bytes(8)
 """after the flags, these bytes mean an empty name and an empty author in every kind of text"""
 _MOST_KEYLESS_NODES = 256
 """after a node of unknown type, a dialect with options is rejected at this number of nodes without keys: options change
-only keys, so that they cannot make these nodes match better"""
+only keys, so they cannot make these nodes match better"""
 
 
 class MatchedPart(IntEnum):

@@ -139,7 +139,7 @@ def _root(text: bytes, offset: int, limits: Limits, issues: Findings) -> Item:
 
 
 NUMBERS_PER_BYTE = 4
-"""budget of numbers for each byte of a file: numbers are copied as they are read, joined and used for faces"""
+"""budget of numbers for each byte of a file: they are copied when read, when joined and when used for faces"""
 
 
 class Buffers:

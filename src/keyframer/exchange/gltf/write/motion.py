@@ -473,7 +473,7 @@ class _AuthoredKeys:
             inexact |= angles >= 0.5 * np.pi - 1e-6
             straight &= ~_any_key(columns, inexact & ~columns.is_first)
         self.straight: list[bool] = straight.tolist()
-        """whether linear keys are exact, for any player within tolerances; false for steps"""
+        """whether linear keys represent the track within the tolerances, in any player; false for steps"""
 
         self._cubics: Hermite | None = None
         if with_cubics and example.is_rotation and example.interpolation is Interpolation.CUBIC:
@@ -492,5 +492,5 @@ class _AuthoredKeys:
 
 
 def _any_key(columns: KeyColumns, keys: Flags) -> Flags:
-    """Return (n,) whether any of the ``keys`` belongs to each track."""
+    """Return (n,) whether each track has any of the ``keys``."""
     return np.asarray(np.bincount(columns.track[keys], minlength=len(columns.counts)) > 0)

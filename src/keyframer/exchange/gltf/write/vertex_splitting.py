@@ -269,7 +269,7 @@ def equal_row_indices(values: Array) -> Indices:
 
 
 def mirrored_corners(uv: Floats, uv_corners: Indices) -> Indices:
-    """Return (3 F,) 1 for corners of faces with mirrored UVs, which cannot share vertices with other faces."""
+    """Return (3 F,) integers: 1 for corners of faces with mirrored UVs, which cannot share vertices with others."""
     a, b, c = (uv[uv_corners[:, i]] for i in range(3))
     area = (b[:, 0] - a[:, 0]) * (c[:, 1] - a[:, 1]) - (b[:, 1] - a[:, 1]) * (c[:, 0] - a[:, 0])
     return np.repeat((area < 0).astype(np.int64), 3)

@@ -182,6 +182,6 @@ class BoneMaker:
         one_word = "".join("_" if character.isspace() or character in "{}" else character for character in node_name)
         name = self.names.claim(one_word, fallback="bone")
         if self.names.decode(name) != node_name:
-            message = f"named {self.names.decode(name)!r} in the skeleton"
+            message = f"renamed to {self.names.decode(name)!r} in the skeleton"
             self.report.add(Outcome.BAKED, plain_path("nodes", node_name), message)
         return name
