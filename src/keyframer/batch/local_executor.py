@@ -235,9 +235,13 @@ class LocalExecutor(Executor):
             while calls := self._take():
                 worker = self._feed(worker, calls)
         finally:
-            if worker is not None:
-                self._alive.discard(worker)
-                worker.end()
+            self._end(worker)
+
+    def _end(self, worker: WorkerHandle | None) -> None:
+        """End the process of a worker, if there is one."""
+        if worker is not None:
+            self._alive.discard(worker)
+            worker.end()
 
     def _new_process(self) -> Process:
         """Return a new worker process; without a fork server, or with a dead one, the process loads modules itself."""
@@ -251,8 +255,7 @@ class LocalExecutor(Executor):
         unanswered = deque(calls)
         try:
             if worker is not None and calls[0].alone and not worker.fresh:
-                self._alive.discard(worker)
-                worker.end()
+                self._end(worker)
                 worker = None
             if worker is None:
                 worker = WorkerHandle(self._new_process())
@@ -267,10 +270,8 @@ class LocalExecutor(Executor):
         except Exception as error:  # the process could not be started, or a call cannot be sent
             while unanswered:
                 unanswered.popleft().future.set_exception(error)
-            if worker is not None:
-                self._alive.discard(worker)
-                worker.end()
-                worker = None
+            self._end(worker)
+            worker = None
         self._finish_portion(unanswered)
         return worker
 
@@ -290,8 +291,7 @@ class LocalExecutor(Executor):
         else:
             call.future.set_exception(value)
         if retire:
-            self._alive.discard(worker)
-            worker.end()
+            self._end(worker)
             return None
         return worker
 

@@ -89,7 +89,8 @@ def _merged(format: Format, scene: Scene, options: dict[str, object]) -> Written
     if not merger.keeps_layout(original, requested, origin.options):
         return "a different layout was requested"
     reader_options = dict(origin.options)
-    chosen = make_options(format.name, format.scene_reader().options, reader_options)
+    reader = format.scene_reader()
+    chosen = make_options(format.name, reader.options, reader_options, reader.internal_options)
     with budgeted(original.limits, original.size):
         before, links = merger.read(original, chosen)
     report = LossReport(format.name)

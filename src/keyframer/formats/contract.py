@@ -11,7 +11,7 @@ from keyframer.text import did_you_mean
 
 TYPE_CHECKING = False  # `typing` and `dataclasses` would double the start time of ``keyframer identify``
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
     from typing import Any, Protocol
 
     from keyframer.formats.bridge import Merger, SceneReader, SceneWriter
@@ -202,7 +202,7 @@ class Format:
         from keyframer.limits import budgeted
 
         reader = self.scene_reader()
-        chosen = make_options(self.name, reader.options, options)
+        chosen = make_options(self.name, reader.options, options, reader.internal_options)
         with budgeted(document.limits, document.size), guarded(self):
             return reader.to_scene(document, chosen)
 
@@ -255,14 +255,13 @@ class Format:
         return f"<Format {self.name}: {self.title}>"
 
 
-FOUND = "found"
-"""option with the name of a companion that was found in the folder of a file; set by the library, not by users"""
+def make_options(name: str, options: type[Any], given: Mapping[str, object], internal: Collection[str] = ()) -> Any:
+    """Return the options object of a format, made from names and values; raises ValueError for an unknown name.
 
-
-def make_options(name: str, options: type[Any], given: Mapping[str, object]) -> Any:
-    """Return the options object of a format, made from names and values; raises ValueError for an unknown name."""
+    Messages do not name ``internal`` options.
+    """
     if given:
-        refuse_unknown(name, _types(options), given)
+        refuse_unknown(name, [known for known in _types(options) if known not in internal], given.keys() - internal)
     return options(**given)
 
 
@@ -271,7 +270,6 @@ def refuse_unknown(owner: str, known: Iterable[str], given: Iterable[str]) -> No
     names = list(known)
     unknown = sorted(set(given) - set(names))
     if unknown:
-        names = [name for name in names if name != FOUND]
         listed = f"it has: {', '.join(names) or 'none'}"
         raise ValueError(f"{owner} has no option {unknown[0]!r} ({listed}){did_you_mean(unknown[0], names)}")
 

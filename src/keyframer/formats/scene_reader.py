@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Generic, NamedTuple, TypeVar
+from typing import ClassVar, Generic, NamedTuple, TypeVar
 
 from keyframer.formats.document import Document
 from keyframer.scene import Channel, Scene
@@ -32,6 +32,8 @@ class SceneReader(ABC, Generic[O]):
 
     options: type[O]
     """a dataclass; all its fields have defaults"""
+    internal_options: ClassVar[tuple[str, ...]] = ()
+    """options that `companions` sets, not the user"""
 
     @abstractmethod
     def to_scene(self, document: Document, options: O) -> Scene:

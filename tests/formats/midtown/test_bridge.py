@@ -260,3 +260,8 @@ def test_non_finite_numbers_are_reported() -> None:
 def test_options_are_checked(option: dict[str, Any]) -> None:
     with pytest.raises(ValueError):
         load(retail(walk()), **option)
+
+
+def test_the_error_for_an_unknown_option_lists_those_for_users() -> None:
+    with pytest.raises(ValueError, match=r"no option 'rate' \(it has: skeleton, in_place, euler_order, fps\)"):
+        load(retail(walk()), rate=24)

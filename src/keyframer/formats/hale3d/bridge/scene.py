@@ -190,6 +190,7 @@ def _add_model(scene: Scene, reporter: Reporter, model: Document, with_joints: b
 
 class Reader(SceneReader[Options]):
     options = Options
+    internal_options = ("found",)
 
     def to_scene(self, document: Document, options: Options) -> Scene:
         return to_scene(document, options)

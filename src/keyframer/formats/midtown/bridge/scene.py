@@ -169,6 +169,7 @@ def _read(path: PathLike) -> Skeleton:
 
 class Reader(SceneReader[Options]):
     options = Options
+    internal_options = ("found", "skeleton_error")
 
     def to_scene(self, document: Document, options: Options) -> Scene:
         return to_scene(document, options)
