@@ -84,4 +84,4 @@ pictures: $(BIN)/.test  ## pictures of the documentation: those of the commands,
 	$(BIN)/python tools/make_gltf_pictures.py
 
 clean:           ## remove the virtual environments, build and the caches
-	rm -rf $(VENV) .venv-blender build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-blender .venv-blender-5.2 build .pytest_cache .mypy_cache .ruff_cache .hypothesis

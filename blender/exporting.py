@@ -74,8 +74,7 @@ class _Reader:
         if not animated:
             first = last = blender_scene.frame_current
         self.frames = np.arange(first, last + 1.0)
-        metres_per_unit = blender_scene.unit_settings.scale_length
-        self.scene = Scene(space=Space("z", Handedness.RIGHT, metres_per_unit, v_up=True))
+        self.scene = Scene(space=Space("z", Handedness.RIGHT, _metres_per_unit(blender_scene), v_up=True))
         self.numbers: dict[tuple[str, str], int] = {}
         """index of a node, by the names of its object and bone (no bone: an empty name)"""
         self.materials: dict[str, int] = {}
@@ -390,6 +389,12 @@ class _Reader:
         search = fewest_keys(kind, self.frames, samples, form, tolerance, distance, largest_change)
         ((track, _),) = sample_together([search])
         self.clip.channels.append(Channel(number, track))
+
+
+def _metres_per_unit(blender_scene: Any) -> float | None:
+    """Return the unit of a Blender scene: 0.0254, not the 0.025399999693 that single precision makes of it."""
+    settings = blender_scene.unit_settings
+    return None if settings.system == "NONE" else float(str(np.float32(settings.scale_length)))
 
 
 def _depth(obj: Any) -> int:

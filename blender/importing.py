@@ -37,6 +37,8 @@ from .armature import Armature, bone_nodes, bound_points
 from .geometry import add_shape_keys, build_mesh, usable
 from .materials import Materials
 
+_SYMBOL = 0.05
+"""size of the symbols of cameras and empties, relative to the size of the scene"""
 SENSOR = 36.0
 """millimetres: sensor width for converting fields of view to focal lengths"""
 WATTS = "keyframer_watts"
@@ -84,8 +86,19 @@ CAPABILITIES = Capabilities(
 """the parts of a scene that are imported; all others are reported as dropped"""
 _LIGHTS = {LightType.OMNI: "POINT", LightType.SPOT: "SPOT", LightType.DIRECTIONAL: "SUN"}
 _EMPTIES = {NodeKind.TARGET: "CIRCLE", NodeKind.DUMMY: "CUBE", NodeKind.AMBIENT: "SPHERE"}
+_LENGTH_UNITS = {
+    0.001: ("METRIC", "MILLIMETERS"),
+    0.01: ("METRIC", "CENTIMETERS"),
+    1.0: ("METRIC", "METERS"),
+    1000.0: ("METRIC", "KILOMETERS"),
+    0.0254: ("IMPERIAL", "INCHES"),
+    0.3048: ("IMPERIAL", "FEET"),
+}
+"""system and unit in which Blender shows lengths as the numbers of the file, by metres per unit"""
 _TOLERANCE = 1e-6
 """differences of weights and positions below this are treated as 0"""
+_SHORTEST_UNIT, _LONGEST_UNIT = 1e-9, 1e9
+"""limits of Blender's unit scale, in metres"""
 _UNITS = {"position": "Blender unit", "rotation": "degree", "scale_axes": "degree", "lens": "mm"}
 """units of the errors of curves; errors of other curves are plain numbers"""
 _CONJUGATE = np.diag([-1.0, -1.0, -1.0, 1.0])
@@ -96,6 +109,8 @@ class Options:
     """Options of the import."""
 
     scale: float = 1.0
+    convert_unit: bool = False
+    """convert lengths to the unit of the Blender scene, instead of keeping the numbers"""
     fps: float | None = None
     salvage: bool = False
     bake: bool = False
@@ -109,7 +124,7 @@ class ImportResult:
     """The result of an import: objects by node index, the armature, actions and the report."""
 
     scene: Scene
-    """in Blender's axes and unit"""
+    """in Blender's axes"""
     collection: Any
     objects: dict[int, Any]
     armature: Armature | None
@@ -128,9 +143,13 @@ def import_file(context: Any, path: Path, options: Options) -> ImportResult:
 def build(context: Any, scene: Scene, path: Path, options: Options) -> ImportResult:
     """Build a scene in a new collection; if this fails, all new data-blocks are removed."""
     metres = scene.space.metres_per_unit
-    scene_scale = context.scene.unit_settings.scale_length
-    factor = options.scale * (1.0 if metres is None else metres / scene_scale)
-    host_space = Space("z", Handedness.RIGHT, None if metres is None else scene_scale / options.scale, v_up=True)
+    if metres is not None and not _SHORTEST_UNIT <= metres <= _LONGEST_UNIT:
+        metres = None
+    factor = options.scale
+    if options.convert_unit and metres is not None:
+        scene_unit = context.scene.unit_settings.scale_length
+        factor, metres = factor * metres / scene_unit, scene_unit
+    host_space = Space("z", Handedness.RIGHT, metres, v_up=True)
     builder = _Builder(context, in_space(scene, host_space, factor), path, options)
     try:
         return builder.build()
@@ -149,6 +168,8 @@ class _Builder:
         self.options = options
         self.report = LossReport("blender")
         self.existing_blocks = set(_blocks())
+        self.has_other_objects = len(context.scene.objects) > 0
+        self.size = scene_size(scene)
         self.materials = Materials(scene.materials, path.parent, self.report)
         self.collection = bpy.data.collections.new(path.name)
         context.scene.collection.children.link(self.collection)
@@ -199,6 +220,8 @@ class _Builder:
         tracks = f"tracks: {counts['exact']} kept, {counts['fitted']} fitted, {counts['sampled']} sampled"
         actions = self._animate(clips)
         self._set_frames(clips)
+        self._set_unit()
+        self._show_distant_objects()
         self.context.view_layer.update()
         return ImportResult(self.scene, self.collection, self.objects, self.armature, actions, self.report, tracks)
 
@@ -229,6 +252,7 @@ class _Builder:
             if self._is_bone(number):
                 return
             empty = bpy.data.objects.new(safe_text(node.name), None)
+            empty.empty_display_size = _SYMBOL * self.size
             empty.empty_display_type = _EMPTIES.get(node.kind, "PLAIN_AXES")
             objects = [empty]
         for obj in objects:
@@ -285,7 +309,7 @@ class _Builder:
     def _helper(self, node: Node, suffix: str) -> Any:
         """Add an empty for the scale axes of a node, which Blender objects do not have."""
         empty = bpy.data.objects.new(safe_text(f"{node.name} ({suffix})"), None)
-        empty.rotation_mode, empty.empty_display_size = "QUATERNION", 0.1
+        empty.rotation_mode, empty.empty_display_size = "QUATERNION", 0.1 * _SYMBOL * self.size
         self.collection.objects.link(empty)
         return empty
 
@@ -366,8 +390,8 @@ class _Builder:
         data = bpy.data.cameras.new(safe_text(camera.name or node.name))
         data.sensor_fit, data.sensor_width = "HORIZONTAL", SENSOR
         data.lens = float(_lens(number, self.pose.camera_fov_degrees[:1, node.camera])[0])
-        size = scene_size(self.scene)
-        data.clip_start, data.clip_end = 1e-4 * size, 100.0 * size
+        data.display_size = _SYMBOL * self.size
+        data.clip_start, data.clip_end = 1e-4 * self.size, 100.0 * self.size
         if camera.clip is not None and 0 < camera.clip[0] < camera.clip[1] < math.inf:
             data.clip_start, data.clip_end = camera.clip
         self.targets[number, "lens"] = [Target(data, "lens", np.eye(1))]
@@ -482,6 +506,26 @@ class _Builder:
         first, last = math.floor(clip.first), math.ceil(clip.last)
         scene.frame_start, scene.frame_end = max(first, 0), max(last, first, 0)
         scene.frame_set(first)
+
+    def _set_unit(self) -> None:
+        """Set the unit of a new Blender scene to that of the file: numbers stay as they are."""
+        settings, metres = self.context.scene.unit_settings, self.scene.space.metres_per_unit
+        if metres is None or math.isclose(settings.scale_length, metres, rel_tol=1e-6):
+            return
+        if self.has_other_objects and settings.scale_length != 1.0:
+            detail = f"a unit is {metres:g} m in the file and {settings.scale_length:g} m in the Blender scene"
+            self.report.add(Outcome.DROPPED, "/space/unit", f"{detail}; the numbers were kept")
+            return
+        settings.scale_length = metres
+        system, length_unit = _LENGTH_UNITS.get(float(f"{metres:.6g}"), ("METRIC", "ADAPTIVE"))
+        settings.system, settings.length_unit = system, length_unit
+        self.report.add(Outcome.EXACT, "/space/unit", f"a unit of the Blender scene is now {metres:g} m")
+
+    def _show_distant_objects(self) -> None:
+        """Move the far end of all 3D views behind the imported objects."""
+        areas = (area for screen in bpy.data.screens for area in screen.areas)
+        for view in (space for area in areas for space in area.spaces if space.type == "VIEW_3D"):
+            view.clip_end = max(view.clip_end, 10.0 * self.size)
 
     def _report_conversion(self, clips: list[ClipCurves]) -> None:
         """Report how motion was converted, which parts were dropped, and which targets were baked."""

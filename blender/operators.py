@@ -90,6 +90,14 @@ class IMPORT_SCENE_OT_keyframer(bpy.types.Operator, ImportHelper):
         soft_max=1000.0,
         description="Multiply all lengths by this factor",
     )
+    unit: EnumProperty(
+        name="Unit",
+        items=[
+            ("KEEP", "Keep Numbers", "A new scene gets the unit of the file; lengths keep their numbers"),
+            ("CONVERT", "Convert", "Convert lengths from the unit of the file to that of the scene"),
+        ],
+        default="KEEP",
+    )
     fps: FloatProperty(
         name="Frame Rate",
         default=0.0,
@@ -164,6 +172,7 @@ class IMPORT_SCENE_OT_keyframer(bpy.types.Operator, ImportHelper):
     def _import_options(self) -> importing.Options:
         return importing.Options(
             scale=self.scale,
+            convert_unit=self.unit == "CONVERT",
             fps=self.fps or None,
             salvage=self.salvage,
             bake=self.keys == "BAKE",

@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-from tests.blender.outside import PYTHON, ROOT, Case, ask, builder, ten_frames
+from tests.blender.outside import OLDEST, ROOT, Case, ask, builder, python_of, ten_frames
 from tests.corpus import CORPUS
 from tests.exchange.players import cases_of, in_blender
 
@@ -46,7 +46,7 @@ def errors_of_3ds_importer(cases: list[Case], folder: Path) -> list[float]:
     (folder / "requests").write_text("\n".join(lines), encoding="utf-8")
     script = ROOT / "tests" / "oracles" / "blender" / "own_importer.py"
     files = [str(folder / name) for name in ("addon", "requests", "answers")]
-    subprocess.run([str(PYTHON), str(script), *files], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([str(python_of(OLDEST)), str(script), *files], check=True, stdout=subprocess.DEVNULL)
     answers = (folder / "answers").read_text(encoding="utf-8").splitlines()
     return [
         min(vertex_error(case, shown) for shown in json.loads(answer))
@@ -59,9 +59,9 @@ def vertex_error(case: Case, shown: dict[str, list[list[list[float]]]]) -> float
     errors = [0.0]
     for number, node in enumerate(case.scene.nodes):
         if node.mesh is not None:
-            expected = case.in_blender(case.pose.vertices(number)) / case.unit  # the importer does not convert units
+            expected = case.in_blender(case.pose.vertices(number))
             error = np.abs(np.reshape(shown[node.name], expected.shape) - expected)[case.pose.visible[:, number]]
-            errors.append(float(error.max(initial=0.0)) * case.unit / case.size)
+            errors.append(float(error.max(initial=0.0)) / case.size)
     return max(errors)
 
 

@@ -1,24 +1,34 @@
 #!/bin/sh
-# Installs Blender as a Python module (bpy from PyPI, 370 MB) into .venv-blender, where tests play our glTF files and run
-# the extension. The environment is separate because bpy needs Python 3.11 and numpy 1. If bpy cannot be installed, one
-# line reports it and those tests are skipped. Without a package index, PIP_FIND_LINKS names a folder with the wheel.
+# Installs Blender as a Python module (bpy from PyPI, 370 MB each) in two versions: the oldest that the extension supports
+# into .venv-blender, where tests also play our glTF files, and a newer one into .venv-blender-5.2. Each needs its own
+# Python, which is searched for on the PATH and among those of uv and pyenv. If a version cannot be installed, one line
+# reports it and its tests are skipped. Without a package index, PIP_FIND_LINKS names a folder with the wheels.
 set -u
-version=5.0.1
 cd "$(dirname "$0")/.." || exit 0
-venv=.venv-blender
-marker=$venv/.bpy-$version
-[ -e "$marker" ] && exit 0
 
-python=""
-for candidate in "${PYTHON:-python3}" python3.11; do
-    "$candidate" -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' 2>/dev/null && { python=$candidate; break; }
-done
-[ -n "$python" ] || { echo "no Python 3.11 for bpy $version: the tests against Blender are skipped"; exit 0; }
+find_python() {  # prints the path of a Python of version $1
+    for candidate in "${PYTHON:-python3}" "python$1" "$(uv python find --no-project "$1" 2>/dev/null)" \
+        "$(pyenv root 2>/dev/null || echo "$HOME/.pyenv")/versions/$1".*/bin/python; do
+        [ -n "$candidate" ] || continue
+        "$candidate" -c "import sys, venv; sys.exit('%d.%d' % sys.version_info[:2] != '$1')" 2>/dev/null &&
+            { echo "$candidate"; return 0; }
+    done
+    return 1
+}
 
-rm -rf "$venv"
-"$python" -m venv "$venv" >/dev/null 2>&1 &&
-    "$venv/bin/python" -m pip install -q --disable-pip-version-check "bpy==$version" >/dev/null 2>&1 ||
-    { echo "could not install bpy $version: the tests against Blender are skipped"; rm -rf "$venv"; exit 0; }
-"$venv/bin/python" -c 'import bpy' >/dev/null 2>&1 ||
-    { echo "bpy $version does not start (tools/install_test_tools.sh installs its libraries): the tests against Blender are skipped"; exit 0; }
-touch "$marker"
+install() {  # version of bpy, version of Python, environment
+    marker=$3/.bpy-$1
+    [ -e "$marker" ] && return
+    skipped="the tests in Blender ${1%.*} are skipped"
+    python=$(find_python "$2") || { echo "no Python $2 for bpy $1: $skipped"; return; }
+    rm -rf "$3"
+    "$python" -m venv "$3" >/dev/null 2>&1 &&
+        "$3/bin/python" -m pip install -q --disable-pip-version-check "bpy==$1" >/dev/null 2>&1 ||
+        { echo "could not install bpy $1: $skipped"; rm -rf "$3"; return; }
+    "$3/bin/python" -c 'import bpy' >/dev/null 2>&1 ||
+        { echo "bpy $1 does not start (tools/install_test_tools.sh installs its libraries): $skipped"; return; }
+    touch "$marker"
+}
+
+install 5.0.1 3.11 .venv-blender
+install 5.2.3 3.13 .venv-blender-5.2

@@ -74,6 +74,8 @@ def do_play(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str,
     """Import, then record every node at some frames."""
     new_file()
     bpy.context.scene.unit_settings.scale_length = request.get("metres", 1.0)
+    if request.get("others"):
+        bpy.context.scene.collection.objects.link(bpy.data.objects.new("Other", None))
     result, built, messages = run_import(request)
     if not built:
         return {"result": sorted(result), "said": messages}
@@ -93,10 +95,26 @@ def do_play(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str,
         "summary": built[-1].report.summary(),
         "losses": [str(loss) for loss in built[-1].report],
         "curves": count_curves(),
+        "unit": unit_of(stage),
+        "clips": [clips(seeing) for seeing in (*bpy.data.cameras, *views())],
         "aspect": stage.render.resolution_x / stage.render.resolution_y,
         "materials": {material.name: shader_values(material) for material in bpy.data.materials},
         "meshes": {key: describe(thing) for key, thing in built[-1].objects.items() if thing.type == "MESH"},
     }
+
+
+def unit_of(stage: Any) -> list[Any]:
+    return [getattr(stage.unit_settings, name) for name in ("scale_length", "system", "length_unit")]
+
+
+def clips(seeing: Any) -> list[float]:
+    """Return the distances between which a camera or a 3D view shows objects."""
+    return [seeing.clip_start, seeing.clip_end]
+
+
+def views() -> list[Any]:
+    areas = [area for screen in bpy.data.screens for area in screen.areas]
+    return [space for area in areas for space in area.spaces if space.type == "VIEW_3D"]
 
 
 def count_curves() -> dict[str, int]:
@@ -352,7 +370,9 @@ def do_export(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[st
     for thing in bpy.data.objects:
         thing.select_set(thing.name in request["select"])
     try:
-        return {"result": sorted(bpy.ops.export_scene.keyframer(**request["exporter"])), "said": ""}
+        result = sorted(bpy.ops.export_scene.keyframer(**request["exporter"]))
+        text = bpy.data.texts[f"Keyframer: {Path(request['exporter']['filepath']).name}"].as_string()
+        return {"result": result, "said": "", "text": text, "unit": unit_of(bpy.context.scene)}
     except RuntimeError as error:
         return {"result": ["ERROR"], "said": str(error)}
 

@@ -20,13 +20,24 @@ from keyframer.posing.bounds_and_duration import clip_span, scene_size
 from keyframer.scene import Handedness, LightType, Scene
 
 ROOT = Path(__file__).resolve().parents[2]
-PYTHON = ROOT / ".venv-blender" / "bin" / "python"
 INSIDE = Path(__file__).with_name("inside.py")
+BLENDERS = {"5.0": ROOT / ".venv-blender", "5.2": ROOT / ".venv-blender-5.2"}
+"""the environment of each version, the oldest supported one first"""
+OLDEST, NEWEST = BLENDERS
 
-needs_blender = pytest.mark.skipif(
-    not any(PYTHON.parents[1].glob(".bpy-*")),
-    reason="Blender's bpy is not installed (tools/install_blender.sh installs it where it can be had)",
-)
+
+def needs_version(version: str) -> pytest.MarkDecorator:
+    """Return a mark that skips tests if a version of Blender is not installed."""
+    reason = f"bpy of Blender {version} is not installed (tools/install_blender.sh installs it where it can be had)"
+    return pytest.mark.skipif(not any(BLENDERS[version].glob(".bpy-*")), reason=reason)
+
+
+needs_blender = needs_version(OLDEST)
+EACH_VERSION = [pytest.param(version, marks=needs_version(version), id=version) for version in BLENDERS]
+
+
+def python_of(version: str) -> Path:
+    return BLENDERS[version] / "bin" / "python"
 
 
 def builder() -> Any:
@@ -47,10 +58,10 @@ class Answer:
     arrays: dict[str, np.ndarray]
 
 
-def ask(archive: Path, requests: Sequence[dict[str, Any]], folder: Path) -> list[Answer]:
+def ask(archive: Path, requests: Sequence[dict[str, Any]], folder: Path, version: str = OLDEST) -> list[Answer]:
     """Send all requests to one Blender that has fresh settings."""
     (folder / "requests.json").write_text(json.dumps(requests), encoding="utf-8")
-    command = [str(PYTHON), str(INSIDE), str(archive), str(folder / "requests.json"), str(folder)]
+    command = [str(python_of(version)), str(INSIDE), str(archive), str(folder / "requests.json"), str(folder)]
     settings = {**os.environ, "BLENDER_USER_RESOURCES": str(folder / "settings")}
     settings.pop("PYTHONPATH", None)
     ran = subprocess.run(command, capture_output=True, text=True, check=False, env=settings)
@@ -91,8 +102,7 @@ class Case:
     def __post_init__(self) -> None:
         self.pose = keyframer.pose(self.scene, frames=self.frames, clip=self.clip)
         self.axes = to_blender_axes(self.scene.space.up, self.scene.space.handedness)
-        self.unit = self.scene.space.metres_per_unit or 1.0
-        self.size = scene_size(self.scene) * self.unit
+        self.size = scene_size(self.scene)
 
     def request(self) -> dict[str, Any]:
         return {
@@ -108,7 +118,7 @@ class Case:
         return [number for number, node in enumerate(self.scene.nodes) if node.camera is not None]
 
     def in_blender(self, points: np.ndarray) -> np.ndarray:
-        return points @ self.axes.T * self.unit
+        return points @ self.axes.T
 
     def points(self, number: int) -> np.ndarray:
         """Return (T, P, 3) points that a camera sees at `SEEN` of its image plane, in Blender's axes."""
@@ -118,7 +128,7 @@ class Case:
             world[:, None, :3, axis] / np.linalg.norm(world[:, None, :3, axis], axis=-1, keepdims=True)
             for axis in range(3)
         )
-        ahead = world[:, None, :3, 3] + (away * z + SEEN[:, :1] * x + SEEN[:, 1:] * y) * 0.5 * self.size / self.unit
+        ahead = world[:, None, :3, 3] + (away * z + SEEN[:, :1] * x + SEEN[:, 1:] * y) * 0.5 * self.size
         return self.in_blender(ahead)
 
     def differences(self, answer: Answer) -> Iterator[tuple[str, int, float]]:
@@ -203,6 +213,13 @@ class Case:
 
 
 SEEN = np.array([(0.0, 0.0), (0.2, 0.1), (-0.3, 0.2), (0.1, -0.25)])
+
+
+def frames_to_play(scene: Scene, clip: int = 0) -> list[float]:
+    """Return ten whole frames and as many times between frames, from the first to the last frame of a clip."""
+    whole = ten_frames(scene, clip)
+    between = [frame + 0.37 for frame in whole[:-1]] + [frame - 0.25 for frame in whole[1:]]
+    return sorted({*whole, *between[::2]})
 
 
 def ten_frames(scene: Scene, clip: int = 0) -> list[float]:

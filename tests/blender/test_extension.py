@@ -71,7 +71,10 @@ def session(archive: Path, tmp_path_factory: pytest.TempPathFactory) -> Session:
     session.add("state first", "state", classes=CLASSES)
     session.add("windmill", "play", **play_request(WINDMILL))
     session.add("scaled", "play", **play_request(WINDMILL, scale=2.0))
-    session.add("centimetres", "play", **play_request(WINDMILL), metres=0.01)
+    session.add("converted", "play", **play_request(WINDMILL, unit="CONVERT"), metres=0.01)
+    session.add("among others", "play", **play_request(WINDMILL), metres=0.01, others=True)
+    session.add("in a new scene", "play", **play_request(WINDMILL), others=True)
+    session.add("scene of another unit", "play", **play_request(WINDMILL), metres=0.01)
     session.add("faster", "play", operator={"filepath": str(WINDMILL), "fps": 60.0}, frames=[0, 20, 100])
     session.add("baked", "play", **play_request(WINDMILL, keys="BAKE"))
     session.add("local", "play", **play_request(local_vertices(folder)))
@@ -207,22 +210,21 @@ LIT: dict[str, Ball] = {}
 
 
 def sphere_requests(folder: Path) -> dict[str, dict[str, Any]]:
-    """Return requests to render a sphere lit by the lights of files; its place is in Blender's axes and unit."""
+    """Return requests to render a sphere lit by the lights of files; its place is in Blender's axes."""
     (folder / "balls").mkdir()
     keyframer.save(lamps(), folder / "lamps.glb")
     files = [folder / "lamps.glb", *(CORPUS / "3ds" / name for name in CORPUS_FILES if CORPUS.is_dir())]
     requests = {}
     for path in files:
         scene = lamps() if path.stem == "lamps" else keyframer.load(path)
-        unit = scene.space.metres_per_unit or 1.0
         sphere = LIT[path.name] = ball(scene, folder / "balls", path.name)
-        (centre, eye) = ([x * unit, -z * unit, y * unit] for x, y, z in (sphere.centre, sphere.eye))
+        (centre, eye) = ([x, -z, y] for x, y, z in (sphere.centre, sphere.eye))
         requests[path.name] = {
             "operator": {"filepath": str(path)},
             "oracle": str(ROOT / "tests" / "oracles" / "blender" / "light.py"),
             "centre": centre,
             "eye": eye,
-            "radius": sphere.radius * unit,
+            "radius": sphere.radius,
             "picture": str(folder / "sphere.png"),
         }
     return requests
@@ -308,7 +310,7 @@ def test_page_names_every_option_and_shows_its_pictures() -> None:
     source = (ROOT / "blender" / "operators.py").read_text(encoding="utf-8")
     importing = source[source.index("class IMPORT_SCENE_OT") : source.index("class EXPORT_SCENE_OT")]
     labels = re.findall(r'name="([^"]+)"', importing)
-    assert len(labels) == 6
+    assert len(labels) == 7
     assert [label for label in labels if f"**{label}**" not in page] == []
     for picture in re.findall(r"\]\((pictures/[^)]+)\)", page):
         assert (ROOT / "docs" / picture).stat().st_size < 200_000
@@ -382,12 +384,38 @@ def test_scale_changes_only_lengths(session: Session) -> None:
             assert np.allclose(twice[name][..., :3, :3], found[..., :3, :3], atol=1e-5)
 
 
-def test_unit_of_the_blender_scene_is_applied(session: Session) -> None:
-    metres, centimetres = session.answers["windmill"].arrays, session.answers["centimetres"].arrays
-    assert keyframer.load(WINDMILL).space.metres_per_unit is not None
-    for name, found in metres.items():
+def test_unit_of_the_file_becomes_that_of_a_new_scene(session: Session) -> None:
+    for name in ("windmill", "in a new scene", "scene of another unit"):
+        metres, *shown = session.said(name)["unit"]
+        assert (metres, shown) == (pytest.approx(0.0254), ["IMPERIAL", "INCHES"]), name
+        assert "exact: /space/unit: a unit of the Blender scene is now 0.0254 m" in session.said(name)["losses"]
+
+
+def test_numbers_are_kept_in_a_scene_with_other_objects_and_a_unit_of_its_own(session: Session) -> None:
+    answer = session.said("among others")
+    assert answer["unit"] == [pytest.approx(0.01), "METRIC", "METERS"]
+    words = "a unit is 0.0254 m in the file and 0.01 m in the Blender scene; the numbers were kept"
+    assert f"dropped: /space/unit: {words}" in answer["losses"]
+    for name, found in session.answers["windmill"].arrays.items():
+        assert np.array_equal(session.answers["among others"].arrays[name], found), name
+
+
+def test_lengths_can_be_converted_to_the_unit_of_the_scene(session: Session) -> None:
+    assert session.said("converted")["unit"] == [pytest.approx(0.01), "METRIC", "METERS"]
+    for name, found in session.answers["windmill"].arrays.items():
         if name.startswith("vertices"):
-            assert np.allclose(centimetres[name], 100.0 * found, rtol=1e-4, atol=1e-2)
+            converted = session.answers["converted"].arrays[name]
+            assert np.allclose(converted, 2.54 * found, rtol=1e-4, atol=1e-2), name
+
+
+def test_cameras_and_3d_views_see_the_whole_scene(session: Session) -> None:
+    arrays = session.answers["windmill"].arrays
+    size = max(float(np.ptp(found, axis=(0, 1)).max()) for name, found in arrays.items() if name.startswith("vertices"))
+    clips = session.said("windmill")["clips"]
+    assert len(clips) > 1, "the camera, and the 3D views"
+    for near, far in clips:
+        assert near < 0.01 * size
+        assert far > 3 * size
 
 
 def test_import_at_another_frame_rate_keeps_times(session: Session) -> None:

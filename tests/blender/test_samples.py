@@ -1,4 +1,4 @@
-"""Blender plays every sample and example as `keyframer.pose` does."""
+"""Each version of Blender plays every sample and example as `keyframer.pose` does, at frames and between them."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ from keyframer import Channel, Clip, Interpolation, Mesh, Node, RotationForm, Sc
 from keyframer.errors import FormatError
 from keyframer.exchange import IMPORTERS
 from keyframer.formats import FORMATS
-from tests.blender.outside import ROOT, Answer, Case, ask, needs_blender, ten_frames
+from tests.blender.outside import NEWEST, OLDEST, ROOT, Answer, Case, ask, frames_to_play, needs_version
 
-pytestmark = needs_blender
 SAMPLES = [*sorted((ROOT / "tests" / "samples").glob("*/*")), *sorted((ROOT / "examples").glob("*"))]
 
 
@@ -30,7 +29,7 @@ def cases() -> list[Case]:
         except FormatError:
             continue
         for clip in range(max(1, len(scene.clips))):
-            cases.append(Case(path, scene, ten_frames(scene, clip), clip, {"salvage": True}))
+            cases.append(Case(path, scene, frames_to_play(scene, clip), clip, {"salvage": True}))
     return cases
 
 
@@ -45,7 +44,7 @@ def two_clips(folder: Path) -> list[Case]:
     path = folder / "clips.glb"
     keyframer.save(Scene(nodes=nodes, meshes=[mesh], clips=clips), path)
     scene = keyframer.load(path)
-    return [Case(path, scene, ten_frames(scene, clip), clip) for clip in range(2)]
+    return [Case(path, scene, frames_to_play(scene, clip), clip) for clip in range(2)]
 
 
 def fixtures(folder: Path) -> list[Case]:
@@ -53,18 +52,31 @@ def fixtures(folder: Path) -> list[Case]:
     with zipfile.ZipFile(ROOT / "examples" / "stage.mvr") as show:
         paths = [Path(show.extract(name, folder)) for name in show.namelist() if name.endswith(".gdtf")]
     scenes = [keyframer.load(path) for path in paths]
-    return [Case(path, scene, ten_frames(scene)) for path, scene in zip(paths, scenes, strict=True)]
+    return [Case(path, scene, frames_to_play(scene)) for path, scene in zip(paths, scenes, strict=True)]
+
+
+def play_all(archive: Path, folder: Path, version: str) -> list[tuple[Case, Answer]]:
+    every = [*cases(), *two_clips(folder), *fixtures(folder)]
+    answers = ask(archive, [case.request() for case in every], folder, version)
+    return list(zip(every, answers, strict=True))
 
 
 @pytest.fixture(scope="module")
 def played(archive: Path, tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Case, Answer]]:
-    folder = tmp_path_factory.mktemp("samples")
-    every = [*cases(), *two_clips(folder), *fixtures(folder)]
-    answers = ask(archive, [case.request() for case in every], folder)
-    return list(zip(every, answers, strict=True))
+    return play_all(archive, tmp_path_factory.mktemp("samples"), OLDEST)
 
 
+@needs_version(OLDEST)
 def test_blender_plays_every_sample_as_keyframer_does(played: list[tuple[Case, Answer]]) -> None:
+    check_playback(played)
+
+
+@needs_version(NEWEST)
+def test_newer_blender_plays_every_sample_as_keyframer_does(archive: Path, tmp_path: Path) -> None:
+    check_playback(play_all(archive, tmp_path, NEWEST))
+
+
+def check_playback(played: list[tuple[Case, Answer]]) -> None:
     assert len(played) > 40
     refused = [(case.path.name, answer.said) for case, answer in played if "FINISHED" not in answer.said["result"]]
     assert not refused
@@ -72,16 +84,19 @@ def test_blender_plays_every_sample_as_keyframer_does(played: list[tuple[Case, A
     assert not troubles, "\n".join(troubles)
 
 
+@needs_version(OLDEST)
 def test_every_clip_is_a_separate_action(played: list[tuple[Case, Answer]]) -> None:
     first, second = (answer for case, answer in played if case.path.name == "clips.glb")
     assert first.said["actions"] == second.said["actions"] == ["slide", "turn"]
 
 
+@needs_version(OLDEST)
 def test_files_include_every_format_that_can_be_read(played: list[tuple[Case, Answer]]) -> None:
     known = {format.name for format in (*FORMATS, *IMPORTERS)}
     assert {case.scene.source_format for case, _ in played} >= known
 
 
+@needs_version(OLDEST)
 def test_corners_have_texture_coordinates_colours_and_normals(played: list[tuple[Case, Answer]]) -> None:
     compared = dict.fromkeys(("uv", "colors", "normals"), 0)
     for case, answer in played:
@@ -120,6 +135,7 @@ def expected_corners(mesh: Mesh, case: Case) -> Iterator[tuple[str, np.ndarray]]
             yield "normals", (total / np.where(lengths > 0, lengths, 1.0))[faces]
 
 
+@needs_version(OLDEST)
 def test_materials_have_colour_opacity_and_emission(played: list[tuple[Case, Answer]]) -> None:
     compared = 0
     for case, answer in played:
@@ -140,6 +156,7 @@ def test_materials_have_colour_opacity_and_emission(played: list[tuple[Case, Ans
     assert compared > 10
 
 
+@needs_version(OLDEST)
 def test_meshes_have_all_data_of_the_file(played: list[tuple[Case, Answer]]) -> None:
     seen = dict.fromkeys(("uv", "colors", "shape_keys", "groups", "smooth"), 0)
     for case, answer in played:

@@ -73,6 +73,27 @@ def test_linear_rotations_become_cubic() -> None:
     assert largest_angle(curves.at(FRAMES), keyframer.compile_track(track)(FRAMES)) < 0.01
 
 
+def test_fast_turns_are_right_between_frames() -> None:
+    """Such turns need more keys than there are frames."""
+    track = turning([0, 2, 4, 6, 8], [0, 150, -170, 160, 20])
+    curves = only_curves(clip_curves(scene_with(track, end=8.0), 0))
+    times = np.linspace(0.0, 8.0, 161)
+    assert curves.how == "fitted"
+    assert 9 < len(curves.frames) < 72
+    assert largest_angle(curves.at(times), keyframer.compile_track(track)(times)) < 0.01
+
+
+def test_linear_rotations_with_a_key_on_every_frame_are_right_between_frames() -> None:
+    angles = np.radians([0, 20, 50, 30, -5])
+    values = np.column_stack([np.zeros((5, 2)), np.sin(angles), np.cos(angles)])
+    track = Track("rotation", np.arange(5.0), values, Interpolation.LINEAR, form=RotationForm.QUATERNION_ABSOLUTE)
+    curves = only_curves(clip_curves(scene_with(track, end=4.0), 0))
+    times = np.linspace(0.0, 4.0, 81)
+    exact = np.interp(times, np.arange(5.0), angles)  # about one axis, at constant speed from key to key
+    wanted = np.column_stack([np.zeros((81, 2)), np.sin(exact), np.cos(exact)])
+    assert largest_angle(curves.at(times), wanted) < 0.01
+
+
 def test_jump_is_exact_at_the_frames_beside_it() -> None:
     track = Track("position", [0, 30, 30, 60], [(0, 0, 0), (1, 0, 0), (5, 0, 0), (6, 0, 0)], Interpolation.LINEAR)
     curves = only_curves(clip_curves(scene_with(track), 0))

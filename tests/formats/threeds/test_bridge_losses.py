@@ -31,6 +31,7 @@ from keyframer.scene import (
     NodeKind,
     Scene,
     Skin,
+    Space,
     TextureMap,
 )
 from keyframer.scene.loss_report import CannotWrite, Outcome
@@ -111,13 +112,31 @@ def test_the_active_segment(start: float, end: float, stored: tuple[int, int], w
     assert details(report, Outcome.APPROXIMATED).get("/clips/segment") == words
 
 
-@pytest.mark.parametrize(("metres", "scale"), [(None, 1.0), (0.0254, 1.0), (1.0, 1 / 0.0254)])
-def test_the_unit_is_stored_as_master_scale_in_inches(metres: float | None, scale: float) -> None:
-    scene = Scene([Node("box", NodeKind.DUMMY)])
-    scene.space = type(scene.space)(metres_per_unit=metres)
-    chunk = write(scene)[0].first(r.MasterScale)
+@pytest.mark.parametrize(
+    ("metres", "source_format", "scale"),
+    [
+        (None, None, 1.0),
+        (0.0254, None, 1.0),
+        (0.001, None, 0.03937008),
+        (1.0, None, 1.0),
+        (1.0, "gltf", 1.0),
+        (1.0, "3ds", 39.37008),
+    ],
+)
+def test_the_unit_that_a_source_states_is_stored_as_master_scale_in_inches(
+    metres: float | None, source_format: str | None, scale: float
+) -> None:
+    """The fixed metre of other formats says nothing about their numbers: such files get master scale 1."""
+    scene = Scene([Node("box", NodeKind.DUMMY, position=[39.5, -2.0, 0.25])], source_format=source_format)
+    scene.space = Space(metres_per_unit=metres)
+    document, report, _ = write(scene)
+    chunk, track = document.first(r.MasterScale), document.first(r.PositionTrack)
     assert chunk is not None
-    assert chunk.scale == pytest.approx(scale)
+    assert track is not None
+    assert chunk.scale == pytest.approx(scale, rel=1e-7)
+    assert track.keys.value.tolist() == [[39.5, -2.0, 0.25]]
+    words = {"/space": "lengths in metres are written without conversion; master scale 1 means inches"}
+    assert details(report, Outcome.BAKED) == (words if (metres, scale) == (1.0, 1.0) else {})
 
 
 # --- materials and surroundings --------------------------------------------------------------------------------------
