@@ -235,18 +235,17 @@ def read_keys(cursor: Cursor, layout: KeyLayout, count: int, field_name: str, co
     cursor.need_entries(count, layout.smallest_size, field_name, count_offset)
     if count == 0:
         return no_keys(layout)
-    if layout.width is None:
-        return _read_text_rows(cursor, layout, count, field_name)
     keys_and_end = read_equal_rows(cursor.data, cursor.pos, cursor.end, layout, count)
-    if keys_and_end is None:
-        return _read_mixed_rows(cursor, layout, count, field_name)
-    keys, cursor.pos = keys_and_end
-    return keys
+    if keys_and_end is not None:
+        keys, cursor.pos = keys_and_end
+        return keys
+    read_rows = _read_text_rows if layout.width is None else _read_mixed_rows
+    return read_rows(cursor, layout, count, field_name)
 
 
 def read_equal_rows(data: bytes, pos: int, end: int, layout: KeyLayout, count: int) -> tuple[Keys, int] | None:
-    """Return ``count`` keys at ``pos`` and the position after them; None if they do not fit before ``end``, or if a
-    row has another shape than the first.
+    """Return ``count`` keys at ``pos`` and the position after them; None if they do not fit before ``end``, if a row has
+    another shape than the first, or if rows have text.
 
     The columns are made on first use: most tracks have a single key, and making three arrays for it took most of the
     reading time.
@@ -254,7 +253,7 @@ def read_equal_rows(data: bytes, pos: int, end: int, layout: KeyLayout, count: i
     if count == 0:
         return no_keys(layout), pos
     left = end - pos
-    if count * layout.smallest_size > left:
+    if layout.width is None or count * layout.smallest_size > left:
         return None
     if layout.has_flags:
         flags_at = pos + layout.flags_at

@@ -27,7 +27,6 @@ from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.context import Context
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.scene import Morph
-from keyframer.wire import quick_readers
 from keyframer.wire.key_table import EXTRAS, Keys, StoredRows, joined_rows
 
 UsualTracks = dict[int, tuple[Track, float, Floats]]
@@ -68,8 +67,6 @@ def read_usual_tracks(context: Context, chunks: Iterable[r.Track], *, absolute: 
     issues.
     """
     usual_tracks: UsualTracks = {}
-    if not quick_readers.ON:
-        return usual_tracks
     flips = from_max and context.options.sign_flips == "auto"
     batches: dict[tuple[int, int], _Batch] = {}
     for chunk in chunks:
