@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import field
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, cast
 
 import numpy as np
@@ -94,6 +94,9 @@ class KeyLayout:
         return np.dtype(fields)
 
 
+_layout_of = cache(KeyLayout)
+
+
 class Rows(NamedTuple):
     """Rows of one shape in a file."""
 
@@ -159,7 +162,7 @@ class Keys(_UnreadColumns):
         except AttributeError:
             if not len(self.time) or self.text:
                 return None
-        layout = KeyLayout(self.value.shape[1], self.time.dtype, self.flags.dtype)
+        layout = _layout_of(self.value.shape[1], self.time.dtype, self.flags.dtype)
         bits = 0 if self.extras is None else _ALL_BITS
         return Rows(_equal_rows(layout, self, bits).tobytes(), 0, len(self), layout, bits)
 
