@@ -49,6 +49,10 @@ def _check_nan(cursor: Cursor, pos: int, end: int, field: str, layout: Struct, v
         fail(cursor, start, end, STRUCT_NOT_REPRODUCIBLE, field, start)
 
 
+_COMMON = {"offset": "at", "children": "()"}
+"""attributes of every record that are not defaults: where it starts, and no children yet"""
+
+
 class Source:
     """The source code of one reader: its lines, and the values that they refer to by name.
 
@@ -79,10 +83,12 @@ class Source:
         for name, attribute in attributes.items():
             if attribute.kind is not None:
                 continue
-            value = {"offset": "at", "children": "()"}.get(name)
-            if value is None:
-                made = attribute.make is not None
-                value = f"{self.name(attribute.make)}()" if made else self.name(attribute.default)
+            if name in _COMMON:
+                value = _COMMON[name]
+            elif attribute.make is not None:
+                value = f"{self.name(attribute.make)}()"
+            else:
+                value = self.name(attribute.default)
             self.add(f"    record.{name} = {value}")
 
     def set(self, field: str, expression: str) -> None:
