@@ -3,7 +3,7 @@
 All modules of Keyframer use `dataclass` of this module. It does what `dataclasses.dataclass` does, and functions of
 `dataclasses` accept its classes, but it generates no code for a class with few instances. ``convert`` imports
 some 80 dataclasses; generating their methods took a third of the time of its imports. See
-docs/decisions/0009-quick-readers.md.
+docs/decisions/0009-generated-readers.md.
 """
 
 from __future__ import annotations

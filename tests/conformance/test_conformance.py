@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import sys
 import tracemalloc
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -15,7 +14,6 @@ from hypothesis import strategies as st
 
 import keyframer
 from keyframer.formats import FORMATS
-from keyframer.wire import quick_readers
 from keyframer.wire.record import Record
 from tests.conformance.shapes import GENERIC, SHAPES, Shape
 from tests.growth import assert_linear
@@ -27,14 +25,6 @@ SMALL = [(name, path) for name, path in SAMPLES if path.stat().st_size <= 8192]
 per_sample = pytest.mark.parametrize(("name", "path"), SAMPLES, ids=[f"{n}-{p.name}" for n, p in SAMPLES])
 per_small_sample = pytest.mark.parametrize(("name", "path"), SMALL, ids=[f"{n}-{p.name}" for n, p in SMALL])
 per_format = pytest.mark.parametrize("name", [known.name for known in FORMATS])
-
-
-@pytest.fixture(autouse=True, scope="module", params=[True, False], ids=["quick", "careful"])
-def reader(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Run the suite with quick readers, and again with the careful reader alone (KEYFRAMER_CAREFUL=1)."""
-    before, quick_readers.ON = quick_readers.ON, request.param
-    yield
-    quick_readers.ON = before
 
 
 def read_or_refuse(data: bytes, name: str | None) -> keyframer.Document | None:

@@ -18,10 +18,11 @@ from keyframer.formats.hale3d.bridge.quaternions import with_negative_w, with_w
 from keyframer.formats.hale3d.records import Joint
 from keyframer.formats.kit.scene_reading import Reporter
 from keyframer.formats.midtown.bridge.stored_motion import angles_of, quaternions_of, root_path, stored_path
+from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge import options as threeds_options
 from keyframer.formats.threeds.bridge.context import Context
 from keyframer.formats.threeds.bridge.declared_fields import REVERSED_EDGES, fov_of_lens, lens_of_fov
-from keyframer.formats.threeds.bridge.tracks import read_track
+from keyframer.formats.threeds.bridge.tracks import read_tracks
 from keyframer.formats.threeds.bridge.write_tracks import write_track
 from keyframer.formats.threeds.document import new_document
 from keyframer.formats.uto3d.bridge import options as uto3d_options
@@ -96,6 +97,11 @@ AXES = arrays(np.float64, (3, 3), elements=st.floats(-1, 1)).filter(lambda axes:
 ANGLES = arrays(np.float64, 3, elements=st.floats(-20, 20).filter(lambda angle: abs(angle) > 1e-3))
 
 
+def reread(chunk: r.Track, *, absolute: bool = False) -> Track:
+    """The track of a chunk that was written."""
+    return read_tracks(writing_context(), [chunk], absolute=absolute, from_max=False)[id(chunk)].track
+
+
 @pytest.mark.parametrize("absolute", [False, True])
 @given(axes=AXES, angles=ANGLES)
 def test_3d_studio_rotation_keys_and_back(axes: Floats, angles: Floats, absolute: bool) -> None:
@@ -105,8 +111,7 @@ def test_3d_studio_rotation_keys_and_back(axes: Floats, angles: Floats, absolute
     axes = axes / np.linalg.norm(axes, axis=1, keepdims=True)
     track = Track("rotation", TIMES, np.column_stack([axes, angles]), Interpolation.TCB, form=form)
     chunk = write_track(track, False, absolute=absolute)
-    restored = read_track(writing_context(), chunk, absolute=absolute, from_max=False)
-    assert restored is not None
+    restored = reread(chunk, absolute=absolute)
     assert restored.form is form
     before, after = (increments(keys) for keys in (track, restored))
     assert np.allclose(before[0] * before[1][:, None], after[0] * after[1][:, None], atol=1e-4)
@@ -115,8 +120,7 @@ def test_3d_studio_rotation_keys_and_back(axes: Floats, angles: Floats, absolute
 @pytest.mark.parametrize("wrap", list(Wrap))
 def test_3d_studio_wrap_flags_and_back(wrap: Wrap) -> None:
     track = Track("position", TIMES, np.eye(3), Interpolation.TCB, wrap)
-    restored = read_track(writing_context(), write_track(track, False), absolute=False, from_max=False)
-    assert restored is not None
+    restored = reread(write_track(track, False))
     assert restored.wrap is wrap
 
 

@@ -13,7 +13,6 @@ from keyframer.catalogue import (
     LIMIT_DEPTH,
     LIMIT_NAME,
     STRUCT_COUNT_EXCEEDS_DATA,
-    STRUCT_COUNT_NEGATIVE,
     STRUCT_STRING_UNTERMINATED,
     STRUCT_TRUNCATED,
 )
@@ -52,7 +51,7 @@ class Cursor:
     compared with the remaining bytes before anything is allocated.
     """
 
-    __slots__ = ("count_offsets", "data", "depth", "end", "limits", "place", "pos")
+    __slots__ = ("data", "depth", "end", "limits", "place", "pos")
 
     def __init__(
         self,
@@ -69,7 +68,6 @@ class Cursor:
         self.place = Place() if place is None else place
         self.limits = limits
         self.depth = depth
-        self.count_offsets: dict[str, int] | None = None
 
     @property
     def left(self) -> int:
@@ -102,21 +100,6 @@ class Cursor:
                 left=self.left,
                 available=self.left // size,
             )
-
-    def remember_count_offset(self, name: str, offset: int) -> None:
-        """Store the offset of a count that a later array depends on."""
-        if self.count_offsets is None:
-            self.count_offsets = {}
-        self.count_offsets[name] = offset
-
-    def need_counted(self, count_field: str | None, count: int, size: int, field: str = "") -> None:
-        """Raise `FormatError` if a count is negative or too large, with the offset of ``count_field`` if known."""
-        if count < 0 or count * size > self.end - self.pos:
-            offsets = self.count_offsets
-            offset = None if offsets is None or count_field is None else offsets.get(count_field)
-            if count < 0:
-                self.fail(STRUCT_COUNT_NEGATIVE, field, offset, count=count)
-            self.need_entries(count, size, field, offset)
 
     def take(self, size: int, field: str = "") -> bytes:
         self.need(size, field)

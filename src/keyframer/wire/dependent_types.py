@@ -12,9 +12,17 @@ from keyframer.arrays import Array
 from keyframer.catalogue import SEM_UNKNOWN_ENUM, STRUCT_COUNT_EXCEEDS_DATA, STRUCT_COUNT_NEGATIVE
 from keyframer.issues import IssueType
 from keyframer.wire.cursor import Cursor
-from keyframer.wire.field_types import Kind, LinkedArray, Numbers, declare, keys_from_json, keys_to_json
-from keyframer.wire.key_table import KeyLayout, Keys, no_keys, read_equal_rows, read_keys, write_keys
-from keyframer.wire.quick_readers import Source
+from keyframer.wire.field_types import (
+    Kind,
+    LinkedArray,
+    Numbers,
+    declare,
+    generate_key_rows,
+    keys_from_json,
+    keys_to_json,
+)
+from keyframer.wire.key_table import KeyLayout, Keys, no_keys, write_keys
+from keyframer.wire.reader_source import Source
 from keyframer.wire.sink import Sink
 
 
@@ -32,17 +40,11 @@ class Choice(Kind):
     def default(self) -> int:
         return next(iter(self.values))
 
-    def read(self, cursor: Cursor, record: Any, name: str) -> int:
-        at = cursor.pos
-        value: int = self.number.read(cursor, record, name)
-        if value not in self.values:
-            cursor.fail(self.unknown_issue, name, at, value=value, known=self.known)
-        return value
-
-    def generate_quick_read(self, source: Source, name: str) -> bool:
-        self.number.generate_quick_read(source, name)
-        source.refuse(f"record.{name} not in {source.name(self.values)}")
-        return True
+    def generate_read(self, source: Source, name: str) -> None:
+        self.number.generate_read(source, name)
+        value, offset = f"record.{name}", f"pos - {self.minimum}"
+        unknown = f"{value} not in {source.name(self.values)}"
+        source.refuse(unknown, self.unknown_issue, name, offset, value=value, known=repr(self.known))
 
     def write(self, sink: Sink, value: int, record: Any) -> None:
         self.number.write(sink, self._checked(value), record)
@@ -66,9 +68,13 @@ class ArrayOfCounts(LinkedArray):
         super().__init__(dtype, count)
         self.entry_size = entry_size
 
-    def read(self, cursor: Cursor, record: Any, name: str) -> Array:
-        start = cursor.pos
-        counts = super().read(cursor, record, name)
+    def generate_read(self, source: Source, name: str) -> None:
+        super().generate_read(source, name)
+        source.call(name, self._checked_counts, f"record.{name}", repr(name))
+
+    def _checked_counts(self, cursor: Cursor, counts: Array, name: str) -> Array:
+        """Return the counts before the cursor, if they are valid."""
+        start = cursor.pos - counts.nbytes
         if len(counts) == 0:
             return counts
         negative = np.flatnonzero(counts < 0)
@@ -105,19 +111,11 @@ class LinkedKeys(Kind):
     def default(self) -> Keys:
         return no_keys(self.empty)
 
-    def read(self, cursor: Cursor, record: Any, name: str) -> Keys:
-        layout = self.layout(record)
-        count = getattr(record, str(self.counted_by))
-        cursor.need_counted(self.counted_by, count, layout.smallest_size, name)
-        return read_keys(cursor, layout, count, name, cursor.pos)
-
-    def generate_quick_read(self, source: Source, name: str) -> bool:
-        source.refuse(f"record.{self.counted_by} < 0")
-        rows, layout = source.name(read_equal_rows), source.name(self.layout)
-        source.add(f"keys_and_end = {rows}(data, pos, end, {layout}(record), record.{self.counted_by})")
-        source.refuse("keys_and_end is None")
-        source.add(f"record.{name}, pos = keys_and_end")
-        return True
+    def generate_read(self, source: Source, name: str) -> None:
+        offset = source.count_offsets[self.counted_by or ""]
+        source.add(f"layout, count, count_at = {source.name(self.layout)}(record), record.{self.counted_by}, {offset}")
+        source.refuse("count < 0", STRUCT_COUNT_NEGATIVE, name, "count_at", count="count")
+        generate_key_rows(source, name)
 
     def write(self, sink: Sink, value: Keys, record: Any) -> None:
         if len(value):

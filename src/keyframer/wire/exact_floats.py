@@ -17,7 +17,7 @@ from keyframer.text import counted
 from keyframer.wire.cursor import Cursor, frozen
 from keyframer.wire.field_types import Kind, declare
 from keyframer.wire.lossless_json import array_from_json, array_to_json
-from keyframer.wire.quick_readers import Source
+from keyframer.wire.reader_source import Source
 from keyframer.wire.sink import Sink
 
 _FLOAT = np.dtype("<f4")
@@ -35,19 +35,16 @@ class ExactFloats(Kind):
     def default(self) -> Any:
         return 0.0 if self.count is None else (0.0,) * self.count
 
-    def read(self, cursor: Cursor, record: Any, name: str) -> Any:
-        start = cursor.pos
-        values = cursor.unpack(self.layout, name)
-        if self.layout.pack(*values) != cursor.data[start : cursor.pos]:
-            exact = np.frombuffer(cursor.data, _FLOAT, len(values), start)
-            return exact[0] if self.count is None else exact
-        return values[0] if self.count is None else values
-
-    def generate_quick_read(self, source: Source, name: str) -> bool:
-        source.unpack(self.layout)
-        source.refuse_nan("values")
+    def generate_read(self, source: Source, name: str) -> None:
+        source.unpack(self.layout, name)
+        source.add("total = sum(values)")
+        source.add(f"if total != total: values = {source.name(self._exact)}(data[pos - {self.minimum} : pos])")
         source.set(name, "values[0]" if self.count is None else "values")
-        return True
+
+    def _exact(self, data: bytes) -> Any:
+        """Return the values of these bytes: a tuple if it writes back the same bytes, else an array."""
+        values = self.layout.unpack(data)
+        return values if self.layout.pack(*values) == data else np.frombuffer(data, _FLOAT)
 
     def write(self, sink: Sink, value: Any, record: Any) -> None:
         if isinstance(value, (np.ndarray, np.float32)):
@@ -77,7 +74,8 @@ class ExactFloats(Kind):
         if self.count is not None and (not isinstance(value, list) or len(value) != self.count):
             raise ValueError(f"expected a list of {counted(self.count, 'number')}")
         exact = array_from_json([value] if self.count is None else value, _FLOAT, None)
-        return self.read(Cursor(exact.tobytes()), None, "")
+        values = self._exact(exact.tobytes())
+        return values[0] if self.count is None else values
 
 
 class FloatRows(Kind):

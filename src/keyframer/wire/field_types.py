@@ -14,18 +14,17 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from keyframer.catalogue import LIMIT_NAME, STRUCT_NOT_REPRODUCIBLE
+from keyframer.catalogue import LIMIT_NAME, STRUCT_COUNT_NEGATIVE, STRUCT_STRING_UNTERMINATED
 from keyframer.text import ascii_to_bytes, bytes_to_ascii, bytes_to_hex, counted, hex_to_bytes
 from keyframer.wire.array_conversion import checked_cast
 from keyframer.wire.cursor import Cursor, frozen, no_entries
 from keyframer.wire.encoding_style import LENGTH_CODES, Style
 from keyframer.wire.key_table import EXTRAS, KeyLayout, Keys, no_keys, read_equal_rows, read_keys, write_keys
 from keyframer.wire.lossless_json import array_from_json, array_to_json, integer_from_json
-from keyframer.wire.quick_readers import Source
+from keyframer.wire.reader_source import Source
 from keyframer.wire.sink import Sink
 
 _CODES = {"B": "u8", "b": "i8", "H": "u16", "h": "i16", "I": "u32", "i": "i32", "f": "f32", "d": "f64"}
-_READING_METHODS = {"read", "generate_quick_read"}
 _DTYPES = {
     code: np.dtype("<" + {"B": "u1", "b": "i1", "H": "u2", "h": "i2", "I": "u4", "i": "i4"}.get(code, code))
     for code in _CODES
@@ -48,20 +47,19 @@ class Kind:
         raise NotImplementedError
 
     def read(self, cursor: Cursor, record: Any, name: str) -> Any:
+        """Return the value at the cursor and move it; raises `FormatError`.
+
+        A type has this method, or `generate_read` if many records have such a field.
+        """
         raise NotImplementedError
 
-    def generate_quick_read(self, source: Source, name: str) -> bool:
-        """Generate code that reads usual bytes into the field ``name``; return False if only `read` can read them.
+    def generate_read(self, source: Source, name: str) -> None:
+        """Generate code that sets the field ``name`` of a record, or raises `FormatError`."""
+        source.call(name, self.read, "record", repr(name))
 
-        A type that overrides `read` overrides this too; otherwise it is always read by the careful reader.
-        """
-        return False
-
-    @classmethod
-    def is_quick(cls) -> bool:
-        """Return whether `generate_quick_read` matches `read`: no subclass has overridden only `read`."""
-        owner = next(base for base in cls.__mro__ if base.__dict__.keys() & _READING_METHODS)
-        return "generate_quick_read" in owner.__dict__
+    def __init_subclass__(cls) -> None:
+        if "read" in cls.__dict__:  # the code that a base class generates does something else
+            cls.generate_read = Kind.generate_read  # type: ignore[method-assign]
 
     def write(self, sink: Sink, value: Any, record: Any) -> None:
         raise NotImplementedError
@@ -103,19 +101,9 @@ class Numbers(Kind):
         zero: float = 0.0 if self.is_float else 0
         return zero if self.count is None else (zero,) * self.count
 
-    def read(self, cursor: Cursor, record: Any, name: str) -> Any:
-        start = cursor.pos
-        values = cursor.unpack(self.layout, name)
-        if self.is_float and self.layout.pack(*values) != cursor.data[start : cursor.pos]:
-            cursor.fail(STRUCT_NOT_REPRODUCIBLE, name, start)
-        return values[0] if self.count is None else values
-
-    def generate_quick_read(self, source: Source, name: str) -> bool:
-        source.unpack(self.layout)
-        if self.is_float:
-            source.refuse_nan("values")
+    def generate_read(self, source: Source, name: str) -> None:
+        source.unpack(self.layout, name, floats=self.is_float)
         source.set(name, "values[0]" if self.count is None else "values")
-        return True
 
     def write(self, sink: Sink, value: Any, record: Any) -> None:
         sink.write(self.layout.pack(value) if self.count is None else self.layout.pack(*value))
@@ -148,15 +136,13 @@ class Strz(Kind):
     def default(self) -> bytes:
         return b""
 
-    def read(self, cursor: Cursor, record: Any, name: str) -> bytes:
-        return cursor.strz(name)
-
-    def generate_quick_read(self, source: Source, name: str) -> bool:
+    def generate_read(self, source: Source, name: str) -> None:
         source.add("stop = data.find(0, pos, end)")
-        source.refuse("stop < 0 or stop - pos > longest")
+        source.refuse("stop < 0", STRUCT_STRING_UNTERMINATED, name, "pos", left="end - pos")
+        limit = "cursor.limits.name"
+        source.refuse(f"stop - pos > {limit}", LIMIT_NAME, name, "pos", size="stop - pos", limit=limit)
         source.set(name, "data[pos:stop]")
         source.add("pos = stop + 1")
-        return True
 
     def write(self, sink: Sink, value: bytes, record: Any) -> None:
         if b"\0" in value:
@@ -189,14 +175,6 @@ class PrefixedText(Strz):
             cursor.fail(LIMIT_NAME, name, at, size=size, limit=cursor.limits.name)
         return cursor.take(size, name)
 
-    def generate_quick_read(self, source: Source, name: str) -> bool:
-        source.unpack(self.prefix)
-        source.add("size = values[0]")
-        source.refuse("size > end - pos or size > longest")
-        source.set(name, "data[pos : pos + size]")
-        source.add("pos += size")
-        return True
-
     def write(self, sink: Sink, value: bytes, record: Any) -> None:
         if len(value) > self.largest:
             raise ValueError(f"{len(value)} bytes, but a file can store at most {self.largest}")
@@ -216,14 +194,10 @@ class Chars(Strz):
     def default(self) -> bytes:
         return bytes(self.minimum)
 
-    def read(self, cursor: Cursor, record: Any, name: str) -> bytes:
-        return cursor.take(self.minimum, name)
-
-    def generate_quick_read(self, source: Source, name: str) -> bool:
-        source.refuse(f"end - pos < {self.minimum}")
+    def generate_read(self, source: Source, name: str) -> None:
+        source.need(name, self.minimum)
         source.set(name, f"data[pos : pos + {self.minimum}]")
         source.add(f"pos += {self.minimum}")
-        return True
 
     def write(self, sink: Sink, value: bytes, record: Any) -> None:
         if len(value) > self.minimum:
@@ -242,13 +216,9 @@ class Blob(Kind):
     def default(self) -> bytes:
         return b""
 
-    def read(self, cursor: Cursor, record: Any, name: str) -> bytes:
-        return cursor.take_rest()
-
-    def generate_quick_read(self, source: Source, name: str) -> bool:
+    def generate_read(self, source: Source, name: str) -> None:
         source.set(name, "data[pos:end]")
         source.add("pos = end")
-        return True
 
     def write(self, sink: Sink, value: bytes, record: Any) -> None:
         if not isinstance(value, bytes):
@@ -315,17 +285,10 @@ class CountedArray(Array):
         adapted.prefix = struct.Struct(style.order + self.prefix.format[1:])
         return adapted
 
-    def read(self, cursor: Cursor, record: Any, name: str) -> npt.NDArray[Any]:
-        at = cursor.pos
-        count = cursor.unpack(self.prefix, name)[0]
-        cursor.need_entries(count, self.dtype.itemsize, name, at)
-        return cursor.array(self.dtype, count, name)
-
-    def generate_quick_read(self, source: Source, name: str) -> bool:
-        source.unpack(self.prefix)
+    def generate_read(self, source: Source, name: str) -> None:
+        source.unpack(self.prefix, name)
         source.add("count = values[0]")
-        source.take_entries(name, self.dtype, "count")
-        return True
+        source.take_entries(name, self.dtype, f"pos - {self.prefix.size}")
 
     def write(self, sink: Sink, value: Any, record: Any) -> None:
         array = self.checked(value)
@@ -348,16 +311,11 @@ class LinkedArray(Array):
     def count_in(self, record: Any) -> int:
         return int(getattr(record, self.count)) if isinstance(self.count, str) else self.count(record)
 
-    def read(self, cursor: Cursor, record: Any, name: str) -> npt.NDArray[Any]:
-        count = self.count_in(record)
-        cursor.need_counted(self.counted_by, count, self.dtype.itemsize, name)
-        return cursor.array(self.dtype, count, name)
-
-    def generate_quick_read(self, source: Source, name: str) -> bool:
+    def generate_read(self, source: Source, name: str) -> None:
+        offset = source.count_offsets.get(self.counted_by or "", "pos")
         source.add(f"count = {source.name(self.count_in)}(record)")
-        source.refuse("count < 0")
-        source.take_entries(name, self.dtype, "count")
-        return True
+        source.refuse("count < 0", STRUCT_COUNT_NEGATIVE, name, offset, count="count")
+        source.take_entries(name, self.dtype, offset)
 
     def write(self, sink: Sink, value: Any, record: Any) -> None:
         array = self.checked(value)
@@ -369,13 +327,9 @@ class LinkedArray(Array):
 class ArrayToEnd(Array):
     """An array of all complete entries up to the end of its block, without a count."""
 
-    def read(self, cursor: Cursor, record: Any, name: str) -> npt.NDArray[Any]:
-        return cursor.array(self.dtype, cursor.left // self.dtype.itemsize, name)
-
-    def generate_quick_read(self, source: Source, name: str) -> bool:
+    def generate_read(self, source: Source, name: str) -> None:
         source.add(f"count = (end - pos) // {self.dtype.itemsize}")
-        source.take_entries(name, self.dtype, "count")
-        return True
+        source.take_entries(name, self.dtype, "pos")
 
 
 class KeyTable(Kind):
@@ -391,20 +345,10 @@ class KeyTable(Kind):
     def default(self) -> Keys:
         return no_keys(self.layout)
 
-    def read(self, cursor: Cursor, record: Any, name: str) -> Keys:
-        at = cursor.pos
-        count = cursor.unpack(self.prefix, name)[0]
-        return read_keys(cursor, self.layout, count, name, at)
-
-    def generate_quick_read(self, source: Source, name: str) -> bool:
-        if self.layout.width is None:
-            return False
-        source.unpack(self.prefix)
-        rows, layout = source.name(read_equal_rows), source.name(self.layout)
-        source.add(f"keys_and_end = {rows}(data, pos, end, {layout}, values[0])")
-        source.refuse("keys_and_end is None")
-        source.add(f"record.{name}, pos = keys_and_end")
-        return True
+    def generate_read(self, source: Source, name: str) -> None:
+        source.unpack(self.prefix, name)
+        source.add(f"layout, count, count_at = {source.name(self.layout)}, values[0], pos - {self.prefix.size}")
+        generate_key_rows(source, name)
 
     def write(self, sink: Sink, value: Keys, record: Any) -> None:
         sink.write(self.prefix.pack(len(value)))
@@ -415,6 +359,16 @@ class KeyTable(Kind):
 
     def from_json(self, value: object) -> Keys:
         return keys_from_json(value, self.layout)
+
+
+def generate_key_rows(source: Source, name: str) -> None:
+    """Generate code that reads ``count`` keys of ``layout``; their count is stored at ``count_at``."""
+    source.add(f"keys_and_end = {source.name(read_equal_rows)}(data, pos, end, layout, count)")
+    source.add("if keys_and_end is None:")
+    source.indent += "    "
+    source.call(name, read_keys, "layout", "count", repr(name), "count_at")
+    source.indent = source.indent[:-4]
+    source.add("else:", f"    record.{name}, pos = keys_and_end")
 
 
 def keys_to_json(keys: Keys, layout: KeyLayout) -> list[dict[str, object]]:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import field
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, NoReturn, cast
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -94,16 +94,28 @@ class KeyLayout:
         return np.dtype(fields)
 
 
-StoredRows = tuple[bytes, int, int, KeyLayout, int]
-"""the file, the position of the first row, the number of rows, their layout, the bits of their extras"""
+_layout_of = cache(KeyLayout)
+
+
+class Rows(NamedTuple):
+    """Rows of one shape in a file."""
+
+    data: bytes
+    at: int
+    """position of the first row"""
+    number: int
+    """how many they are"""
+    layout: KeyLayout
+    bits: int
+    """flag bits of their extras"""
 
 
 class _UnreadColumns:
-    """Base of `Keys` with one slot: the position of rows of one shape whose columns have not been used yet."""
+    """Base of `Keys` with one slot: rows of one shape whose columns have not been used yet."""
 
     __slots__ = ("_rows",)
 
-    _rows: StoredRows
+    _rows: Rows
 
 
 @dataclass(eq=False, repr=False, slots=True)
@@ -140,16 +152,19 @@ class Keys(_UnreadColumns):
         except AttributeError:
             return len(self.time)
 
-    def stored_rows(self) -> StoredRows | None:
-        """Return the position of the rows in the file if all have one shape and no column has been used yet; else None.
+    def rows(self) -> Rows | None:
+        """Return the keys as rows of one shape, for `joined_rows`; None without keys, or if they have text.
 
-        To process many tracks, join their bytes (`joined_rows`): most tracks have a single key, and making three
-        columns for it takes longer than processing it.
+        They are rows of the file if no column has been used yet.
         """
         try:
-            return cast(StoredRows, object.__getattribute__(self, "_rows"))
+            return cast(Rows, object.__getattribute__(self, "_rows"))
         except AttributeError:
-            return None
+            if not len(self.time) or self.text:
+                return None
+        layout = _layout_of(self.value.shape[1], self.time.dtype, self.flags.dtype)
+        bits = 0 if self.extras is None else _ALL_BITS
+        return Rows(_equal_rows(layout, self, bits).tobytes(), 0, len(self), layout, bits)
 
     def column(self, name: str) -> Array:
         """Return an optional column by name; zeros if it is not stored."""
@@ -235,18 +250,18 @@ def read_keys(cursor: Cursor, layout: KeyLayout, count: int, field_name: str, co
     cursor.need_entries(count, layout.smallest_size, field_name, count_offset)
     if count == 0:
         return no_keys(layout)
-    if layout.width is None:
-        return _read_text_rows(cursor, layout, count, field_name)
     keys_and_end = read_equal_rows(cursor.data, cursor.pos, cursor.end, layout, count)
-    if keys_and_end is None:
-        return _read_mixed_rows(cursor, layout, count, field_name)
-    keys, cursor.pos = keys_and_end
-    return keys
+    if keys_and_end is not None:
+        keys, cursor.pos = keys_and_end
+        return keys
+    read_rows = _read_text_rows if layout.width is None else _read_mixed_rows
+    return read_rows(cursor, layout, count, field_name)
 
 
 def read_equal_rows(data: bytes, pos: int, end: int, layout: KeyLayout, count: int) -> tuple[Keys, int] | None:
-    """Return ``count`` keys at ``pos`` and the position after them; None if they do not fit before ``end``, or if a
-    row has another shape than the first.
+    """Return ``count`` keys at ``pos`` and the position after them.
+
+    None if they do not fit before ``end``, if a row has another shape than the first, or if rows have text.
 
     The columns are made on first use: most tracks have a single key, and making three arrays for it took most of the
     reading time.
@@ -254,7 +269,7 @@ def read_equal_rows(data: bytes, pos: int, end: int, layout: KeyLayout, count: i
     if count == 0:
         return no_keys(layout), pos
     left = end - pos
-    if count * layout.smallest_size > left:
+    if layout.width is None or count * layout.smallest_size > left:
         return None
     if layout.has_flags:
         flags_at = pos + layout.flags_at
@@ -272,7 +287,7 @@ def read_equal_rows(data: bytes, pos: int, end: int, layout: KeyLayout, count: i
         bits = 0
         size = count * layout.fixed_size
     keys = _new_keys(Keys)
-    keys._rows = (data, pos, count, layout, bits)  # type: ignore[misc]  # the slot of a base class
+    keys._rows = Rows(data, pos, count, layout, bits)  # type: ignore[misc]  # the slot of a base class
     return keys, pos + size
 
 
@@ -302,12 +317,11 @@ def _view_columns(
     return _view_column(data, pos, row, "time", count), flags, value, extras
 
 
-def joined_rows(tables: Sequence[StoredRows]) -> Array:
-    """Return the rows of several tables of one file and of one shape (layout and bits) as one array of records."""
-    layout, bits = tables[0][3:]
+def joined_rows(tables: Sequence[Rows]) -> Array:
+    """Return the rows of several tables of one shape (layout and bits) as one array of records."""
+    layout, bits = tables[0].layout, tables[0].bits
     size = layout.row_sizes[bits]
-    file = memoryview(tables[0][0])  # slices of it are not copied before they are joined
-    joined = b"".join([file[pos : pos + count * size] for _, pos, count, _, _ in tables])
+    joined = b"".join([memoryview(data)[at : at + count * size] for data, at, count, _, _ in tables])
     return np.frombuffer(joined, layout.row_dtypes[bits])
 
 
@@ -416,7 +430,7 @@ def write_keys(sink: Sink, layout: KeyLayout, keys: Keys) -> None:
         return
     bits = np.asarray(keys.flags).astype(np.int64) & _ALL_BITS
     if not layout.has_flags or (bits == bits[0]).all():
-        _write_equal_rows(sink, layout, keys, int(bits[0]) if layout.has_flags else 0)
+        sink.write_array(_equal_rows(layout, keys, int(bits[0]) if layout.has_flags else 0))
     else:
         _write_mixed_rows(sink, layout, keys, bits)
 
@@ -448,7 +462,8 @@ def _checked_column(name: str, values: Array, dtype: np.dtype[Any], shape: tuple
         raise ValueError(f"{name}: {error}") from None
 
 
-def _write_equal_rows(sink: Sink, layout: KeyLayout, keys: Keys, bits: int) -> None:
+def _equal_rows(layout: KeyLayout, keys: Keys, bits: int) -> Array:
+    """Return the keys as rows with the extras of these bits."""
     rows = np.empty(len(keys), layout.row_dtypes[bits])
     rows["time"] = keys.time
     if layout.has_flags:
@@ -458,7 +473,7 @@ def _write_equal_rows(sink: Sink, layout: KeyLayout, keys: Keys, bits: int) -> N
             rows[name] = keys.column(name)
     if layout.width:
         rows["value"] = keys.value
-    sink.write_array(rows)
+    return rows
 
 
 def _write_mixed_rows(sink: Sink, layout: KeyLayout, keys: Keys, bits: Array) -> None:
@@ -489,7 +504,6 @@ def _write_text_rows(sink: Sink, layout: KeyLayout, keys: Keys) -> None:
         bits = int(keys.flags[row]) & _ALL_BITS
         row_slice = slice(row, row + 1)
         extras = None if keys.extras is None else keys.extras[row_slice]
-        _write_equal_rows(
-            sink, layout, Keys(keys.time[row_slice], keys.flags[row_slice], keys.value[row_slice], extras), bits
-        )
+        row_keys = Keys(keys.time[row_slice], keys.flags[row_slice], keys.value[row_slice], extras)
+        sink.write_array(_equal_rows(layout, row_keys, bits))
         sink.write(keys.text[row] + b"\0")

@@ -1,8 +1,7 @@
 """Records: classes whose fields are declared with wire types.
 
 The plan of a class (`record_plan`) groups adjacent numbers into one `struct.Struct`. `read_fields`, `write_fields`,
-`dump_fields`, its inverse `restore_fields`, and `describe_fields` follow this plan. `take_record` reads a record with
-the function that `quick_readers` generates from the same plan, if possible.
+`dump_fields`, its inverse `restore_fields`, and `describe_fields` follow this plan.
 
 To its users a record is a dataclass: keyword construction, ``repr``, `dataclasses.replace` and `dataclasses.fields`
 work. It has no generated constructor, though: making one for each class took most of the time of importing the
@@ -20,7 +19,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar, cast, data
 import numpy as np
 
 from keyframer.text import counted
-from keyframer.wire import quick_readers
 from keyframer.wire.cursor import Cursor
 from keyframer.wire.field_types import Attribute
 from keyframer.wire.record_plan import Plan
@@ -222,22 +220,15 @@ def blank(cls: type[R], at: int | None) -> R:
 
 def take_record(cls: type[R], cursor: Cursor, plan: Plan | None = None) -> R:
     """Read the record at the cursor; raises `FormatError` if it is invalid. ``plan``: see `Plan.adapted`."""
-    plan = plan or cls.plan
     at = cursor.pos
-    if quick_readers.ON and plan.cls is cls:
-        record_and_end = plan.quick(cursor.data, at, at, cursor.end, cursor.limits.name)
-        if record_and_end is not None:
-            cursor.pos = record_and_end[1]
-            return cast(R, record_and_end[0])
-    instance = blank(cls, at)
-    read_fields(instance, cursor, plan)
-    return instance
+    instance, cursor.pos = (plan or cls.plan).read(cls, at, cursor, cursor.data, at, cursor.end)
+    return cast(R, instance)
 
 
 def read_fields(target: Record, cursor: Cursor, plan: Plan | None = None) -> None:
-    """Read the declared fields with the careful reader; raises `FormatError` if they are invalid."""
-    for step in (plan or target.plan).steps:
-        step.read(cursor, target)
+    """Read the declared fields of a record that has been made already; raises `FormatError` if they are invalid."""
+    at = cursor.pos
+    _, cursor.pos = (plan or target.plan).read(type(target), at, cursor, cursor.data, at, cursor.end, target)
 
 
 def write_fields(source: Record, sink: Sink, plan: Plan | None = None) -> None:

@@ -1,7 +1,7 @@
 """The plan of a record, made once from its declaration.
 
-Adjacent numbers become one `struct.Struct`. Each step reads and writes its fields with all checks, and generates the
-lines for them in the quick reader (see `quick_readers`).
+Adjacent numbers become one `struct.Struct`. Each step writes its fields, and generates the lines that read them (see
+`reader_source`).
 """
 
 from __future__ import annotations
@@ -11,18 +11,11 @@ from collections.abc import Callable
 from itertools import accumulate
 from typing import Any, Protocol, cast
 
-from keyframer.catalogue import STRUCT_NOT_REPRODUCIBLE
 from keyframer.text import counted
-from keyframer.wire.cursor import Cursor
 from keyframer.wire.encoding_style import Style
 from keyframer.wire.field_types import Attribute, Kind, Numbers
-from keyframer.wire.quick_readers import QuickReader, Source, never
+from keyframer.wire.reader_source import Reader, Source
 from keyframer.wire.sink import Sink
-
-WORTH_GENERATING = 20
-"""the quick reader of a class is generated when the record with this number is read: generating takes 0.1 ms and saves
-about 5 microseconds for each record
-"""
 
 
 class FieldPlan:
@@ -40,12 +33,10 @@ class FieldPlan:
 class Step(Protocol):
     """A part of a plan: one or more adjacent fields."""
 
-    def read(self, cursor: Cursor, record: Any) -> None: ...
-
     def write(self, sink: Sink, record: Any) -> None: ...
 
-    def generate_quick_read(self, source: Source) -> bool:
-        """Generate code that reads usual values of these fields; return False if only `read` can read them."""
+    def generate_read(self, source: Source) -> None:
+        """Generate code that reads these fields."""
 
 
 class NumberRun:
@@ -64,42 +55,19 @@ class NumberRun:
         starts = accumulate((kind.minimum for kind in kinds), initial=0)
         self.count_offsets = [(name, at) for name, at in zip(self.names, starts, strict=False) if name in counts]
 
-    def read(self, cursor: Cursor, record: Any) -> None:
-        start = cursor.pos
-        values = cursor.unpack(self.layout, self.names[0])
-        if not self.exact and self.layout.pack(*values) != cursor.data[start : cursor.pos]:
-            cursor.fail(STRUCT_NOT_REPRODUCIBLE, self.names[0], start)
+    def generate_read(self, source: Source) -> None:
         for name, at in self.count_offsets:
-            cursor.remember_count_offset(name, start + at)
-        if len(self.names) == 1:
-            setattr(record, self.names[0], values[0] if self.single else values)
-            return
-        if self.single:
-            for name, value in zip(self.names, values, strict=True):
-                setattr(record, name, value)
-            return
-        at = 0
-        for name, span in zip(self.names, self.spans, strict=True):
-            if span is None:
-                setattr(record, name, values[at])
-                at += 1
-            else:
-                setattr(record, name, values[at : at + span])
-                at += span
-
-    def generate_quick_read(self, source: Source) -> bool:
-        source.unpack(self.layout)
-        if not self.exact:
-            source.refuse_nan("values")
+            source.count_offsets[name] = source.name(name)
+            source.add(f"{source.count_offsets[name]} = pos + {at}")
+        source.unpack(self.layout, self.names[0], floats=not self.exact)
         if self.single:
             source.add(f"{''.join(f'record.{name}, ' for name in self.names)} = values")
-            return True
+            return
         ends = list(accumulate((span or 1 for span in self.spans), initial=0))
         for name, span, start, stop in zip(self.names, self.spans, ends, ends[1:], strict=False):
             all_values = start == 0 and stop == ends[-1]
             expression = f"values[{start}]" if span is None else "values" if all_values else f"values[{start}:{stop}]"
             source.set(name, expression)
-        return True
 
     def write(self, sink: Sink, record: Any) -> None:
         values: list[Any] = []
@@ -142,21 +110,13 @@ class OneField:
     def __init__(self, plan: FieldPlan) -> None:
         self.name, self.kind, self.when = plan.name, plan.kind, plan.when
 
-    def read(self, cursor: Cursor, record: Any) -> None:
-        if self.when is not None and not self.when(record):
-            setattr(record, self.name, self.kind.default())
-            return
-        setattr(record, self.name, self.kind.read(cursor, record, self.name))
-
-    def generate_quick_read(self, source: Source) -> bool:
-        quick = self.kind.is_quick()
+    def generate_read(self, source: Source) -> None:
         if self.when is None:
-            return quick and self.kind.generate_quick_read(source, self.name)
+            self.kind.generate_read(source, self.name)
+            return
         source.open_condition(self.when)
-        if not (quick and self.kind.generate_quick_read(source, self.name)):
-            source.refuse()
+        self.kind.generate_read(source, self.name)
         source.close_condition(self.name, self.kind)
-        return True
 
     def write(self, sink: Sink, record: Any) -> None:
         if self.when is not None and not self.when(record):
@@ -170,7 +130,7 @@ class OneField:
 class Plan:
     """The plan of a record class, made once (and once more for each other encoding style)."""
 
-    __slots__ = ("_reads", "attributes", "cls", "fields", "minimum", "quick", "steps", "variants")
+    __slots__ = ("attributes", "cls", "fields", "minimum", "read", "steps", "variants")
 
     def __init__(self, cls: type[Any], attributes: dict[str, Attribute]) -> None:
         declared = {name: attribute for name, attribute in attributes.items() if attribute.kind is not None}
@@ -187,9 +147,8 @@ class Plan:
         self.minimum = sum(plan.kind.minimum for plan in fields if plan.when is None)
         self.steps = self._group(fields)
         self.variants: dict[Style, Plan] = {}
-        self._reads = 0
-        self.quick: QuickReader = self._generate_later
-        """reads usual records quickly; returns None for others, and until it is generated (see `quick_readers`)"""
+        self.read: Reader = self._generate
+        """reads a record; generated when the first one is read"""
 
     def adapted(self, style: Style) -> Plan:
         """Return the plan for files of this style; pass it to `take_record` and `write_fields`."""
@@ -203,21 +162,14 @@ class Plan:
             self.variants[style] = plan
         return plan
 
-    def _generate_later(self, data: bytes, at: int, pos: int, end: int, longest: int) -> tuple[Any, int] | None:
-        """Return None for the first records; then generate the quick reader and call it."""
-        self._reads += 1
-        if self._reads < WORTH_GENERATING:
-            return None
-        self.generate()
-        return self.quick(data, at, pos, end, longest)
-
-    def generate(self) -> None:
-        """Generate the quick reader; it is `never` if only the careful reader can read a field."""
-        source = Source(self.cls)
-        for name, attribute in self.attributes.items():
-            if attribute.kind is None:
-                source.set_default(name, attribute)
-        self.quick = source.compiled() if all(step.generate_quick_read(source) for step in self.steps) else never
+    def _generate(self, *arguments: Any) -> tuple[Any, int]:
+        """Generate the reader and read the first record with it."""
+        source = Source()
+        source.create(self.attributes)
+        for step in self.steps:
+            step.generate_read(source)
+        self.read = source.compiled(self.cls.__name__)
+        return self.read(*arguments)
 
     @staticmethod
     def _group(fields: list[FieldPlan]) -> list[Step]:

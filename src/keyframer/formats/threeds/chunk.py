@@ -164,37 +164,6 @@ def compute_valid_children() -> None:
         cls.valid_children = {**everywhere, **inside[chunk_id]} if chunk_id in inside else {}
 
 
-class QuickChunk:
-    """A class of chunks, prepared for the fast reading path."""
-
-    __slots__ = ("_inside", "cls", "is_container", "once_bit")
-
-    def __init__(self, cls: type[Chunk]) -> None:
-        self.cls = cls
-        self.once_bit = cls.once_bit
-        self.is_container = bool(cls.valid_children)
-        self._inside: dict[int, QuickChunk] | None = None
-
-    @property
-    def inside(self) -> dict[int, QuickChunk]:
-        """Return the result of `quick_children`, computed on first use."""
-        if self._inside is None:
-            self._inside = quick_children(self.cls)
-        return self._inside
-
-
-_QUICK_CHILDREN: dict[type[Chunk], dict[int, QuickChunk]] = {}
-
-
-def quick_children(cls: type[Chunk]) -> dict[int, QuickChunk]:
-    """Return the valid sub-chunks of a class by id, except those whose class has several ids."""
-    inside = _QUICK_CHILDREN.get(cls)
-    if inside is None:
-        typed = {chunk_id: child for chunk_id, child in cls.valid_children.items() if not child.many_ids}
-        inside = _QUICK_CHILDREN[cls] = {chunk_id: QuickChunk(child) for chunk_id, child in typed.items()}
-    return inside
-
-
 def chunk_name(chunk_id: int) -> str:
     """Return id and name of a chunk, ``4110 PointArray``, or only the id if the chunk is unknown."""
     cls = CHUNKS.get(chunk_id)

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache, partial
-from typing import TypeVar, cast
+from typing import cast
 
 from keyframer.catalogue import (
     CATALOGUE,
@@ -35,50 +36,37 @@ from keyframer.formats.threeds.chunk import (
     HEADER_SIZE,
     REPEATING,
     Chunk,
-    QuickChunk,
     RawChunk,
     chunk_name,
-    quick_children,
 )
 from keyframer.formats.threeds.records import TOP_IDS, Main
 from keyframer.issues import Issue, IssueLog, IssueType, Severity
 from keyframer.limits import DEFAULT_LIMITS, Limits
 from keyframer.text import counted
-from keyframer.wire import quick_readers
 from keyframer.wire.cursor import Cursor, Place
-from keyframer.wire.record import Record, blank, read_fields, write_fields
+from keyframer.wire.record import NO_CHILDREN, Record, blank, write_fields
 from keyframer.wire.sink import Sink
 
 _HEADER = struct.Struct("<HI")
 _unpack_header = _HEADER.unpack_from
-C = TypeVar("C", bound=Chunk)
 
 
-class _OpenContainer:
+class _Container:
     """A container whose sub-chunks are being read."""
 
-    __slots__ = ("at", "chunk", "claimed_end", "counted", "counts", "end", "inside", "place", "seen")
+    __slots__ = ("at", "chunk", "claimed_end", "counted", "counts", "end", "place", "seen")
 
-    def __init__(
-        self,
-        chunk: Chunk,
-        inside: dict[int, QuickChunk],
-        at: int,
-        end: int,
-        claimed_end: int,
-        place: Place | None = None,
-    ) -> None:
+    def __init__(self, chunk: Chunk, at: int, end: int, claimed_end: int) -> None:
         self.chunk = chunk
-        self.inside = inside
         self.at = at
         """offset of the next sub-chunk"""
         self.end = end
         self.claimed_end = claimed_end
         """end according to its stored length; after ``end`` if that length is too large"""
-        self.place = place
-        """computed on first use"""
         self.seen = 0
         """bits (`Chunk.once_bit`) of the sub-chunks so far that may occur only once"""
+        self.place: Place | None = None
+        """computed when an issue is reported"""
         self.counts: dict[int, int] | None = None
         self.counted = 0
         """number of sub-chunks that ``counts`` includes"""
@@ -115,8 +103,9 @@ class _Reader:
         self.limits = limits
         self.document = document
         self.issues = document.issues
-        self.stack: list[_OpenContainer] = []
-        self.record_count = 1
+        self.stack: list[_Container] = []
+        self.cursor = Cursor(data, limits=limits)
+        """for readers of records; its place is the root, see `_read_known`"""
 
     def read(self, top_id: int, size: int) -> None:
         """Read the top chunk with all sub-chunks, and the bytes after it."""
@@ -136,69 +125,81 @@ class _Reader:
         top.children = []
         top.claimed = None if end == size else (size, end)
         self.document.records.append(top)
-        self.stack.append(_OpenContainer(top, quick_children(type(top)), HEADER_SIZE, end, max(size, end), place))
+        self.stack.append(_Container(top, HEADER_SIZE, end, max(size, end)))
+        self.stack[0].place = place
         if end == HEADER_SIZE:
             self.issues.add(SEM_EMPTY_DOCUMENT, str(place), 0)
-        while self.stack:
-            if quick_readers.ON:
-                self._read_valid_chunks()
-            if self.stack:
-                self._step(self.stack[-1])
+        self._read_chunks()
 
-    def _read_valid_chunks(self) -> None:
-        """Read valid chunks without cursors and paths, up to the end of the file or a chunk that `_step` must read."""
-        data, stack, longest_name = self.data, self.stack, self.limits.name
-        records_left = self.limits.records - self.record_count
-        depth_left = self.limits.depth - len(stack)
+    def _read_chunks(self) -> None:
+        """Read the sub-chunks of all open containers, in file order.
+
+        Most of the reading time is spent in this loop. Paths are computed only for issues.
+        """
+        data, stack, limits, cursor = self.data, self.stack, self.limits, self.cursor
+        records_left = limits.records - 1
         opened = stack[-1]
-        container, inside, at, end, seen = opened.chunk, opened.inside, opened.at, opened.end, opened.seen
-        outer: list[tuple[Chunk, dict[int, QuickChunk], int, int, int]] = []  # the containers around this one
-        while records_left > 0:
+        at, end, children, inside = opened.at, opened.end, opened.chunk.children, opened.chunk.valid_children
+        while True:
             if end - at < HEADER_SIZE:
                 if at != end:
-                    break
-                if outer:
-                    container, inside, at, end, seen = outer.pop()
-                    continue
+                    opened.chunk.tail = data[at:end]
+                    self.issues.add(STRUCT_CHUNK_SLACK, str(self._place()), at, size=end - at)
                 stack.pop()
                 if not stack:
-                    break
-                depth_left += 1
+                    return
                 opened = stack[-1]
-                container, inside, at, end, seen = opened.chunk, opened.inside, opened.at, opened.end, opened.seen
+                at, end, children, inside = opened.at, opened.end, opened.chunk.children, opened.chunk.valid_children
                 continue
             chunk_id, size = _unpack_header(data, at)
-            quick_chunk = inside.get(chunk_id)
-            stop = at + size
-            if (
-                quick_chunk is None
-                or stop > end
-                or size < HEADER_SIZE
-                or quick_chunk.once_bit & seen
-                or len(outer) >= depth_left
-            ):
-                break
-            result = quick_chunk.cls.plan.quick(data, at, at + HEADER_SIZE, stop, longest_name)
-            if result is None:
-                break
-            chunk, pos = result
-            if quick_chunk.is_container:
-                chunk.children = []
-            elif pos != stop:
-                break
-            container.children.append(chunk)
+            if size < HEADER_SIZE:
+                opened.chunk.tail = data[at:end]
+                place = self._place_of_next(chunk_id)
+                self.issues.add(STRUCT_CHUNK_TOO_SMALL, str(place), at + 2, size=size, least=HEADER_SIZE)
+                at = end
+                continue
             records_left -= 1
-            seen |= quick_chunk.once_bit
+            if records_left < 0:
+                raise LIMIT_RECORDS.failure(at, str(self._place_of_next(chunk_id)), limit=limits.records)
+            claimed_end = stop = at + size
+            if stop > end:
+                stop = end
+                if claimed_end > opened.claimed_end:  # otherwise only an outer container was truncated
+                    place = self._place_of_next(chunk_id)
+                    self.issues.add(STRUCT_CHUNK_OVERRUN, str(place), at + 2, size=size, left=end - at)
+            cls = inside.get(chunk_id)
+            chunk: Chunk
+            if cls is None:
+                chunk, pos = self._read_unknown(opened, chunk_id, at, stop), stop
+            else:
+                if len(stack) >= limits.depth:
+                    raise LIMIT_DEPTH.failure(at, str(self._place_of_next(chunk_id)), limit=limits.depth)
+                if cls.once_bit:
+                    if cls.once_bit & opened.seen:
+                        self._report_chunk(STRUCT_DUPLICATE_CHUNK, opened, chunk_id, at)
+                    opened.seen |= cls.once_bit
+                try:
+                    chunk, pos = cls.plan.read(cls, at, cursor, data, at + HEADER_SIZE, stop)
+                except FormatError as error:
+                    chunk, pos = self._keep_unreadable(error, cls, chunk_id, at, stop, claimed_end), stop
+                else:
+                    if cls.valid_children:
+                        chunk.children = []
+                    elif cls.many_ids:
+                        cast(RawChunk, chunk).chunk_id = chunk_id
+                    elif pos != stop:
+                        self.issues.add(STRUCT_CHUNK_SLACK, self._place_of_next(chunk_id).__str__, pos, size=stop - pos)
+                        chunk.tail = data[pos:stop]
+                        pos = stop
+            if stop != claimed_end:
+                chunk.claimed = (size, stop - at)
+            children.append(chunk)
             at = stop
             if pos != stop:
-                outer.append((container, inside, at, end, seen))
-                container, inside, at, end, seen = chunk, quick_chunk.inside, pos, stop, 0
-        (_, _, opened.at, _, opened.seen), *deeper = *outer, (container, inside, at, end, seen)
-        for container, inside, at, end, seen in deeper:
-            opened = _OpenContainer(container, inside, at, end, end)
-            opened.seen = seen
-            stack.append(opened)
-        self.record_count = self.limits.records - records_left
+                opened.at = stop
+                opened = _Container(chunk, pos, stop, claimed_end)
+                stack.append(opened)
+                at, end, children, inside = pos, stop, chunk.children, chunk.valid_children
 
     def _place(self) -> Place:
         """Return the path of the innermost open container; each open container is the last in its parent so far."""
@@ -211,84 +212,42 @@ class _Reader:
             place = opened.place = _sub_place(place, chunk_id, parent.count(chunk_id) - 1)
         return place
 
-    def _step(self, parent: _OpenContainer) -> None:
-        """Read the next sub-chunk of the innermost open container with all checks, or close the container."""
-        at, left = parent.at, parent.end - parent.at
-        cursor = Cursor(self.data, at, parent.end, self._place(), self.limits, len(self.stack))
-        if left < HEADER_SIZE:
-            if left:
-                parent.chunk.tail = cursor.take_rest()
-                self.issues.add(STRUCT_CHUNK_SLACK, str(cursor.place), at, size=left)
-            self.stack.pop()
-            return
-        chunk_id, size = _unpack_header(self.data, at)
-        cls = parent.chunk.valid_children.get(chunk_id)
-        index = parent.count(chunk_id)
-        place = _sub_place(cursor.place, chunk_id, index)
-        if size < HEADER_SIZE:
-            parent.chunk.tail = cursor.take_rest()
-            self.issues.add(STRUCT_CHUNK_TOO_SMALL, str(place), at + 2, size=size, least=HEADER_SIZE)
-            self.stack.pop()
-            return
-        self.record_count += 1
-        if self.record_count > self.limits.records:
-            raise LIMIT_RECORDS.failure(at, str(place), limit=self.limits.records)
-        actual = min(size, left)
-        if actual != size and at + size > parent.claimed_end:  # otherwise only an outer container was truncated
-            self.issues.add(STRUCT_CHUNK_OVERRUN, str(place), at + 2, size=size, left=left)
-        chunk: Chunk
-        if cls is None:
-            chunk = self._read_unknown(parent, chunk_id, cursor.take(actual), place)
-        else:
-            if cls.once and index:
-                self._report_chunk(STRUCT_DUPLICATE_CHUNK, parent, chunk_id, place, at)
-            parent.seen |= cls.once_bit
-            chunk = self._read_known(cls, chunk_id, cursor.window(actual, place), at + size)
-        if actual != size:
-            chunk.claimed = (size, actual)
-        parent.chunk.children.append(chunk)
-        parent.at = cursor.pos
+    def _place_of_next(self, chunk_id: int) -> Place:
+        """Return the path of the chunk that is being read, which is not yet in its parent."""
+        return _sub_place(self._place(), chunk_id, self.stack[-1].count(chunk_id))
 
-    def _read_known(self, cls: type[Chunk], chunk_id: int, window: Cursor, claimed_end: int) -> Chunk:
-        """Read a chunk that is valid here: typed if possible, else raw. A container is left open."""
-        at = window.pos
-        window.pos += HEADER_SIZE
-        chunk = _blank(cls, at, chunk_id)
-        try:
-            read_fields(chunk, window)
-        except FormatError as error:
-            if error.code.startswith("LIMIT_"):
-                raise
-            payload = window.end - at - HEADER_SIZE
-            if error.code == STRUCT_TRUNCATED.code and payload < cls.plan.minimum and window.end == claimed_end:
-                error = STRUCT_CHUNK_TOO_SMALL.failure(
-                    at + 2, str(window.place), size=HEADER_SIZE + payload, least=HEADER_SIZE + cls.plan.minimum
-                )
-            severity = Severity.WARNING if cls.optional else None
-            self.issues.add_issue(Issue(CATALOGUE[error.code], error.path, error.offset, error.details, severity))
-            return _raw(chunk_id, at, self.data[at + HEADER_SIZE : window.end], error.code)
-        if cls.valid_children:
-            chunk.children = []
-            inside = quick_children(cls)
-            self.stack.append(_OpenContainer(chunk, inside, window.pos, window.end, claimed_end, window.place))
-        elif window.pos < window.end:
-            self.issues.add(STRUCT_CHUNK_SLACK, window.place.__str__, window.pos, size=window.left)
-            chunk.tail = window.take_rest()
-        return chunk
+    def _keep_unreadable(
+        self, error: FormatError, cls: type[Chunk], chunk_id: int, at: int, stop: int, claimed_end: int
+    ) -> RawChunk:
+        """Return a chunk with unreadable fields as bytes, and report why; raise the error again if it is a limit."""
+        place = str(self._place_of_next(chunk_id))
+        path = place + error.path.rstrip("/")  # of the field, which is all that the reader of a record knows
+        kind = CATALOGUE[error.code]
+        if error.code.startswith("LIMIT_"):
+            raise kind.failure(error.offset, path, **error.details)
+        size, least = stop - at, HEADER_SIZE + cls.plan.minimum
+        issue = Issue(kind, path, error.offset, error.details, Severity.WARNING if cls.optional else None)
+        if kind is STRUCT_TRUNCATED and size < least and stop == claimed_end:
+            issue = replace(
+                issue, type=STRUCT_CHUNK_TOO_SMALL, path=place, offset=at + 2, args={"size": size, "least": least}
+            )
+        self.issues.add_issue(issue)
+        return _raw(chunk_id, at, self.data[at + HEADER_SIZE : stop], issue.code)
 
-    def _read_unknown(self, parent: _OpenContainer, chunk_id: int, chunk_bytes: bytes, place: Place) -> RawChunk:
+    def _read_unknown(self, parent: _Container, chunk_id: int, at: int, stop: int) -> RawChunk:
         """Read a chunk that is unknown, or not valid here, as bytes without sub-chunks."""
-        at, data = parent.at, chunk_bytes[HEADER_SIZE:]
+        data = self.data[at + HEADER_SIZE : stop]
         if chunk_id in CHUNKS:
             kind = STRUCT_CHUNK_MISPLACED
-            self._report_chunk(kind, parent, chunk_id, place, at)
+            self._report_chunk(kind, parent, chunk_id, at)
         else:
             kind = STRUCT_UNKNOWN_CHUNK
-            self.issues.add(kind, place.__str__, at, size=len(data))
+            self.issues.add(kind, self._place_of_next(chunk_id).__str__, at, size=len(data))
         return _raw(chunk_id, at, data, kind.code)
 
-    def _report_chunk(self, kind: IssueType, parent: _OpenContainer, chunk_id: int, place: Place, at: int) -> None:
-        self.issues.add(kind, place.__str__, at, name=chunk_name(chunk_id), parent=chunk_name(parent.chunk.id))
+    def _report_chunk(self, kind: IssueType, parent: _Container, chunk_id: int, at: int) -> None:
+        path = self._place_of_next(chunk_id).__str__
+        self.issues.add(kind, path, at, name=chunk_name(chunk_id), parent=chunk_name(parent.chunk.id))
 
 
 def new_document(*chunks: Chunk) -> Document:
@@ -301,19 +260,8 @@ def new_document(*chunks: Chunk) -> Document:
     return Document(FORMAT, [Main(children=list(chunks))])
 
 
-def _blank(cls: type[C], at: int, chunk_id: int) -> C:
-    """Make a chunk for reading, with fields that are not set yet."""
-    chunk = blank(cls, at)
-    if isinstance(chunk, RawChunk):
-        chunk.chunk_id = chunk_id
-    return chunk
-
-
 def _raw(chunk_id: int, at: int, data: bytes, reason: str) -> RawChunk:
-    raw = _blank(RawChunk, at, chunk_id)
-    raw.data = data
-    raw.reason = reason
-    return raw
+    return RawChunk(chunk_id, data, reason, children=NO_CHILDREN, offset=at)
 
 
 def _sub_place(parent: Place, chunk_id: int, index: int) -> Place:

@@ -27,8 +27,8 @@ from keyframer.formats.threeds.bridge.tracks import (
     KINDS,
     read_hide_track,
     read_morph_track,
-    read_track,
-    read_usual_tracks,
+    read_tracks,
+    report_keys,
 )
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.issues import Severity
@@ -276,7 +276,7 @@ class ChannelReader:
         self._repeated: set[int] = set()
         """nodes with two position, two rotation or two scale tracks"""
         self._tracks = [[chunk for chunk in entry.chunk.children if isinstance(chunk, r.Track)] for entry in entries]
-        self._usual = read_usual_tracks(
+        self._read = read_tracks(
             context, chain.from_iterable(self._tracks), absolute=self._absolute, from_max=self._from_max
         )
 
@@ -288,16 +288,19 @@ class ChannelReader:
         channels: list[Channel] = []
         value: Floats | None
         for chunk in self._tracks[index]:
-            prepared = self._usual.get(id(chunk))
+            read = self._read.get(id(chunk))
             first: float | None = None
-            if prepared is not None:
-                track, first, value = prepared
+            if read is not None:
+                track, doubtful, first, value = read
+                if doubtful:
+                    report_keys(self._context, chunk, track)
+                    first, value = None, _first_usable(track)
             else:
-                checked = self._read_checked_track(chunk, node, vertex_count)
-                if checked is None:  # without keys, or with unusable morph keys
+                named = self._read_named_track(chunk, node, vertex_count)
+                if named is None:  # without keys, or with unusable morph keys
                     node.extras["3ds"].setdefault("tracks", []).append(plain_record(chunk))
                     continue
-                track, value = checked, _first_usable(checked) if checked.kind in REST_KINDS else None
+                track, value = named, None
             kind = track.kind
             if kind in REST_KINDS:
                 if len(chunk.keys) > 1:  # type: ignore[attr-defined]  # every concrete track has keys
@@ -337,9 +340,8 @@ class ChannelReader:
             if not (only_first_key_counts(track, frame) if first is None else has_first_value(track.wrap, first, frame))
         }
 
-    def _read_checked_track(self, chunk: r.Track, node: Node, vertex_count: int) -> Track | None:
-        if type(chunk) in KINDS:
-            return read_track(self._context, chunk, absolute=self._absolute, from_max=self._from_max)
+    def _read_named_track(self, chunk: r.Track, node: Node, vertex_count: int) -> Track | None:
+        """Read a track whose keys have no numbers; None without usable keys."""
         if isinstance(chunk, r.HideTrack):
             return read_hide_track(self._context, chunk, node.hidden)
         if isinstance(chunk, r.MorphTrack):
@@ -364,7 +366,7 @@ REST_KINDS = ("position", "rotation", "scale")
 
 def _first_usable(track: Track) -> Floats | None:
     """Return the value of the earliest key with finite numbers; None without one."""
-    usable = np.flatnonzero(np.isfinite(track.values).all(axis=1))
+    usable = np.flatnonzero(np.isfinite(track.values).reshape(len(track.times), -1).all(axis=1))
     if not len(usable):
         return None
     value: Floats = track.values[usable[np.argmin(track.times[usable])]]

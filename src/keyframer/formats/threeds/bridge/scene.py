@@ -44,7 +44,6 @@ from keyframer.issues import IssueLog
 from keyframer.posing.evaluation_order import reachable
 from keyframer.posing.rest_pose import RestTransforms, world_at
 from keyframer.scene import Channel, Clip, Light, LightType, Node, NodeKind, Scene
-from keyframer.wire import quick_readers
 from keyframer.wire.record import Record
 
 Points = npt.NDArray[np.floating[Any]]
@@ -323,7 +322,7 @@ class _Builder:
         """Return the nodes whose mesh may disagree with the keyframer, so that their exact position is needed."""
         meshes = {index: mesh for index, entry in enumerate(entries) if (mesh := self._mesh_of(entry)) is not None}
         few = len(self.scene.nodes) <= _FEW_NODES and self.context.options.geometry == "auto"
-        if not (quick_readers.ON and few):
+        if not few:
             return set(meshes)
         rest_transforms = RestTransforms(self.scene.nodes, not_at_rest)
         doubtful = set()

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from itertools import accumulate
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from keyframer.arrays import Array, Floats, Ints, Singles
+from keyframer.arrays import Array, Flags, Floats, Ints, Singles
 from keyframer.catalogue import (
     DATA_KEYS_NOT_INCREASING,
     DATA_NON_FINITE,
@@ -27,11 +27,7 @@ from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.context import Context
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.scene import Morph
-from keyframer.wire import quick_readers
-from keyframer.wire.key_table import EXTRAS, Keys, StoredRows, joined_rows
-
-UsualTracks = dict[int, tuple[Track, float, Floats]]
-"""tracks with time and value of their first key, by `id` of their chunk; times ascend"""
+from keyframer.wire.key_table import EXTRAS, Keys, Rows, joined_rows
 
 WRAPS = {0: Wrap.SINGLE, 2: Wrap.REPEAT, 3: Wrap.LOOP}
 """by the value of bits 0 and 1; the value 1 is not defined and plays once"""
@@ -61,32 +57,43 @@ def _empty_track(kind: str, chunk: r.Track, form: RotationForm) -> Track:
     return track
 
 
-def read_usual_tracks(context: Context, chunks: Iterable[r.Track], *, absolute: bool, from_max: bool) -> UsualTracks:
-    """Read tracks of numbers together: a call of numpy takes as long for fifty keys as for one.
+class ReadTrack(NamedTuple):
+    """A track of numbers, and what the rest pose needs of its keys."""
 
-    Tracks that may have issues, and a few others, are left to `read_track`, which reads a single track and reports its
-    issues.
+    track: Track
+    doubtful: bool
+    """whether its keys may have issues: see `report_keys`"""
+    first_time: float
+    first_value: Floats
+    """of the first key in the file, which is the earliest if the track is not doubtful"""
+
+
+def read_tracks(context: Context, chunks: Iterable[r.Track], *, absolute: bool, from_max: bool) -> dict[int, ReadTrack]:
+    """Read tracks of numbers that have keys, by `id` of their chunk.
+
+    Keys of the same layout are read together: a call of numpy takes as long for fifty keys as for one.
     """
-    usual_tracks: UsualTracks = {}
-    if not quick_readers.ON:
-        return usual_tracks
     flips = from_max and context.options.sign_flips == "auto"
+    tracks: dict[int, ReadTrack] = {}
     batches: dict[tuple[int, int], _Batch] = {}
     for chunk in chunks:
-        rows = chunk.keys.stored_rows() if type(chunk) in KINDS else None  # type: ignore[attr-defined]
-        if rows is not None:
-            layout = rows[3].width or 0, rows[4]
-            batch = batches.get(layout)
-            if batch is None or batch.key_count > _KEYS_AT_ONCE:
-                if batch is not None:
-                    batch.read(absolute, flips, usual_tracks)
-                batch = batches[layout] = _Batch()
-            batch.chunks.append(chunk)
-            batch.tables.append(rows)
-            batch.key_count += rows[2]
+        if type(chunk) not in KINDS:
+            continue
+        rows = chunk.keys.rows()  # type: ignore[attr-defined]  # every concrete track has keys
+        if rows is None:
+            continue
+        layout = rows.layout.width or 0, rows.bits
+        batch = batches.get(layout)
+        if batch is None or batch.key_count > _KEYS_AT_ONCE:
+            if batch is not None:
+                batch.read(absolute, tracks)
+            batch = batches[layout] = _Batch(flips)
+        batch.chunks.append(chunk)
+        batch.tables.append(rows)
+        batch.key_count += rows.number
     for batch in batches.values():
-        batch.read(absolute, flips, usual_tracks)
-    return usual_tracks
+        batch.read(absolute, tracks)
+    return tracks
 
 
 _KEYS_AT_ONCE = 20_000
@@ -96,43 +103,48 @@ _KEYS_AT_ONCE = 20_000
 class _Batch:
     """Tracks with rows of the same layout. Their columns are made on first use."""
 
-    __slots__ = ("_columns", "chunks", "key_count", "tables")
+    __slots__ = ("_columns", "chunks", "flips", "key_count", "tables")
 
-    def __init__(self) -> None:
+    def __init__(self, flips: bool) -> None:
         self.chunks: list[r.Track] = []
-        self.tables: list[StoredRows] = []
+        self.tables: list[Rows] = []
+        self.flips = flips
+        """whether large increments may be changes of sign (see `_flips`)"""
         self.key_count = 0
         self._columns: tuple[Floats, Floats, Ints | None, Floats | None] | None = None
 
-    def read(self, absolute: bool, flips: bool, usual_tracks: UsualTracks) -> None:
-        """Add the tracks that need no report; ``flips``: large increments may be changes of sign (see `_FLIP`)."""
+    def read(self, absolute: bool, tracks: dict[int, ReadTrack]) -> None:
+        """Add the tracks of this batch."""
         rows = joined_rows(self.tables)
-        ends = list(accumulate(table[2] for table in self.tables))
+        ends = list(accumulate(table.number for table in self.tables))
         starts = [0, *ends[:-1]]
-        doubtful = _doubtful_tables(rows, self.tables[0][4], starts, ends, flips)
+        doubtful = _doubtful_tables(rows, self.tables[0].bits, starts, ends, self.flips)
         first_times = rows["time"][starts].tolist()
         first_values = _values(rows["value"][starts])
         form = RotationForm.NONE
         if first_values.shape[1:] == (4,):
             form = RotationForm.AXIS_ANGLE_ABSOLUTE if absolute else RotationForm.AXIS_ANGLE_RELATIVE
         for number, (chunk, start, end) in enumerate(zip(self.chunks, starts, ends, strict=True)):
-            if number not in doubtful:
-                track = _empty_track(KINDS[type(chunk)], chunk, form)
-                defer_fields(track, self.columns, start, end)
-                usual_tracks[id(chunk)] = track, first_times[number], first_values[number]
+            track = _empty_track(KINDS[type(chunk)], chunk, form)
+            defer_fields(track, self.columns, start, end)
+            tracks[id(chunk)] = ReadTrack(track, number in doubtful, first_times[number], first_values[number])
         self.chunks = []
 
     def columns(self, start: int, end: int) -> dict[str, Any]:
         """Return the columns of one track, from key ``start`` to ``end`` of the batch."""
         if self._columns is None:
-            rows, bits = joined_rows(self.tables), self.tables[0][4]
+            rows, bits = joined_rows(self.tables), self.tables[0].bits
             flags = rows["flags"].astype(np.int64) if rows["flags"].any() else None
             extras = _extra_columns(rows, bits) if bits else None
             self._columns = rows["time"].astype(np.float64), _values(rows["value"]), flags, extras
         times, values, flags, extras = self._columns
         optional = [None] * len(EXTRAS) if extras is None else extras[:, start:end]
         track_flags = None if flags is None or not flags[start:end].any() else flags[start:end]
-        required = {"times": times[start:end], "values": values[start:end], "flags": track_flags}
+        track_values = values[start:end]
+        if self.flips and values.shape[1:] == (4,):
+            flips = _flips(times[start:end], track_values[:, 3])
+            track_values[flips, 3] -= 2 * math.pi * np.sign(track_values[flips, 3])
+        required = {"times": times[start:end], "values": track_values, "flags": track_flags}
         return {**required, **dict(zip(EXTRAS, optional, strict=True))}
 
 
@@ -148,6 +160,15 @@ def _values(stored: Singles) -> Floats:
     return (stored[:, 0] if stored.shape[1] == 1 else stored).astype(np.float64)
 
 
+def _flips(times: Array, angles: Array) -> Flags:
+    """Return which increments are changes of sign of a quaternion, not rotations.
+
+    12 of 16 increments above pi in real files of 3ds Max are one frame apart, between neighbours below 0.14 pi.
+    """
+    one_frame_apart = np.diff(times, prepend=-math.inf) == 1
+    return np.asarray(one_frame_apart & (np.abs(angles) > _FLIP) & (np.abs(angles) <= _FLIP + math.pi))
+
+
 def _extra_columns(rows: Array, bits: int) -> Floats:
     """Return (5, keys) optional floats, 0 if they are not stored."""
     columns = np.zeros((len(EXTRAS), len(rows)))
@@ -158,7 +179,7 @@ def _extra_columns(rows: Array, bits: int) -> Floats:
 
 
 def _doubtful_tables(rows: Array, bits: int, starts: list[int], ends: list[int], flips: bool) -> set[int]:
-    """Return the numbers of key tables that may need a report (see `check_keys` and `_rotations`).
+    """Return the numbers of key tables that may need a report (see `report_keys`).
 
     Whole columns are tested first, which is nearly always enough; NaN fails every test.
     """
@@ -195,48 +216,24 @@ _FLIP = 1.5 * math.pi
 """an increment between this angle and half a turn more may be a quaternion that changed its sign"""
 
 
-def read_track(context: Context, chunk: r.Track, *, absolute: bool, from_max: bool) -> Track | None:
-    """Read a track of numbers and report issues of its keys; None without keys."""
-    kind = KINDS[type(chunk)]
+def report_keys(context: Context, chunk: r.Track, track: Track) -> None:
+    """Report issues of the keys of a track of numbers."""
     keys: Keys = chunk.keys  # type: ignore[attr-defined]  # every concrete track has keys
-    if len(keys) == 0:
-        return None
     check_keys(context, chunk, keys)
-    values = np.asarray(keys.value, np.float64)
-    if kind == "rotation":
-        form = RotationForm.AXIS_ANGLE_ABSOLUTE if absolute else RotationForm.AXIS_ANGLE_RELATIVE
-        return _track(kind, chunk, keys, _rotations(context, chunk, keys, values, from_max), form)
-    return _track(kind, chunk, keys, values[:, 0] if values.shape[1] == 1 else values)
-
-
-def _track(kind: str, chunk: r.Track, keys: Keys, values: Floats, form: RotationForm = RotationForm.NONE) -> Track:
-    track = _empty_track(kind, chunk, form)
-    track.times, track.values = keys.time.astype(np.float64), values
-    track.flags = keys.flags.astype(np.int64) if keys.flags.any() else None
-    for number, name in enumerate(EXTRAS):
-        setattr(track, name, None if keys.extras is None else keys.extras[:, number].astype(np.float64))
-    return track
+    if not track.is_rotation:
+        return
+    angles = keys.value[:, 0]
+    zero_axes = (keys.value[:, 1:] == 0).all(axis=1) & (angles != 0)
+    if zero_axes.any():
+        context.report(DATA_ZERO_AXIS, chunk, f"keys[{int(zero_axes.argmax())}]", count=int(zero_axes.sum()))
+    changed = np.flatnonzero(track.values[:, 3] != -angles.astype(np.float64))
+    changed = changed[np.isfinite(angles[changed])]
+    if len(changed):
+        context.report(SCENE_SIGN_FLIP, chunk, f"keys[{changed[0]}]", count=len(changed))
 
 
 def _header_values(chunk: r.Track) -> dict[str, object]:
     return {"flags": chunk.flags, "time_min": chunk.time_min, "time_max": chunk.time_max}
-
-
-def _rotations(context: Context, chunk: r.Track, keys: Keys, values: Floats, from_max: bool) -> Floats:
-    """Convert stored angle (clockwise) and axis to axis and angle (counter-clockwise), and repair sign flips."""
-    angles = values[:, 0].copy()
-    zero_axes = (values[:, 1:4] == 0).all(axis=1) & (angles != 0)
-    if zero_axes.any():
-        context.report(DATA_ZERO_AXIS, chunk, f"keys[{int(zero_axes.argmax())}]", count=int(zero_axes.sum()))
-    if from_max and context.options.sign_flips == "auto" and len(keys) > 1:
-        # 12 of 16 increments above pi in real files of 3ds Max are one frame apart, between neighbours below 0.14 pi:
-        # quaternions that changed their sign, not rotations.
-        one_frame_apart = np.diff(keys.time.astype(np.int64), prepend=np.int64(-(1 << 40))) == 1
-        flips = one_frame_apart & (np.abs(angles) > _FLIP) & (np.abs(angles) <= _FLIP + math.pi)
-        if flips.any():
-            angles[flips] -= 2 * math.pi * np.sign(angles[flips])
-            context.report(SCENE_SIGN_FLIP, chunk, f"keys[{np.flatnonzero(flips)[0]}]", count=int(flips.sum()))
-    return np.column_stack([values[:, 1:4], -angles])
 
 
 _FEW_SHAPES = 8
@@ -337,4 +334,9 @@ def read_morph_track(
         return None
     first = next(number for number in shape_numbers if number >= 0)
     weights = np.eye(len(shapes))[[first if number < 0 else number for number in shape_numbers]]
-    return _track("morph", chunk, keys, weights), Morph([context.text(name) for name in numbers], shapes)
+    track = _empty_track("morph", chunk, RotationForm.NONE)
+    track.times, track.values = keys.time.astype(np.float64), weights
+    track.flags = keys.flags.astype(np.int64) if keys.flags.any() else None
+    for number, column in enumerate(EXTRAS):
+        setattr(track, column, None if keys.extras is None else keys.extras[:, number].astype(np.float64))
+    return track, Morph([context.text(name) for name in numbers], shapes)
