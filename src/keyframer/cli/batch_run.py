@@ -236,7 +236,7 @@ def _work(
 
 def _show_failure(result: dict[str, Any]) -> None:
     error = result["error"]
-    failure(result["source"], FormatError(error["code"], error["offset"], error["path"], error["message"]))
+    failure(result["source"], FormatError(error["code"], error["offset"] or 0, error["path"], error["message"]))
 
 
 def _summarise(
