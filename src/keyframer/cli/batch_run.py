@@ -26,7 +26,7 @@ from keyframer.cli import batch_inputs, batch_options, batch_report
 from keyframer.cli.exit_handling import CLUSTER_LOST, INPUTS_FAILED, INTERRUPTED, SUCCESS
 from keyframer.cli.exit_handling import FINDINGS as EXIT_FINDINGS
 from keyframer.cli.messages import StatusLine, detail, failure, note, shown_name
-from keyframer.cli.output_targets import output_errors
+from keyframer.cli.output_targets import output_errors, refuse_file_as_folder
 from keyframer.errors import FormatError
 from keyframer.files import check_output, note_input
 from keyframer.text import counted, safe_text
@@ -95,6 +95,8 @@ def _run(options: argparse.Namespace) -> int:
         options.parser.error("no input: give a folder or a file")
     if (options.tls_ca or options.tls_cert or options.tls_key) and not options.cluster:
         options.parser.error("--tls-ca, --tls-cert and --tls-key need --cluster")
+    if not storage.is_url(options.output):
+        refuse_file_as_folder(options, "the output of a batch is a folder")
     out = options.output if storage.is_url(options.output) else os.path.abspath(options.output)
     try:
         job_options = batch_options.job_options(options)
