@@ -5,11 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 import keyframer
+from keyframer.checking import VERDICTS
 from keyframer.cli import main
 from keyframer.exchange.opening import OpenedFile
 from keyframer.inspecting.identity import identify
@@ -151,3 +153,15 @@ def test_missing_file_has_no_offset(tmp_path: Path, capsys: pytest.CaptureFixtur
     error = keyframer.FormatError("IO_READ_FAILED", 0, "/", "no such file")
     assert str(error) == "IO_READ_FAILED: no such file"
     assert str(keyframer.FormatError("STRUCT_SYNTAX", 0, "/", "odd")) == "STRUCT_SYNTAX at 0x0 in /: odd"
+
+
+def test_schemas_and_the_page_know_the_verdicts() -> None:
+    root = Path(__file__).resolve().parents[2]
+    for name in ("check", "info"):
+        schema = (root / "src/keyframer/inspecting/schemas" / f"{name}.json").read_text("utf-8")
+        (listed,) = re.findall(r'"verdict": \{\s*"enum": (\[.*?\])', schema, re.DOTALL)
+        assert json.loads(listed) == list(VERDICTS)
+    (union,) = re.findall(r"export type Verdict = (.*);", (root / "web/src/types.ts").read_text("utf-8"))
+    assert {word.strip('"') for word in union.split(" | ")} == set(VERDICTS)
+    style = (root / "web/src/style.css").read_text("utf-8")
+    assert all(f".verdict.{verdict.replace(' ', '-')}" in style for verdict in VERDICTS)

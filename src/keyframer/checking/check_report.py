@@ -232,9 +232,9 @@ def _check_document(document: Document, make_scene: Callable[[], Scene], size: i
     except FormatError as error:  # over a limit
         issues.add_issue(_issue(error))
         readable = False
-    found = document.issues if scene is None else scene.issues  # a scene has the issues of its document, too
-    damaged = found.first_unsafe() is not None
-    issues.extend(found)
+    reading_issues = document.issues if scene is None else scene.issues  # a scene has those of its document, too
+    damaged = reading_issues.first_unsafe() is not None
+    issues.extend(reading_issues)
     document.format.apply_rules(document, scene, Reporter(document, issues))
     return Report(issues.sorted_by(sort_key), document.format, size, readable, damaged)
 
