@@ -5,7 +5,7 @@
     document = keyframer.read("scene.3ds")      # the content of the file, every byte kept
     document.issues                             # the problems of the file, with byte offset and path
     keyframer.write(document, "copy.3ds")       # the same bytes again
-    keyframer.check("scene.3ds").verdict        # clean, readable with problems, or not readable
+    keyframer.check("scene.3ds").verdict        # clean, readable with problems, damaged, or not readable
 
     scene = keyframer.load("scene.3ds")         # the meaning of the file: nodes, meshes, keys
     keyframer.pose(scene, frames=[0, 10]).world # world matrices, 4 x 4

@@ -82,7 +82,7 @@ def test_archive_member_that_needs_too_much_memory(tmp_path: Path, monkeypatch: 
         raise MemoryError
 
     monkeypatch.setattr(zipfile.ZipExtFile, "read", out_of_memory)
-    with pytest.raises(FormatError, match=r"IO_READ_FAILED .*: unpacking it needs more memory"):
+    with pytest.raises(FormatError, match=r"IO_READ_FAILED: .*: unpacking it needs more memory"):
         archive.read(archive.members[0])
 
 

@@ -198,6 +198,13 @@ def test_unknown_mode_is_reported_and_the_first_is_used() -> None:
     assert len(boxes(scene)) == 3
 
 
+@pytest.mark.parametrize("mode", ["Other", ""])
+def test_chosen_mode_that_does_not_exist_lists_the_modes(mode: str) -> None:
+    assert len(boxes(keyframer.load(moving_head(), mode="Default"))) == 3
+    with pytest.raises(ValueError, match=rf"the fixture has no mode '{mode}' \(available: Default"):
+        keyframer.load(moving_head(), mode=mode)
+
+
 def test_geometry_reference_places_another_geometry() -> None:
     geometries = """<Geometry Name="Base">
     <GeometryReference Name="P1" Geometry="Pixel" Position="{1,0,0,1}{0,1,0,0}{0,0,1,0}{0,0,0,1}"/>

@@ -10,7 +10,7 @@ from typing import Any
 
 from keyframer import __version__
 from keyframer.batch.defaults import DONE, FAILED
-from keyframer.errors import FormatError
+from keyframer.errors import FormatError, known_offset
 from keyframer.fields import dataclass
 from keyframer.text import safe_text
 
@@ -83,7 +83,7 @@ def fail(result: Result, code: str, message: str, offset: int = 0, path: str = "
     result["status"] = FAILED
     result["error"] = {
         "code": code,
-        "offset": offset,
+        "offset": known_offset(code, offset, path),
         "path": safe_text(path)[:_MOST_CHARACTERS],
         "message": safe_text(message)[:_MOST_CHARACTERS],
     }

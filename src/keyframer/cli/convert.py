@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import sys
+import tempfile
 from hashlib import sha256
 from typing import Any
 
@@ -36,7 +38,8 @@ per frame instead. The actual error is measured and reported. Data that glTF
 cannot store is kept in extras. Losses are summarised on stderr; -v lists them,
 and --report writes all of them as JSON. Images are searched for only in the
 folder of the file and in those of --texture-path; every guess and every missing
-image is reported."""
+image is reported. If OUT is -, the one file is written to stdout; --to chooses
+its format."""
 
 EXAMPLES = (
     "keyframer convert scene.3ds scene.glb",
@@ -48,6 +51,7 @@ EXAMPLES = (
     "keyframer convert scene.3ds scene.u3d --dialect A",
     "keyframer convert show.mvr new.mvr --models gltf",
     "keyframer convert walk.nanim walk.anim --to hale3d --cut 10:40 --axes y-up",
+    "keyframer convert scene.3ds - --to gltf > scene.glb",
 )
 
 
@@ -55,7 +59,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     inputs.add_arguments(parser)
     reading_options.add_scene_arguments(parser)
     output = parser.add_argument_group("output (the last name is OUT, unless -o is given)")
-    output.add_argument("-o", "--output", metavar="OUT", help="a file, a folder, or a suffix such as .glb")
+    output.add_argument(
+        "-o", "--output", metavar="OUT", help="a file, a folder, a suffix such as .glb, or - for stdout"
+    )
     output.add_argument("-f", "--force", action="store_true", help="overwrite existing files")
     ids = [known.name for known in EXPORTERS]
     output.add_argument(
@@ -75,8 +81,10 @@ def run(options: argparse.Namespace) -> int:
         options.output = options.files.pop()
     if not options.files and options.files_from is None:
         options.parser.error("give at least one file, and OUT: a file, a folder or a suffix such as .glb")
-    if options.output in (None, STDOUT):
-        options.parser.error("OUT must be a file, a folder or a suffix such as .glb")
+    if options.output is None:
+        options.parser.error("OUT must be a file, a folder, a suffix such as .glb, or - for stdout")
+    if options.output == STDOUT:
+        _check_stdout(options)
     if options.report not in (None, STDOUT):
         if not options.force and os.path.lexists(options.report):
             options.parser.error(f"{options.report} exists (-f overwrites it)")
@@ -104,7 +112,9 @@ def run(options: argparse.Namespace) -> int:
         progress.show(f"{done} done, {shown_name(item.name)[-60:]}")
         try:
             with reading_options.budget_for(options, item):
-                path, report = _convert(item, options, target)
+                if done and options.output == STDOUT:
+                    raise refused("stdout takes only one file (a folder or a suffix as OUT takes several)")
+                path, report = _convert(item, options, target, extension)
         except (*reading_options.LOAD_FAILURES, MemoryError) as error:
             progress.clear()
             code = INPUTS_FAILED
@@ -127,9 +137,33 @@ def _input_extensions(exporter: Exporter) -> tuple[str, ...]:
     return tuple(ending for ending in inputs.LOADABLE if exporter.name != "gltf" or ending not in exporter.extensions)
 
 
-def _convert(item: Input, options: argparse.Namespace, target: Targets) -> tuple[str, LossReport]:
+def _check_stdout(options: argparse.Namespace) -> None:
+    """End the command with a message if the result cannot be written to stdout."""
+    if options.to is None:
+        options.parser.error("OUT is stdout: --to must choose the format")
+    if options.report == STDOUT:
+        options.parser.error("stdout takes either the file or the report")
+    if inputs.names_several_inputs(options):
+        options.parser.error("stdout takes only one file: OUT must be a folder or a suffix such as .glb")
+
+
+def _convert(item: Input, options: argparse.Namespace, target: Targets, extension: str) -> tuple[str, LossReport]:
+    """Convert an input; returns the name of the output and the losses."""
     path = target.path_for(item)
-    assert path is not None
+    if path is not None:
+        return path, _save(item, options, target, path)
+    with tempfile.TemporaryDirectory(prefix="keyframer-") as folder:
+        path = os.path.join(folder, "stdout" + extension)
+        report = _save(item, options, target, path)
+        names = sorted(os.listdir(folder))
+        if len(names) > 1:
+            raise refused(f"stdout takes only one file, and {options.to} needs {len(names)}: {', '.join(names)}")
+        with open(path, "rb") as stream:
+            sys.stdout.buffer.write(stream.read())
+    return "<stdout>", report
+
+
+def _save(item: Input, options: argparse.Namespace, target: Targets, path: str) -> LossReport:
     # --fps is applied after loading, by `_apply_operations` or the glTF exporter, even if the reader has no such option
     fps, options.fps = options.fps, None
     try:
@@ -152,7 +186,7 @@ def _convert(item: Input, options: argparse.Namespace, target: Targets) -> tuple
             os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
         report = save(scene, path, format=options.to, overwrite=options.force, **save_options)
     texture_search.report(item, textures, options)
-    return path, report
+    return report
 
 
 def _apply_operations(

@@ -21,6 +21,9 @@ from keyframer.scene import Scene
 
 ABOUT = """Draw curves with keys, tangents, ease and wrap as SVG, PNG or text.
 
+Without -o, the plot is drawn as text if stdout is a terminal, else it is
+written as SVG to stdout.
+
 Without --node and --track all tracks with several keys are plotted, up to
 --most panels, in the units of the file. Rotations are shown as angles about the
 three axes in degrees, without jumps. --motion draws the path of nodes in space
@@ -52,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument(
         "--most", type=int, default=24, metavar="N", help="maximum number of panels or paths (default: 24)"
     )
-    what.add_argument("--terminal", action="store_true", help="draw as text on stdout")
+    what.add_argument("--terminal", action="store_true", help="draw as text on stdout (the default in a terminal)")
     what.add_argument("--no-color", action="store_true", help="no colours in the terminal (NO_COLOR does the same)")
     output_targets.add_arguments(parser, required=False, suffix=".svg")
     parser.add_argument(
@@ -62,6 +65,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     inputs.require_input(options)
+    if options.output is None and options.to is None and sys.stdout.isatty():
+        options.terminal = True
     if options.output is None and not options.terminal and inputs.names_several_inputs(options):
         options.parser.error("several files need -o: a folder, or a suffix such as .svg")
     if not 1 <= options.most <= 1_000:

@@ -69,11 +69,11 @@ def test_check(run: Run, moving: Path, broken: Path) -> None:
     assert ran.code == 1
     good, bad = json.loads(ran.out)["files"]
     assert (good["verdict"], good["format"]) == ("clean", "gltf")
-    assert (bad["verdict"], bad["format"]) == ("readable with problems", "gltf")
+    assert (bad["verdict"], bad["format"]) == ("damaged", "gltf")
     assert bad["issues"][0]["path"] == "/accessors[0]/count"
     assert keyframer.check(moving).verdict == "clean"
-    assert keyframer.check(broken).verdict == "readable with problems"
-    assert keyframer.check(broken.read_bytes(), format="gltf").verdict == "readable with problems"
+    assert keyframer.check(broken).verdict == "damaged"
+    assert keyframer.check(broken.read_bytes(), format="gltf").verdict == "damaged"
     assert keyframer.check(broken.read_bytes()[:50]).verdict == "not readable"
 
 
