@@ -12,7 +12,7 @@ import keyframer
 from keyframer.curves import Track
 from keyframer.formats import format_by_name
 from keyframer.scene import Light, LightType, Node, NodeKind, Scene
-from tests.exchange.reading.making import loaded
+from tests.exchange.reading.making import glb, loaded, split_glb
 from tests.exchange.scenes import SCENES
 from tests.exchange.truth import ORACLES, glb_of, needs_node_tools
 from tests.samples import FOLDER
@@ -86,6 +86,17 @@ def test_pose_is_restored(name: str) -> None:
             assert len(restored.meshes[restored.nodes[number].mesh].positions) == len(
                 original.meshes[node.mesh].positions
             )
+
+
+@pytest.mark.parametrize("name", ["looking", "hidden"])
+def test_motion_and_settings_are_one_clip(name: str) -> None:
+    root, binary = split_glb(glb_of(SCENES[name]())[0])
+    del root["scenes"][0]["extras"]
+    (clip,) = loaded(glb(root, binary)).clips
+    assert {channel.track.kind for channel in clip.channels} >= {
+        "looking": {"position", "rotation", "fov", "hotspot", "color"},
+        "hidden": {"rotation", "visible"},
+    }[name]
 
 
 @pytest.mark.parametrize("masks", [None, [0] * 12, [1] * 12, [0, 1, 2, 3, 4, 5] * 2])

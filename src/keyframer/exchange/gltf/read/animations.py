@@ -66,13 +66,15 @@ class AnimationReader:
         self._unit_intensities = unit_intensities
         self._children: list[list[int]] | None = None
 
-    def read(self, item: Item, fps: float) -> Clip:
-        samplers = SamplerReader(item, self._accessors, self._budget, self._issues)
-        name = self._issues.attempt(item.text, "name", "") or ""
+    def read(self, items: list[Item], fps: float) -> Clip:
+        """Read a clip from its animations: one, or in our own files one with the motion and one with settings."""
+        name = self._issues.attempt(items[0].text, "name", "") or ""
         clip = Clip(name, rate=1.0, unit="second", units_per_frame=1.0 / fps)
-        animated: dict[tuple[int, str], int] = {}
-        for number, channel in enumerate(item.children("channels")):
-            self._issues.attempt(self._channel, clip, samplers, channel, number, animated)
+        for item in items:
+            samplers = SamplerReader(item, self._accessors, self._budget, self._issues)
+            animated: dict[tuple[int, str], int] = {}
+            for number, channel in enumerate(item.children("channels")):
+                self._issues.attempt(self._channel, clip, samplers, channel, number, animated)
         return clip
 
     def _channel(
@@ -314,9 +316,8 @@ class ClipReader:
         self.lost = {number for number, clip in enumerate(clips) if clip is None}
         """indices of clips that could not be read, with salvage; empty clips take their places"""
         self.clips = [Clip() if clip is None else clip for clip in clips]
-        self.animations = [
-            issues.attempt(item.index, "animation", len(self._animations), "animation") for item in self._items
-        ]
+        numbers = {issues.attempt(item.text, "name", ""): number for number, item in enumerate(self._animations)}
+        self.animations = [numbers.get(issues.attempt(item.text, "animation", "") or None) for item in self._items]
         self._samplers: dict[int, dict[tuple[int, str], int]] = {}
 
     def _clip(self, item: Item) -> Clip:

@@ -140,11 +140,25 @@ class Importer:
         reader = AnimationReader(
             scene, self.hierarchy, self.accessors, self.budget, self.issues, aspects, unit_intensities
         )
-        for number, item in enumerate(self.root.children("animations")):
+        for number, items in self._animations_of_clips():
             if number not in read_animations:
-                new_clip = self.issues.attempt(reader.read, item, fps)
+                new_clip = self.issues.attempt(reader.read, items, fps)
                 scene.clips += [] if new_clip is None else [new_clip]
         nodes.add_rest_weights(scene, fps)
+
+    def _animations_of_clips(self) -> list[tuple[int, list[Item]]]:
+        """Return the animations of each clip, after the index of the first one: our exporter puts properties of cameras
+        and lights, and visibility, into an animation beside the one with the motion.
+        """
+        animations = self.root.children("animations")
+        clips = {number: [item] for number, item in enumerate(animations)}
+        names = {self.issues.attempt(item.text, "name", ""): number for number, item in enumerate(animations)}
+        for number, item in enumerate(animations):
+            extras = item.keyframer_extras
+            motion = None if extras is None else names.get(self.issues.attempt(extras.text, "settings_of", "") or None)
+            if motion is not None and motion != number and motion in clips:
+                clips[motion] += clips.pop(number)
+        return list(clips.items())
 
     def _read_metadata(self, scene: Scene) -> None:
         """Set data of the whole scene: copyright, source format, title, author, environment, extras, ambient lights."""

@@ -13,11 +13,11 @@ from keyframer.curves import Track
 from keyframer.curves.linear_fit import ROTATIONS, VECTORS
 from keyframer.exchange.gltf.conventions import (
     Json,
+    Names,
     attach_extras,
     count_unusable,
     json_value,
     non_default_fields,
-    shown_name,
     single,
     track_extras,
 )
@@ -43,16 +43,27 @@ long arms magnify them
 
 
 class ClipWriter:
-    """Writes one clip as an animation."""
+    """Writes one clip: an animation with the motion, and one beside it with properties of cameras and lights and with
+    visibility (KHR_animation_pointer).
+    """
 
     def __init__(
-        self, context: Context, tree: Tree, aims: dict[int, AimConstraint], lights: Lights, number: int, rig: Rig
+        self,
+        context: Context,
+        tree: Tree,
+        aims: dict[int, AimConstraint],
+        lights: Lights,
+        number: int,
+        rig: Rig,
+        names: Names,
     ) -> None:
+        """``names`` are those of the animations."""
         self._context = context
         self._tree = tree
         self._aims = aims
         self._lights = lights
         self._number = number
+        self._names = names
         self.clip: Clip = context.scene.clips[number]
         self.span = written_span(self.clip, context.options.fps)
         self._maker = MotionMaker(self.span, context.options.keys, rig.channels.bank)
@@ -84,14 +95,21 @@ class ClipWriter:
         samplers = self._samplers()
         if samplers:
             self._tighten(samplers)
-        channels = Channels(self._context.asset)
-        self._extend(samplers)
+        moving, settings = Channels(self._context.asset), Channels(self._context.asset)
         for (node, path), sampler in samplers.items():
-            channels.node(node, path, sampler)
-        self._other_channels(channels)
+            moving.node(node, path, sampler)
+        self._other_channels(moving, settings)
         content = clip_extras(self._context, self.clip, self.span)
-        if len(channels):
-            content["animation"] = channels.finish(shown_name(self.clip.name))
+        end = float(self.span.seconds([self.span.end])[0])
+        for channels in (moving, settings):
+            if not len(channels):
+                continue
+            if "animation" not in content:
+                content["animation"] = self._names.claim(self.clip.name, "animation")
+                channels.finish(content["animation"], end)
+            else:
+                animation = channels.finish(self._names.claim(f"{content['animation']} settings"), end)
+                attach_extras(animation, {"settings_of": content["animation"]})
         store_authored_keys(self._context, self._number, self._tree.parts, self._motions, set(self._aims), self.span)
         for (node, kind), motion in self._motions.items():
             if missing_motion := motion.missing_motion(self.span):
@@ -230,18 +248,9 @@ class ClipWriter:
         measured["world_error"] = max(error, measured.get("world_error", 0.0))
         measured["world_error_allowed"] = allowed
 
-    def _extend(self, samplers: dict[tuple[int, str], Sampler]) -> None:
-        """Extend the animation to the duration of the clip: one property keeps its value until the end."""
-        if not samplers:
-            return
-        last = max(samplers, key=lambda target: float(samplers[target].times[-1]))
-        end = single(self.span.seconds([self.span.end]))
-        if float(end[0]) > float(samplers[last].times[-1]) * (1 + 1e-6):
-            samplers[last] = samplers[last].extended(end)
-
-    def _other_channels(self, channels: Channels) -> None:
+    def _other_channels(self, channels: Channels, settings: Channels) -> None:
         """Write visibility, morphs, cameras and lights."""
-        properties = Properties(self._context, self._lights, channels, self._maker)
+        properties = Properties(self._context, self._lights, settings, self._maker)
         for node, tracks in self._tracks.items():
             parts = self._tree.parts[node]
             for kind in ("visible", "morph"):
@@ -249,7 +258,7 @@ class ClipWriter:
                 if motion is None or motion.keys.is_still or parts.geometry is None:
                     continue
                 if kind == "visible":
-                    animate_visibility(self._context, node, parts, motion, channels)
+                    animate_visibility(self._context, node, parts, motion, channels, settings)
                 elif "mesh" in self._context.asset.nodes[parts.geometry]:
                     channels.node(parts.geometry, "weights", motion.sampler)
             property_tracks = {kind: number for kind, number in tracks.items() if kind in PROPERTY_KINDS}
@@ -262,9 +271,10 @@ def write_animations(
 ) -> list[Json]:
     """Write all clips; returns their data for the extras of the scene. ``first_rig`` is that of the first clip."""
     clips: list[Json] = []
+    names = Names()
     for number in range(len(context.scene.clips)):
         rig = Rig(context.scene, number) if number else first_rig
-        clips.append(ClipWriter(context, tree, aims, lights, number, rig).write())
+        clips.append(ClipWriter(context, tree, aims, lights, number, rig, names).write())
     for number in aims:
         node = context.scene.nodes[number]
         form = "in extras" if node.target is None else "as a separate node"
