@@ -129,7 +129,7 @@ def in_blender(cases: Iterable[Case], folder: Path, most: int = 5) -> Iterator[t
     with open(folder / "requests", "w", encoding="utf-8") as requests:
         for number, case in enumerate(cases):
             path = folder / f"{number}.glb"
-            path.write_bytes(_with_plain_names(case.data))
+            path.write_bytes(with_plain_names(case.data))
             seconds = case.seconds(generator, most)
             shapes = _shapes(case)
             request = {
@@ -149,7 +149,7 @@ def in_blender(cases: Iterable[Case], folder: Path, most: int = 5) -> Iterator[t
             yield case, _compared(case, seconds, shapes, json.loads(line))
 
 
-def _with_plain_names(data: bytes) -> bytes:
+def with_plain_names(data: bytes) -> bytes:
     """Return the file with nodes named n0, n1 … and animations a0, a1 …: Blender changes names that are long or
     equal."""
     length = struct.unpack_from("<I", data, 12)[0]
@@ -165,7 +165,7 @@ def _with_plain_names(data: bytes) -> bytes:
 
 
 Shapes = dict[int, tuple[int, np.ndarray, np.ndarray]]
-"""by glTF node: the node of the scene, some vertices as Blender numbers them, the same as the scene does"""
+"""by glTF node: the node of the scene, some vertices as the player numbers them, the same as the scene does"""
 
 
 def _shapes(case: Case, some: int = 12) -> Shapes:
