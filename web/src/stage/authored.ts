@@ -1,7 +1,7 @@
 // Materials that are shaded as in the old programs and in our thumbnails: light and colours are added and multiplied as
 // stored, in screen colours (sRGB), without conversion to linear light. `Lighting` sets the lights for them.
 import {
-  Color, DoubleSide, MeshBasicMaterial, MeshPhongMaterial, ShaderChunk, type Material, type MeshStandardMaterial,
+  Color, MeshBasicMaterial, MeshPhongMaterial, ShaderChunk, type Material, type MeshStandardMaterial,
 } from "three";
 
 interface StoredMaterial {
@@ -50,7 +50,7 @@ export function authored(material: Material): Material {
     name: from.name, color: from.color.clone(), map: from.map, normalMap: from.normalMap, normalScale: from.normalScale,
     emissive: from.emissive, emissiveMap: from.emissiveMap, emissiveIntensity: from.emissiveIntensity, alphaTest: from.alphaTest,
     transparent: from.transparent, opacity: from.opacity, depthWrite: from.depthWrite, vertexColors: from.vertexColors,
-    flatShading: from.flatShading, wireframe: from.wireframe, side: DoubleSide, toneMapped: false,
+    flatShading: from.flatShading, wireframe: from.wireframe, side: from.side, toneMapped: false,
     shininess: 2 ** (1 + 9 * clamped(stored.shininess ?? 0.25)),
     polygonOffset: from.polygonOffset, polygonOffsetFactor: from.polygonOffsetFactor, polygonOffsetUnits: from.polygonOffsetUnits,
   });
