@@ -1,5 +1,5 @@
 """Writes animations: every clip of the scene, exact if possible, otherwise fitted, with the error measured in the
-written form. The authored keys and clips go to extras, and the report has the outcome of each track.
+written form. The report has the outcome of each track.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from keyframer.exchange.gltf.conventions import (
     json_value,
     non_default_fields,
     single,
-    track_extras,
 )
 from keyframer.exchange.gltf.write.animation_channels import PROPERTY_KINDS, Channels, Properties, animate_visibility
 from keyframer.exchange.gltf.write.cameras_lights import Lights
@@ -27,7 +26,7 @@ from keyframer.exchange.gltf.write.error_measurement import world_error
 from keyframer.exchange.gltf.write.motion import Motion, MotionMaker, Span, breaks_of, errors
 from keyframer.exchange.gltf.write.nodes import AimConstraint, AimMotion, NodeParts, StartTransforms, Tree
 from keyframer.exchange.gltf.write.options import Context, written_span
-from keyframer.exchange.gltf.write.sampler_keys import CUBIC, LINEAR, Sampler
+from keyframer.exchange.gltf.write.sampler_keys import CUBIC, LINEAR, STEP, Sampler
 from keyframer.limits import budget_left, budget_total
 from keyframer.posing import Rig
 from keyframer.scene import Clip
@@ -110,7 +109,7 @@ class ClipWriter:
             else:
                 animation = channels.finish(self._names.claim(f"{content['animation']} settings"), end)
                 attach_extras(animation, {"settings_of": content["animation"]})
-        store_authored_keys(self._context, self._number, self._tree.parts, self._motions, set(self._aims), self.span)
+        report_tracks(self._context, self.clip, self._tree.parts, self._motions, set(self._aims), self.span)
         for (node, kind), motion in self._motions.items():
             if missing_motion := motion.missing_motion(self.span):
                 scene_node = self._context.scene.nodes[node]
@@ -283,9 +282,6 @@ def write_animations(
     return clips
 
 
-_SAMPLED_KINDS = ("position", "rotation", "scale")
-"""kinds whose keys may be read back from the samplers of a node"""
-
 Motions = Mapping[tuple[int, str], Motion]
 """by node and kind; the kinds ``aim`` and ``place`` are the baked rotation and position of aimed nodes"""
 
@@ -299,6 +295,7 @@ def clip_extras(context: Context, clip: Clip, span: Span) -> Json:
         "rate": span.rate,
         "unit": clip.unit,
         "origin": span.begin,
+        "duration": float(span.seconds([span.end])[0]),
         **non_default_fields(clip, "units_per_frame", "current", "bounds"),
     }
     if clip.raw_channels:
@@ -319,17 +316,14 @@ def clip_extras(context: Context, clip: Clip, span: Span) -> Json:
     return content
 
 
-def store_authored_keys(
-    context: Context, number: int, parts: list[NodeParts], motions: Motions, aimed: set[int], span: Span
+def report_tracks(
+    context: Context, clip: Clip, parts: list[NodeParts], motions: Motions, aimed: set[int], span: Span
 ) -> None:
-    """Store the authored keys of a clip in the extras of nodes, if requested, and report the outcome of tracks."""
-    channels = context.scene.clips[number].channels
-    if channels and not context.options.authored_keys:
-        message = f"authored keys of {counted(len(channels), 'track')} are not stored in extras, as requested"
-        context.report.add(Outcome.DROPPED, f"/clips/{number}/authored_keys", message)
+    """Report the outcome of each track of a clip, and in one line that authored keys became others."""
     fitted = [node_and_kind for node_and_kind, motion in motions.items() if motion.outcome is not Outcome.EXACT]
     motion_errors = dict(zip(fitted, errors([motions[node_and_kind] for node_and_kind in fitted], span), strict=True))
-    for channel in channels:
+    resampled = 0
+    for channel in clip.channels:
         track = channel.track
         morph = context.scene.nodes[channel.node].morph
         if track.kind == "morph" and not (
@@ -341,17 +335,17 @@ def store_authored_keys(
             context.report.add(Outcome.DROPPED, path, "the weights do not match the written shapes")
             continue
         motion = motions.get((channel.node, track.kind))
-        if context.options.authored_keys:
-            head: Json = context.asset.nodes[parts[channel.node].head]
-            in_sampler = motion is not None and motion.has_track_keys and not motion.keys.is_still
-            in_sampler &= track.kind in _SAMPLED_KINDS and channel.node not in aimed and not context.axes.mirrored
-            if in_sampler and motion is not None:  # keys closer than single precision have the same time in seconds
-                in_sampler = len(motion.sampler.times) == len(track.times)
-            tracks: list[Json] = head.get("extras", {}).get("keyframer", {}).get("tracks", [])
-            tracks.append(track_extras(track, number, in_sampler))
-            attach_extras(head, {"tracks": tracks})
-        if len(track.times) > 1 and track.kind not in (*PROPERTY_KINDS, "visible"):
+        if len(track.times) < 2:
+            continue
+        resampled += motion is None or not (motion.has_track_keys or motion.keys.is_still or motion.keys.mode == STEP)
+        if track.kind == "visible" and parts[channel.node].geometry is None:
+            path = f"/nodes/{context.scene.nodes[channel.node].name}/visible"
+            context.report.add(Outcome.DROPPED, path, "the node has no geometry to hide", extras=track.extras)
+        if track.kind not in (*PROPERTY_KINDS, "visible"):
             _report(context, channel.node, track, motion, motion_errors, aimed, span)
+    if resampled:
+        message = f"the authored keys of {counted(resampled, 'track')} became sampled ones; --embed-source keeps them"
+        context.report.add(Outcome.BAKED, f"/clips/{clip.name}/keys", message, extras=clip.extras)
 
 
 def _report(
@@ -380,12 +374,12 @@ def _report(
     if motion is None or motion.keys.is_still:
         add(Outcome.EXACT, "does not move")
     elif node in aimed and track.kind in ("rotation", "scale"):
-        add(Outcome.EXTRAS, "overridden by the target")
+        add(Outcome.DROPPED, "overridden by the target")
     elif track.kind == "roll":
         if (node, "aim") in motion_errors:
             add(Outcome.BAKED, "applied to the rotation", motion_errors[node, "aim"], "degree")
         else:
-            add(Outcome.EXTRAS, "a roll has no effect without a target")
+            add(Outcome.DROPPED, "a roll has no effect without a target")
     elif motion.outcome is Outcome.EXACT:
         add(
             Outcome.EXACT, motion.keys.mode + (f", {track.wrap.value} unrolled" if track.wrap.value != "single" else "")
