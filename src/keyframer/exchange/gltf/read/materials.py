@@ -7,6 +7,7 @@ those that glTF has no place for. Embedded images are extracted as bytes and not
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import unquote
 
@@ -96,6 +97,11 @@ class MaterialReader:
         strength = 1.0 if emissive_strength is None else emissive_strength.number("emissiveStrength", 1.0)
         unlit = item.extension("KHR_materials_unlit") is not None
         roughness, metallic = surface.number("roughnessFactor", 1.0), surface.number("metallicFactor", 1.0)
+        image, glow_image = surface.value.get("baseColorTexture"), item.value.get("emissiveTexture")
+        glows_itself = strength == 1.0 and not unlit and _is_part_of_own_color(color, glow)
+        glows_itself &= glow_image == (image if any(glow) else None)
+        if glows_itself:
+            color = (*(base + level for base, level in zip(color, glow, strict=False)), color[3])
         emission = max(glow) * strength / max(*color[:3], 1e-6)
         material = Material(
             item.text("name", ""),
@@ -105,7 +111,9 @@ class MaterialReader:
             two_sided=item.flag("doubleSided"),
             shininess=_shininess(roughness),
         )
-        gltf_values = {"metallic": metallic, "roughness": roughness, "alpha_mode": mode, "emissive": list(glow)}
+        gltf_values = {"metallic": metallic, "roughness": roughness, "alpha_mode": mode}
+        if not glows_itself:
+            gltf_values["emissive"] = list(glow)
         if mode == "MASK" and item.has("alphaCutoff"):
             gltf_values["alpha_cutoff"] = item.number("alphaCutoff")
         if strength != 1.0:
@@ -114,12 +122,11 @@ class MaterialReader:
             gltf_values["unlit"] = True
         self._restore(material, item, extras, roughness)
         if self._from_keyframer:  # only what the material does not express
-            is_usual = all(abs(level - emission * base) <= 1e-6 for level, base in zip(glow, color, strict=False))
             is_derived = {
                 "metallic": metallic == 0.0,
                 "roughness": abs(derived_roughness(material) - roughness) <= 1e-5,
                 "alpha_mode": "alpha_cutoff" not in gltf_values,
-                "emissive": is_usual,
+                "emissive": glow_image is not None and _is_close(glow, color),  # as written with a map
             }
             gltf_values = {name: value for name, value in gltf_values.items() if not is_derived.get(name)}
         if gltf_values:
@@ -128,8 +135,8 @@ class MaterialReader:
             reference = (surface if slot in _IN_PBR_OBJECT else item).child(name)
             if reference is None:
                 continue
-            if self._from_keyframer and slot != "texture1" and reference.value == surface.value.get("baseColorTexture"):
-                continue  # a self-illuminated material glows in the colours of its image
+            if slot == "self_illumination" and glows_itself:
+                continue  # it is the image of the colour
             if self._use_map(material, item, reference, slot, name, role, color[:3]):
                 continue
             texture = self._issues.attempt(self._textures.read, reference, role, mode != "OPAQUE")
@@ -195,12 +202,21 @@ class MaterialReader:
                 setattr(texture_map, field, getattr(found, field))
         texture_map.decal &= not found.tiled
         texture_map.tiled = found.tiled or (texture_map.decal and texture_map.tiled)
-        if slot == "self_illumination" and all(
-            abs(a - b) <= 1e-6 for a, b in zip(item.numbers("emissiveFactor", 3, (0.0, 0.0, 0.0)), factor, strict=True)
-        ):
+        if slot == "self_illumination" and _is_close(item.numbers("emissiveFactor", 3, (0.0, 0.0, 0.0)), factor):
             material.self_illumination = extras_reading.number(extras, "self_illumination", 0.0)
         material.maps[map_slot] = texture_map
         return True
+
+
+def _is_part_of_own_color(color: tuple[float, ...], glow: tuple[float, ...]) -> bool:
+    """Return whether a surface glows in its own colour and reflects the rest of it, as self-illuminated ones do."""
+    whole = [base + level for base, level in zip(color, glow, strict=False)]
+    share = max(glow) / (max(whole) or 1.0)
+    return max(whole) <= 1.0 + 1e-6 and _is_close(glow, [share * level for level in whole])
+
+
+def _is_close(color: Sequence[float], other: Sequence[float]) -> bool:
+    return all(abs(level - wanted) <= 1e-6 for level, wanted in zip(color[:3], other[:3], strict=True))
 
 
 def _set_diffuse(material: Material, amount: float, factor: tuple[float, ...], extras: Item) -> bool:

@@ -155,8 +155,13 @@ class Materials:
                 factor = [level + (1.0 - level) * amount for level in color]
         elif "alpha" in images:
             surface["baseColorTexture"] = self._textures.write(images["alpha"], material.maps["opacity"])
-        if min(factor) < 1.0 or alpha < 1.0:
-            surface["baseColorFactor"] = [*_rounded(factor), alpha]
+        original = original_gltf_values(material.extras)
+        glow = 0.0 if original.get("unlit") is True else fraction(material.self_illumination)
+        reflected = factor
+        if "emissive" not in images and "emissive" not in original:
+            reflected = [level * (1.0 - glow) for level in factor]  # a surface that glows fully reflects no light
+        if min(reflected) < 1.0 or alpha < 1.0:
+            surface["baseColorFactor"] = [*_rounded(reflected), alpha]
         self._set_alpha_mode(written, alpha, images)
         if "normal" in images:
             written["normalTexture"] = self._textures.write(images["normal"], material.maps["bump"])
@@ -169,12 +174,11 @@ class Materials:
             texture_map = material.maps["occlusion"]
             written["occlusionTexture"] = self._textures.write(images["occlusion"], texture_map)
             _set_unless_default(written["occlusionTexture"], "strength", fraction(texture_map.amount, 1.0))
-        glow = fraction(material.self_illumination)
         if "emissive" in images:
             written["emissiveTexture"] = self._textures.write(images["emissive"], material.maps["self_illumination"])
             written["emissiveFactor"] = _rounded(factor)
         elif glow > 0:
-            if "base_color" in images and "emissive" not in original_gltf_values(material.extras):
+            if "base_color" in images and "emissive" not in original:
                 written["emissiveTexture"] = surface["baseColorTexture"]
             written["emissiveFactor"] = _rounded(level * glow for level in factor)
         if material.two_sided:
