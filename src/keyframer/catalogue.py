@@ -166,6 +166,9 @@ SEM_RPH_WIDTH = issue_type(
     _W,
     "a channel of type {type} with {floats: float} per frame is not character motion; kept as raw numbers",
 )
+SEM_MOTION_NOT_PLAYED = issue_type(
+    "SEM_MOTION_NOT_PLAYED", _W, "motion of {bones: bone} is not played but kept as raw numbers: {reason}"
+)
 SCENE_DEFAULT_RIG = issue_type(
     "SCENE_DEFAULT_RIG",
     _I,

@@ -24,6 +24,7 @@ from tests.exchange.truth import (
     moments,
     needs_node_tools,
     node_lines,
+    settings_of,
     to_file_axes,
 )
 from tests.oracles.gltf.sampler import Gltf
@@ -243,6 +244,53 @@ def test_authored_keys_are_in_extras() -> None:
     assert wrapped.nodes[wrapped.named("loop")]["extras"]["keyframer"]["tracks"][0]["wrap"] == "loop"
 
 
+@pytest.mark.parametrize("name", ["looking", "hidden"])
+def test_pointers_are_in_an_animation_of_their_own(name: str) -> None:
+    """VTK drops a whole animation because of one channel that it does not know."""
+    gltf = Gltf(glb_of(SCENES[name]())[0])
+    motion, settings = gltf.json["animations"]
+    assert settings["name"] == f"{motion['name']} settings"
+    assert settings["extras"] == {"keyframer": {"settings_of": motion["name"]}}
+    paths = [{channel["target"]["path"] for channel in animation["channels"]} for animation in (motion, settings)]
+    assert "pointer" not in paths[0]
+    assert paths[1] == {"pointer"}
+    ends = [
+        max(float(gltf.accessor(sampler["input"])[-1, 0]) for sampler in animation["samplers"])
+        for animation in (motion, settings)
+    ]
+    assert ends == [pytest.approx(1.0)] * 2  # as long as the clip, so that loops stay together
+
+
+def test_a_clip_with_pointers_only_is_one_animation() -> None:
+    scene = SCENES["looking"]()
+    (clip,) = scene.clips
+    clip.name = "zoom"
+    clip.channels = [channel for channel in clip.channels if channel.track.kind == "fov"]
+    (animation,) = Gltf(glb_of(scene)[0]).json["animations"]
+    assert animation["name"] == "zoom"
+    assert {channel["target"]["path"] for channel in animation["channels"]} == {"pointer"}
+
+
+def test_names_of_animations_are_unique() -> None:
+    scene = SCENES["looking"]()
+    scene.clips = [
+        Clip(name, list(scene.clips[0].channels), start=0, end=30) for name in ("walk", "walk", "walk settings")
+    ]
+    animations = Gltf(glb_of(scene)[0]).json["animations"]
+    assert len({animation["name"] for animation in animations}) == len(animations) == 6
+
+
+def test_geometry_that_appears_is_hidden_by_its_scale_only() -> None:
+    """Babylon.js never shows a node that KHR_node_visibility hides at the start."""
+    scene = SCENES["hidden"]()
+    track = next(channel.track for channel in scene.clips[0].channels if channel.track.kind == "visible")
+    track.values = 1.0 - track.values
+    gltf = Gltf(glb_of(scene)[0])
+    blinks = gltf.nodes[geometry(gltf, gltf_node_of(gltf, scene, 2))]
+    assert blinks["extensions"]["KHR_node_visibility"] == {"visible": True}
+    assert blinks["scale"] == [0, 0, 0]
+
+
 def test_hidden_geometry_has_scale_zero_and_children_stay_visible() -> None:
     gltf = Gltf(glb_of(SCENES["hidden"]())[0])
     scene = SCENES["hidden"]()
@@ -256,7 +304,7 @@ def test_hidden_geometry_has_scale_zero_and_children_stay_visible() -> None:
     shown = [1, 0, 1, 0]
     assert np.linalg.det(worlds[:, blinks, :3, :3]) == pytest.approx(np.array(shown, float))
     pointer = f"/nodes/{blinks}/extensions/KHR_node_visibility/visible"
-    animation = gltf.json["animations"][0]
+    animation = gltf.json["animations"][settings_of(gltf, 0)]
     outcomes = [
         gltf.sampled(animation["samplers"][channel["sampler"]], seconds, "visible")[:, 0].tolist()
         for channel in animation["channels"]

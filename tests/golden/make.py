@@ -141,6 +141,10 @@ EXTRA: dict[str, list[Case]] = {
         ("midtown", w.clip(*[w.channel(b"", 3)] * 1_001, frames=0)),
         ("midtown", w.clip(*[w.channel(b"", 3, kind=2)] * 1_002, frames=0)),
     ],
+    "SEM_MOTION_NOT_PLAYED": [
+        ("midtown", w.clip(*[w.channel(w.floats(*[0.5] * 6), 6)] * 2, frames=1)),
+        ("midtown", w.clip(w.channel(w.floats(*[0.5] * 9), 9), w.channel(w.floats(*[0.5] * 6), 6), frames=1)),
+    ],
     "SEM_DEEP_HIERARCHY": [
         ("hale3d", w.h3da([w.joint(b"\0", n - 1) for n in range(1_002)])),
         ("hale3d", w.h3dm([], [w.model_joint(b"\0", n - 1) for n in range(1_100)])),

@@ -34,6 +34,16 @@ class Screen:
     def __len__(self) -> int:
         return len(self.source)
 
+    @property
+    def clockwise(self) -> Flags:
+        """(M,) whether the corners run clockwise on the picture."""
+        edge = self.points[:, 1:] - self.points[:, :1]
+        return np.asarray(edge[:, 0, 0] * edge[:, 1, 1] > edge[:, 0, 1] * edge[:, 1, 0])
+
+    def only(self, chosen: Flags) -> Screen:
+        """Return some of the triangles."""
+        return Screen(self.points[chosen], self.closeness[chosen], self.source[chosen], self.barycentric[chosen])
+
 
 def project_faces(points: Floats, corners: Indices, view: View, width: int, height: int) -> Screen:
     """Return the triangles of faces (F, 3) over points (V, 3) that may be visible, projected."""

@@ -68,6 +68,10 @@ class Settings:
     around_degrees: float | None = None
     """angle of a fitted view to the right of the front; None: a default angle"""
     above_degrees: float | None = None
+    two_sided: bool = False
+    """draw all faces from both sides; otherwise faces whose material is one-sided, and those without a material, are
+    visible from the front only, as in the exported glTF file
+    """
 
     def __post_init__(self) -> None:
         if not (1 <= self.width <= LARGEST_SIDE and 1 <= self.height <= LARGEST_SIDE):
@@ -93,7 +97,9 @@ class Renderer:
         self.scene = scene
         self.settings = settings or Settings()
         with budgeted(size=scene.stored_bytes):
-            self.drawable = DrawableScene(scene, textures, self.settings.bones, self.settings.lights != "file")
+            self.drawable = DrawableScene(
+                scene, textures, self.settings.bones, self.settings.lights != "file", self.settings.two_sided
+            )
         self._rig = Rig(scene)
         self._last_pose: tuple[float, Pose] | None = None
         self._exposure = Exposure(self.settings.lights)
@@ -314,6 +320,7 @@ def render(
     lights: str = "auto",
     background: RgbBytes | str | None = NEUTRAL,
     texture_path: Sequence[PathLike] = (),
+    two_sided: bool = False,
 ) -> Image:
     """Return a picture of a scene as a Pillow image: ``render(scene).save("scene.png")``. Notebooks show it.
 
@@ -325,6 +332,6 @@ def render(
     width, height = (size, size) if isinstance(size, int) else size
     folder = scene.origin.folder if scene.origin is not None else scene.folder
     images = TextureSource(TextureFinder([*([] if folder is None else [folder]), *texture_path]))
-    settings = Settings(width, height, camera=camera, lights=lights, background=background)
+    settings = Settings(width, height, camera=camera, lights=lights, background=background, two_sided=two_sided)
     renderer = Renderer(scene, settings, textures=images)
     return renderer.picture(renderer.default_frame if frame is None else frame)

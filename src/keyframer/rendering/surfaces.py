@@ -160,7 +160,7 @@ class Surfaces:
 
     def __init__(self, scene: Scene, source: TextureSource | None, lift_black: bool = True) -> None:
         """``lift_black``: black surfaces without an image become dark grey, so that their shape is visible."""
-        materials = [*scene.materials, Material(""), Material("", diffuse=STICK)]
+        materials = [*scene.materials, Material(""), Material("", diffuse=STICK, two_sided=True)]
         self._v_up = scene.space.v_up
         self._mip_maps: dict[tuple[str, int | None], MipMaps | None] = {}
         self._source = source
@@ -171,6 +171,7 @@ class Surfaces:
         self.exponent = np.array([2.0 ** (1 + 9 * _fraction(m.shininess, 0.25)) for m in materials], np.float32)
         self.opacity = np.array([1 - _fraction(material.transparency, 0.0) for material in materials], np.float32)
         self.glow = np.array([_fraction(material.self_illumination, 0.0) for material in materials], np.float32)
+        self.two_sided = np.array([material.two_sided for material in materials], np.bool_)
         self.wire = np.array([material.wire or material.shading == "wire" for material in materials], np.bool_)
         self.flat = np.array([material.shading == "flat" for material in materials], np.bool_)
         self.base = [self._layer(material.maps.get("texture1")) for material in materials]

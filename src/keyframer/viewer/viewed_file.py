@@ -172,7 +172,7 @@ class ViewedFile:
         source = {"name": self.name, "sha256": hashlib.sha256(loaded.data).hexdigest()}
         images = no_images if loaded.textures is None else images_from(loaded.textures)
         # three.js plays cubic keys exactly; the page requests authored keys track by track
-        options = GltfOptions(source=source, images=images, keys="cubic", authored_keys=False)
+        options = GltfOptions(source=source, images=images, keys="cubic")
         asset, report = export(loaded.scene, options)
         return b"".join(glb_parts(asset)), report
 

@@ -23,11 +23,10 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.arrays import Array, Floats, Singles
-from keyframer.curves import Track
 from keyframer.formats.kit.scene_reading import UniqueNames
 from keyframer.maths import affine
 from keyframer.scene import Handedness, Space
-from keyframer.text import decode_name, safe_text
+from keyframer.text import safe_text
 
 _SQRT_HALF = math.sqrt(0.5)
 _UP_ROTATIONS = {"x": (0.0, 0.0, _SQRT_HALF, _SQRT_HALF), "y": None, "z": (-_SQRT_HALF, 0.0, 0.0, _SQRT_HALF)}
@@ -251,11 +250,13 @@ _DEFAULTS: dict[type[Any], dict[str, Any]] = {}
 """default values of the fields of each dataclass, determined once"""
 
 
-def raw_name(raw: bytes | None, name: str) -> Json:
-    """Return the raw name for extras; empty if there is none or if ``name`` has the same bytes."""
+def raw_name(raw: bytes | None, name: str, written_name: str | None) -> Json:
+    """Return the raw name for extras; empty if there is none or if ``name`` has the same bytes. It belongs to the
+    ``written_name`` (None if the part has no name): if another program renames the part, reading ignores it.
+    """
     if raw is None or raw == name.encode("utf-8", "surrogatepass"):
         return {}
-    return {"name": decode_name(raw), "raw_name": raw.hex()} if raw else {"raw_name": ""}
+    return {"raw_name": raw.hex()} if written_name is None else {"name": written_name, "raw_name": raw.hex()}
 
 
 def shown_name(name: str) -> str:
@@ -273,30 +274,6 @@ def attach_extras(target: Json, content: Json) -> None:
     """Add content to ``extras.keyframer``, unless it is empty."""
     if content:
         target.setdefault("extras", {}).setdefault("keyframer", {}).update(content)
-
-
-_COLUMNS = ("tension", "continuity", "bias", "ease_to", "ease_from", "flags", "tangents_in", "tangents_out")
-
-
-def track_extras(track: Track, clip: int, in_sampler: bool) -> Json:
-    """Return an authored track for extras, without times and values if the glTF sampler has them (``in_sampler``)."""
-    content: Json = {"clip": clip, "kind": track.kind, "interpolation": track.interpolation.value}
-    if track.wrap.value != "single":
-        content["wrap"] = track.wrap.value
-    if track.is_rotation:
-        content["form"] = track.form.value
-    if in_sampler:
-        content["keys_in_sampler"] = True
-        content["count"] = len(track.times)
-    else:
-        content["times"], content["values"] = track.times, track.values
-    for name in _COLUMNS:
-        column = getattr(track, name)
-        if column is not None and column.any():
-            content[name] = column
-    if track.extras:
-        content["extras"] = track.extras
-    return content
 
 
 class Names(UniqueNames):

@@ -287,7 +287,7 @@ class MeshReader:
     def _restore(self, mesh: Mesh, extras: Item) -> None:
         """Restore data that only our own files have; arrays of faces are in the order of the triangles."""
         extras_reading.restore(mesh, extras, flags="casts_shadows receives_shadows dynamic")
-        mesh.raw_name = extras_reading.raw_name(extras)
+        mesh.raw_name = extras_reading.raw_name(extras, mesh.name or None)
         mesh.extras = extras_reading.format_extras(extras)
         for name in ("smoothing", "edges"):
             masks = extras_reading.array(extras, name, self._budget, kind=int)

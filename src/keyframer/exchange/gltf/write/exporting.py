@@ -131,7 +131,7 @@ def _add_metadata(context: Context, clips: list[Json]) -> None:
     if scene.issues.first_unsafe() is not None:
         provenance["salvaged"] = scene.issues.unsafe_counts()
     attach_extras(asset.properties, provenance)
-    content: Json = {"space": scene.space, **non_default_fields(scene, "title", "author")}
+    content: Json = {"space": scene.space, **non_default_fields(scene, "author")}
     environment = non_default_fields(
         scene.environment,
         *("ambient", "background_color", "background_image", "gradient", "fog", "distance_cue", "layered_fog", "uses"),

@@ -227,7 +227,7 @@ class Meshes:
     def _extras(self, mesh: Mesh, drawable: _DrawableFaces, split: Split, target: Json) -> None:
         """Attach data that glTF cannot store; arrays of faces are in the order of the written triangles."""
         content = non_default_fields(mesh, "axes", "casts_shadows", "receives_shadows", "dynamic", "bounding_sphere")
-        content.update(raw_name(mesh.raw_name, mesh.name))
+        content.update(raw_name(mesh.raw_name, mesh.name, target.get("name")))
         all_faces = slice(None)
         order = split.primitives[0].faces
         if len(split.primitives) > 1:

@@ -135,8 +135,6 @@ class GltfOptions:
     smooth: bool | None = None
     """normals of meshes without smoothing groups: smooth or flat; None: flat for formats that have smoothing groups
     (3D Studio renders such meshes flat), smooth for the others"""
-    authored_keys: bool = True
-    """store the keys of the scene in extras, in addition to the samplers made from them"""
     images: ImageSource = no_images
     """source of the images of materials; by default `save` searches next to the model"""
     source: Mapping[str, Any] = field(default_factory=dict)
@@ -171,8 +169,6 @@ class GltfOptions:
     def provenance_fields(self) -> dict[str, Any]:
         """Return the options that the file records: the main ones always, some others if set."""
         options: dict[str, Any] = {"core_only": self.core_only, "max_error": self.max_error, "keys": self.keys}
-        if not self.authored_keys:
-            options["authored_keys"] = False
         for name in ("unit", "fps", "smooth"):
             if getattr(self, name) is not None:
                 options[name] = getattr(self, name)

@@ -14,6 +14,7 @@ from keyframer.catalogue import (
     LINK_COUNT_MISMATCH,
     LINK_SKELETON_MISMATCH,
     SCENE_DEFAULT_RIG,
+    SEM_MOTION_NOT_PLAYED,
     SEM_RPH_WIDTH,
 )
 from keyframer.curves import RotationForm, Track
@@ -89,6 +90,11 @@ def to_scene(document: Document, options: Options) -> Scene:
             continue
         if not channel.bones:
             reporter.report(SEM_RPH_WIDTH, channel, floats=channel.rows.shape[1], type=channel.type)
+        elif len(channel.rows):
+            reason = "the first such channel moves the figure"
+            if channel.bones > _MOST_BONES:
+                reason = f"a figure has at most {_MOST_BONES} bones"
+            reporter.report(SEM_MOTION_NOT_PLAYED, channel, bones=channel.bones, reason=reason)
         raw = RawChannel(f"channel {number}", np.asarray(channel.rows, np.float64))
         reporter.mark(raw, "midtown", channel, {"type": channel.type, "distance": float(channel.distance)})
         clip.raw_channels.append(raw)
