@@ -112,7 +112,7 @@ LINK_INDEX_OUT_OF_RANGE = issue_type(
 LINK_NOT_SHOWN = issue_type("LINK_NOT_SHOWN", _I, "the displayed scene leaves out {count} of {total: node}")
 LINK_COUNT_MISMATCH = issue_type("LINK_COUNT_MISMATCH", _W, "{what}: expected {claimed}, found {found}")
 LINK_PARENT_CYCLE = issue_type("LINK_PARENT_CYCLE", _E, "{name} is its own ancestor")
-LINK_PARENT_MISSING = issue_type("LINK_PARENT_MISSING", _E, "the parent {parent} of {name} does not exist")
+LINK_PARENT_MISSING = issue_type("LINK_PARENT_MISSING", _W, "the parent {parent} of {name} does not exist")
 LINK_TARGET_CYCLE = issue_type(
     "LINK_TARGET_CYCLE",
     _W,
