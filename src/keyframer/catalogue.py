@@ -243,7 +243,7 @@ STAGE_FILE_UNUSED = issue_type("STAGE_FILE_UNUSED", _I, "nothing in the archive 
 STAGE_EXTENSION_MISSING = issue_type("STAGE_EXTENSION_MISSING", _I, "{name!r} has no extension: {taken} is used")
 STAGE_CASE_COLLISION = issue_type("STAGE_CASE_COLLISION", _W, "the name differs from {other} only by case")
 STAGE_FILE_IN_FOLDER = issue_type("STAGE_FILE_IN_FOLDER", _W, "files of a show must not be in folders")
-STAGE_PACKING = issue_type("STAGE_PACKING", _E, "{problem}: members must be stored or deflated, and not encrypted")
+STAGE_PACKING = issue_type("STAGE_PACKING", _W, "{problem}: members must be stored or deflated, and not encrypted")
 STAGE_MODEL_SCALE = issue_type(
     "STAGE_MODEL_SCALE",
     _W,
