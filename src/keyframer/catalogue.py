@@ -113,7 +113,7 @@ LINK_INDEX_OUT_OF_RANGE = issue_type(
 LINK_NOT_SHOWN = issue_type("LINK_NOT_SHOWN", _I, "the displayed scene leaves out {count} of {total: node}")
 LINK_COUNT_MISMATCH = issue_type("LINK_COUNT_MISMATCH", _W, "{what}: expected {claimed}, found {found}")
 LINK_PARENT_CYCLE = issue_type("LINK_PARENT_CYCLE", _E, "{name} is its own ancestor")
-LINK_PARENT_MISSING = issue_type("LINK_PARENT_MISSING", _E, "the parent {parent} of {name} does not exist")
+LINK_PARENT_MISSING = issue_type("LINK_PARENT_MISSING", _W, "the parent {parent} of {name} does not exist")
 LINK_TARGET_CYCLE = issue_type(
     "LINK_TARGET_CYCLE",
     _W,
@@ -247,7 +247,7 @@ STAGE_FILE_UNUSED = issue_type("STAGE_FILE_UNUSED", _I, "nothing in the archive 
 STAGE_EXTENSION_MISSING = issue_type("STAGE_EXTENSION_MISSING", _I, "{name!r} has no extension: {taken} is used")
 STAGE_CASE_COLLISION = issue_type("STAGE_CASE_COLLISION", _W, "the name differs from {other} only by case")
 STAGE_FILE_IN_FOLDER = issue_type("STAGE_FILE_IN_FOLDER", _W, "files of a show must not be in folders")
-STAGE_PACKING = issue_type("STAGE_PACKING", _E, "{problem}: members must be stored or deflated, and not encrypted")
+STAGE_PACKING = issue_type("STAGE_PACKING", _W, "{problem}: members must be stored or deflated, and not encrypted")
 STAGE_MODEL_SCALE = issue_type(
     "STAGE_MODEL_SCALE",
     _W,

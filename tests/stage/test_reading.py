@@ -13,7 +13,17 @@ import keyframer
 from keyframer.scene import LightType, NodeKind, Scene, Space
 from tests.exchange.reading.making import glb, split_glb
 from tests.exchange.test_gltf_lights import without_extras
-from tests.stage.archives import box_scene, fixture, model, moving_head, scene_object, show
+from tests.stage.archives import (
+    MOVING_HEAD_GEOMETRIES,
+    MOVING_HEAD_MODELS,
+    MOVING_HEAD_MODES,
+    box_scene,
+    fixture,
+    model,
+    moving_head,
+    scene_object,
+    show,
+)
 from tests.stage.boxes import boxes, world_matrices
 
 GEOMETRY = '<Geometry3D fileName="box.3ds"/>'
@@ -138,6 +148,25 @@ def test_missing_model_is_a_warning_and_other_models_are_loaded() -> None:
     assert len(boxes(scene)) == 1
     assert [(issue.code, issue.severity.label) for issue in scene.issues] == [("STAGE_FILE_MISSING", "warning")]
     assert "gone.glb" in next(iter(scene.issues)).message
+
+
+@pytest.mark.parametrize("kind", ["show", "fixture"])
+def test_left_handed_model_is_refused_with_its_place(kind: str) -> None:
+    """A U3D file under the name of a 3D Studio file: neither specification allows it."""
+    if kind == "show":
+        place, data = "box.3ds", show(scene_object(GEOMETRY), {"box.3ds": model(".u3d")})
+    else:
+        place = "models/3ds/head.3ds"
+        members = {place: model(".u3d")}
+        data = fixture(MOVING_HEAD_MODELS, MOVING_HEAD_GEOMETRIES, members, MOVING_HEAD_MODES)
+    expected = f"IO_UNRECOGNISED at 0x0 in {place}: models in shows and fixtures must be right-handed"
+    with pytest.raises(keyframer.FormatError) as caught:
+        load(data)
+    assert str(caught.value) == expected
+    assert [str(issue) for issue in keyframer.check(data).issues if issue.code == "IO_UNRECOGNISED"] == [
+        f"error: {expected}"
+    ]
+    assert load(data, salvage=True).nodes
 
 
 def test_damaged_model_is_named_and_salvage_keeps_the_others() -> None:

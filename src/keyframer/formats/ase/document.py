@@ -269,9 +269,9 @@ def _opening(record: Line | Block) -> bytes:
 
 def _body(record: Table, depth: int) -> bytes:
     """Return the text in the braces of a table: the original text if its columns have not changed."""
-    if record.body and all(map(is_, getattr(record, "as_read", (None,)), record.fields())):
-        return record.body
-    if record.body:
+    if record.body is not None:
+        if all(map(is_, getattr(record, "as_read", (None,)), record.fields())):
+            return record.body
         parsed = record.empty(record.keyword)
         if parsed.read(record.body) and parsed.has_same_columns(record):
             return record.body

@@ -200,7 +200,8 @@ def safe_parents(reporter: Reporter, records: Sequence[Record], parents: Sequenc
     safe: list[int | None] = []
     for index, parent in enumerate(parents):
         if not -1 <= parent < count:
-            reporter.report(LINK_PARENT_MISSING, records[index], "parent", parent=parent, name=f"joint {index}")
+            args = {"parent": parent, "name": f"joint {index}"}
+            reporter.report(LINK_PARENT_MISSING, records[index], "parent", severity=Severity.ERROR, **args)
             safe.append(None)
             continue
         if parent > index:

@@ -172,7 +172,8 @@ def _number_nodes(entries: list[KeyframerNode]) -> None:
 def _link_parents(context: Context, entries: list[KeyframerNode]) -> None:
     """Resolve parents by id, in two passes because a parent may come after its child.
 
-    If several nodes have one id, the first is the parent.
+    If several nodes have one id, the first is the parent. A node with a missing parent becomes a root: the writer
+    A3DSCENE numbers nodes from 2 and gives the root the parent 1.
     """
     by_id: dict[int, int] = {}
     parent_ids = {entry.header.parent for entry in entries if entry.header}

@@ -135,8 +135,9 @@ class _Batch:
         if self._columns is None:
             rows, bits = joined_rows(self.tables), self.tables[0].bits
             flags = rows["flags"].astype(np.int64) if rows["flags"].any() else None
-            extras = _extra_columns(rows, bits) if bits else None
-            self._columns = rows["time"].astype(np.float64), _values(rows["value"]), flags, extras
+            with np.errstate(invalid="ignore"):  # signalling NaN: this runs when the track is first used
+                extras = _extra_columns(rows, bits) if bits else None
+                self._columns = rows["time"].astype(np.float64), _values(rows["value"]), flags, extras
         times, values, flags, extras = self._columns
         optional = [None] * len(EXTRAS) if extras is None else extras[:, start:end]
         track_flags = None if flags is None or not flags[start:end].any() else flags[start:end]
