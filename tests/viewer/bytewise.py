@@ -278,7 +278,4 @@ READERS: dict[str, Callable[[str], Any]] = {
 
 
 def reader_for(scene: keyframer.Scene, name: str) -> Any:
-    reader = READERS[str(scene.source_format)](name)
-    if isinstance(reader, NodeAnimation) and scene.clips:
-        reader.prepare(scene.clips[0].channels)
-    return reader
+    return READERS[str(scene.source_format)](name)

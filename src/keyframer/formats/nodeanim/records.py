@@ -45,13 +45,15 @@ class NodeKeys:
     """Keys as columns of equal length: ``keys.flags``, ``keys.time``, ``keys.value``, and the `TCB_COLUMNS`.
 
     A value is three numbers; for rotations four: angle, axis. Columns that are not stored are 0. ``rows`` is one
-    structured array of all columns, read-only. Use `replace` for edits.
+    structured array of all columns, read-only. ``has_tcb`` says which keys of the file have the `TCB_COLUMNS` if only
+    some have them; None if all or none have them. Use `replace` for edits.
     """
 
-    __slots__ = ("rows",)
+    __slots__ = ("has_tcb", "rows")
 
-    def __init__(self, rows: Array) -> None:
+    def __init__(self, rows: Array, has_tcb: Array | None = None) -> None:
         self.rows = rows
+        self.has_tcb = has_tcb
 
     @staticmethod
     def make(time: npt.ArrayLike, value: npt.ArrayLike, **columns: npt.ArrayLike) -> NodeKeys:
@@ -154,9 +156,10 @@ class KeyRows(Kind):
         cursor.need(size, name)
         if tcb_count in (0, count):
             return NodeKeys(cursor.array(self.full if tcb_count else self.plain, count, name))
+        tcb = np.frombuffer(bytes(marks), np.bool_)
         row_bytes = np.zeros((count, self.full.itemsize), np.uint8)
-        row_bytes[self._stored_bytes(np.frombuffer(marks, np.bool_))] = np.frombuffer(cursor.take(size, name), np.uint8)
-        return NodeKeys(frozen(row_bytes.reshape(-1).view(self.full)))
+        row_bytes[self._stored_bytes(tcb)] = np.frombuffer(cursor.take(size, name), np.uint8)
+        return NodeKeys(frozen(row_bytes.reshape(-1).view(self.full)), tcb)
 
     def _stored_bytes(self, tcb: Array) -> Array:
         """Return which bytes of full rows are in the file: all but tension … easeOut of keys without TCB."""
@@ -185,27 +188,30 @@ class KeyRows(Kind):
         sink.write_array(rows)
 
     def to_json(self, value: NodeKeys) -> object:
-        """Return one JSON object for each key. If only some keys have tension … easeOut, they are 0 in the others."""
-        names = value.rows.dtype.names or ()
-        cells = zip(*(array_to_json(value.rows[name]) for name in names), strict=True)
-        return [dict(zip(names, row, strict=True)) for row in cells]
+        """Return one JSON object for each key, with the columns that it stores."""
+        columns = {name: array_to_json(column) for name, column in value.columns().items()}
+        rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        if value.has_tcb is not None:
+            for index in np.flatnonzero(~value.has_tcb).tolist():
+                for name in TCB_COLUMNS:
+                    del rows[index][name]
+        return rows
 
     def from_json(self, value: object) -> NodeKeys:
         if not isinstance(value, list) or not all(isinstance(row, dict) for row in value):
             raise ValueError("expected a list of keys")
-        given = {name for row in value for name in row}
-        rows = np.zeros(len(value), _row_type("<", self.width, not given.isdisjoint(TCB_COLUMNS)))
-        names = rows.dtype.names or ()
+        tcb = np.array([not row.keys().isdisjoint(TCB_COLUMNS) for row in value], np.bool_)
         for index, row in enumerate(value):
-            for name in sorted(set(row) ^ set(names)):
+            for name in sorted(set(row) ^ set(_COLUMNS if tcb[index] else ("flags", "time", "value"))):
                 raise ValueError(f"key {index}: {'unknown' if name in row else 'missing'} {name!r}")
-        for name in names:
+        rows = np.zeros(len(value), _row_type("<", self.width, bool(tcb.any())))
+        for name in rows.dtype.names or ():
             width = self.width if name == "value" else None
             try:
-                rows[name] = array_from_json([row[name] for row in value], rows[name].dtype, width)
+                rows[name] = array_from_json([row.get(name, 0) for row in value], rows[name].dtype, width)
             except ValueError as error:
                 raise ValueError(f"{name}: {error}") from None
-        return NodeKeys(frozen(rows))
+        return NodeKeys(frozen(rows), None if tcb.all() or not tcb.any() else frozen(tcb))
 
 
 @record(kw_only=True)

@@ -51,7 +51,8 @@ def beginnings(data: bytes, size: int, *, after_others: bool = False) -> list[Be
     """Return chunk 1 in each dialect in which its fields are complete and in place, in order of preference.
 
     ``data`` may be only the first bytes of a file of ``size`` bytes. Chunk 1 is the first chunk or, with
-    ``after_others``, comes after chunks with other ids, which is possible only if chunks have sizes.
+    ``after_others``, comes after chunks with other ids, which is possible only if chunks have sizes. Without chunk
+    headers, its flags must be 0: nothing else marks it.
     """
     found: list[Beginning] = []
     for first_bytes, framing in _FRAMINGS_BY_START:
@@ -105,12 +106,10 @@ def _chunk(data: bytes, size: int, pos: int, dialect: Dialect) -> tuple[int, int
 def _begin(data: bytes, at: int, end: int, dialect: Dialect) -> Beginning | None:
     """Read the fields of chunk 1; None if they are not complete, or are in the wrong place.
 
-    They must fill the size of the chunk. Without sizes, the flags must be 0 and the id of chunk 2 must follow.
+    They must fill the size of the chunk or, without sizes, be followed by the id of chunk 2.
     """
     try:
         (flags,) = struct.unpack_from(dialect.order + "i", data, at)
-        if flags and not dialect.has_sizes:
-            return None
         name, pos = _text(data, at + 4, end, dialect)
         author, pos = _text(data, pos, end, dialect)
         (node_count,) = struct.unpack_from(dialect.order + "h", data, pos)
@@ -148,7 +147,7 @@ def sniff(head: bytes, size: int) -> Match | None:
         matches = [
             (_sniff_sized if beginning.dialect.has_sizes else _sniff_bare)(head, size, beginning)
             for beginning in beginnings(head, size, after_others=after_others)
-            if beginning.flags == 0 and beginning.node_count >= 0 and is_printable(beginning.title)
+            if beginning.flags == 0 and beginning.node_count >= 0
         ]
         best = max((match for match in matches if match), key=lambda match: match.score, default=None)
         if best is not None:
@@ -175,28 +174,33 @@ def _sniff_sized(head: bytes, size: int, beginning: Beginning) -> Match | None:
         if at > len(head) or dialect.header.unpack_from(head, pos)[0] != ANIMATIONS_ID:
             return None
         content = at, size
+    printable = is_printable(beginning.title)
     plausible = beginning.node_count > 0 and _node(head, *content, dialect) is not None
     if pos == size:
-        if plausible:
+        if plausible and printable:
             return _match(0.95, beginning, ", whose first node is plausible; its sizes lead to the end of the file")
         empty = beginning.node_count == 0 and content[0] == content[1]
-        if empty or beginning.title:
-            score = 0.8 if empty and beginning.title else 0.5
+        if plausible or empty or (printable and beginning.title):
+            score = 0.8 if empty and printable and beginning.title else 0.5
             return _match(score, beginning, "; their sizes lead to the end of the file")
-    return _match(0.4, beginning, ", whose first node is plausible") if plausible else None
+    return _match(0.4, beginning, ", whose first node is plausible") if plausible and printable else None
 
 
 def _sniff_bare(head: bytes, size: int, beginning: Beginning) -> Match | None:
     """Match a file without sizes: all nodes up to the first key must be plausible, and that key."""
-    dialect, pos, has_keys = beginning.dialect, beginning.end + beginning.dialect.id_size, False
+    dialect, pos = beginning.dialect, beginning.end + beginning.dialect.id_size
+    if not is_printable(beginning.title):
+        return None
     for _ in range(beginning.node_count):
         node = _node(head, pos, size, dialect)
         if node is None:
             return None
-        pos, has_keys = node
-        if has_keys:
+        pos, keys_size = node
+        if keys_size:
             break
-    if not has_keys or pos + 20 > len(head):
+    else:
+        return None
+    if keys_size > size - pos or pos + 20 > len(head):
         return None
     numbers = struct.unpack_from(dialect.order + "4f", head, pos + 4)  # after the flags of the key
     if not all(-_HUGE < number < _HUGE for number in numbers):
@@ -204,17 +208,16 @@ def _sniff_bare(head: bytes, size: int, beginning: Beginning) -> Match | None:
     return _match(0.6 if dialect.id_size else 0.5, beginning, ", whose first node and first key are plausible")
 
 
-def _node(head: bytes, pos: int, end: int, dialect: Dialect) -> tuple[int, bool] | None:
-    """Return the position of the keys of the node at ``pos``, and whether it has any.
+def _node(head: bytes, pos: int, end: int, dialect: Dialect) -> tuple[int, int] | None:
+    """Return the position of the keys of the node at ``pos``, and the least size of all its keys.
 
-    None unless it has a printable name and a known type, and its keys fit before ``end``.
+    None unless it has a printable name, a known type and no negative number of keys.
     """
     try:
         name, pos = _text(head, pos, end, dialect)
         flags, *counts = struct.unpack_from(dialect.order + "4i", head, pos)
     except struct.error:
         return None
-    keys_size = sum(count * key_size for count, key_size in zip(counts, _LEAST_KEY_SIZES, strict=True))
-    if not name or not is_printable(name) or flags not in TYPES or min(counts) < 0 or keys_size > end - pos - 16:
+    if not name or not is_printable(name) or flags not in TYPES or min(counts) < 0 or pos + 16 > end:
         return None
-    return pos + 16, any(counts)
+    return pos + 16, sum(count * key_size for count, key_size in zip(counts, _LEAST_KEY_SIZES, strict=True))
