@@ -48,9 +48,20 @@ def test_every_pair(run: Run, source: str, target: str, tmp_path: Path) -> None:
 
 def test_anim_extension_needs_to(run: Run, tmp_path: Path) -> None:
     ran = run("convert", EXAMPLE, tmp_path / "x.anim")
-    assert ran.code == 2
+    assert ran.code == 3
     assert "hale3d or midtown" in ran.err
     assert "--to chooses the format" in ran.err
+    assert not (tmp_path / "x.anim").exists()
+
+
+@pytest.mark.parametrize("format", ["hale3d", "midtown"])
+def test_anim_to_anim_takes_the_format_of_the_source(run: Run, format: str, tmp_path: Path) -> None:
+    assert run("convert", SOURCES[format], tmp_path / "x.anim").code == 0
+    assert (tmp_path / "x.anim").read_bytes() == SOURCES[format].read_bytes()
+    refused = run("convert", SOURCES[format], tmp_path / "z.anim", "--write", "find_rate=true")
+    assert f"{format} has no option 'find_rate'" in refused.err
+    keyframer.save(keyframer.load(SOURCES[format]), tmp_path / "y.anim")
+    assert (tmp_path / "y.anim").read_bytes() == SOURCES[format].read_bytes()
 
 
 def test_outputs_in_folders_get_the_extension_of_the_format(run: Run, tmp_path: Path) -> None:

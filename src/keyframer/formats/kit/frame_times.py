@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.arrays import Floats, Indices
-from keyframer.curves import Interpolation, RotationForm, Track, compile_track
+from keyframer.curves import Interpolation, RotationForm, Track, compile_track, even_times
 from keyframer.formats.kit.scene_writing import CannotMerge, frames_per_second, plain_path, units_per_second
 from keyframer.limits import ensure_budget
 from keyframer.posing.bounds_and_duration import LONGEST, clip_span
@@ -49,7 +49,7 @@ def at_whole_frames(scene: Scene, fps: float, report: LossReport) -> Scene:
     if not math.isclose(fps, frames_per_second(original)):
         message = f"sampled at {fps:g} frames per second; the clip has {frames_per_second(original):g}"
         report.add(Outcome.APPROXIMATED, "/clips/rate", message)
-    frames = np.arange(frame_count(clip), dtype=np.float64)
+    frames = even_times(0.0, frame_count(clip) - 1)
     if any(np.any(channel.track.times > LONGEST) for channel in clip.channels):
         report.add(Outcome.DROPPED, "/clips/keys", f"keys after frame {LONGEST:,.0f} are ignored")
     channels = [_at_frames(scene, channel, frames, report) for channel in clip.channels]

@@ -17,13 +17,13 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.arrays import Floats
-from keyframer.curves import Interpolation, RotationForm, Track, Wrap, compile_track
+from keyframer.curves import Interpolation, RotationForm, Track, Wrap, compile_track, even_times
 from keyframer.curves.key_reduction import Between, Sampling, fewest_keys, sample_together, subframes, values_of
 from keyframer.curves.rotation_forms import absolute, finite_keys, has_full_turns, increments, with_form
 from keyframer.fields import dataclass
 from keyframer.formats import properties_of
 from keyframer.formats.kit.scene_writing import Tolerance, plain_path, units_per_second
-from keyframer.limits import budget_left, ensure_budget
+from keyframer.limits import budget_left
 from keyframer.posing.bounds_and_duration import clip_span
 from keyframer.scene import Clip, Node
 from keyframer.scene.loss_report import Loss, LossReport, Outcome
@@ -33,8 +33,8 @@ from keyframer.wire.key_table import EXTRAS, Keys
 _SNAP = 1e-6
 """a time this close to a whole number is rounded to it; a time above 1000 may differ by 1e-9 of itself"""
 _EXTRA_BITS = (1 << len(EXTRAS)) - 1
-_LEAST_SAMPLES, _USUAL_SAMPLES = 8, 40
-"""estimated samples for each time of a grid while keys are fitted: the minimum, and the usual number"""
+_USUAL_SAMPLES = 40
+"""estimated samples for each time of a grid while keys are fitted"""
 _FINER = (2, 4, 8)
 """divisions of a frame tried for keys if whole frames are too coarse"""
 _SPLINES = (Interpolation.TCB, Interpolation.BEZIER)
@@ -204,7 +204,7 @@ class KeyFitter:
             first, last = (float(value) for value in self.times([begin, end]))
             count = math.ceil((last - first) * parts / self.rules.step)
             if count * track.values[:1].size < budget_left("samples") // _USUAL_SAMPLES:
-                grid = np.append(first + np.arange(count) * self.rules.step / parts, last)
+                grid = np.append(even_times(first, last, self.rules.step / parts)[:-1], last)
                 _, error = yield from self._fewest(track, np.unique(grid))
                 if error <= self.tolerance.for_track(track)[0]:
                     return self.rules.per_second * parts
@@ -259,10 +259,7 @@ class KeyFitter:
         step = self.rules.step / parts
         if self.rules.whole_times and step < 1:
             return np.empty(0)
-        count = math.ceil((last - first) / step) + 1
-        ensure_budget("samples", count * _LEAST_SAMPLES)
-        grid = first + step * np.arange(count)
-        grid = np.concatenate([grid, key_times[key_times <= last]])
+        grid = np.concatenate([even_times(first, last, step), key_times[key_times <= last]])
         return np.unique(np.rint(grid) if self.rules.whole_times else grid)
 
 

@@ -12,11 +12,11 @@ from collections.abc import Collection, Mapping
 import numpy as np
 
 from keyframer.arrays import Floats
-from keyframer.curves import Interpolation
+from keyframer.curves import Interpolation, even_times
 from keyframer.fields import dataclass
 from keyframer.formats.kit.scene_writing import CannotMerge, frames_per_second, plain_path, units_per_second
 from keyframer.formats.kit.unsupported_features import can_be_joint
-from keyframer.limits import ensure_budget, spend
+from keyframer.limits import spend
 from keyframer.maths import affine, quat
 from keyframer.posing import Rig
 from keyframer.posing.bounds_and_duration import clip_span
@@ -224,9 +224,7 @@ def _frames(clip: Clip, fps: float, joints: int, report: LossReport) -> Floats:
         first = math.floor(begin / step + 1e-6) * step
         message = f"frames begin at 0: all times are later by {-first / units_per_second(clip):g} s"
         report.add(Outcome.APPROXIMATED, "/clips/start", message)
-    count = math.ceil((max(end, first) - first) / step - 1e-6) + 1
-    ensure_budget("samples", count * max(joints, 1) * _NUMBERS)
-    return np.asarray(first + step * np.arange(count), np.float64)
+    return even_times(first, max(end, first), step, numbers=max(joints, 1) * _NUMBERS)
 
 
 def report_frames(clip: Clip, fps: float, count: int, joints: str, report: LossReport) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from keyframer.arrays import Array, Floats
 from keyframer.catalogue import DATA_ZERO_AXIS
-from keyframer.curves import Interpolation, RotationForm, Track, Wrap, compile_track
+from keyframer.curves import Interpolation, RotationForm, Track, Wrap, compile_track, even_times
 from keyframer.curves.rotation_forms import finite_keys, increments, select_keys, with_form
 from keyframer.formats.ase.bridge.options import Options
 from keyframer.formats.ase.bridge.write_lines import shortest_decimals
@@ -309,9 +309,8 @@ class TrackWriter:
             return fitted
         self.fitter.report.forget(path)
         begin, end = float(track.times.min()), float(track.times.max())
-        count = math.ceil((end - begin) * self.fitter.factor / self.ticks_per_frame) + 1
-        ensure_budget("keys", count)
-        frames = np.minimum(begin + np.arange(count) * self.ticks_per_frame / self.fitter.factor, end)
+        frames = np.minimum(even_times(begin, end, self.ticks_per_frame / self.fitter.factor), end)
+        ensure_budget("keys", len(frames))
         values = compile_track(track)(frames)
         sampled = Track(kind, np.unique(frames), values[: len(np.unique(frames))], Interpolation.SAMPLED)
         if len(sampled.times) < 2:

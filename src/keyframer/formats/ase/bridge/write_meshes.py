@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from keyframer.arrays import Floats, Ints
-from keyframer.curves import Interpolation, Track, compile_track
+from keyframer.curves import Interpolation, Track, compile_track, even_times
 from keyframer.formats.ase.bridge.declared_fields import EDGES
 from keyframer.formats.ase.bridge.target_roll import Motion
 from keyframer.formats.ase.bridge.write_lines import block, line, shortest_decimals
@@ -176,10 +175,9 @@ class MeshWriter:
         straight = track.interpolation in (Interpolation.LINEAR, Interpolation.SAMPLED) and not is_eased(track)
         if straight and len(times) > 1 and (np.rint(times) == times).all():
             return np.unique(times), bool((np.diff(times) > 0).all())
-        step = self.fitter.rules.step
-        count = math.ceil((times.max() - times.min()) / step) + 2
-        ensure_budget("keys", count)
-        return np.unique(np.rint(times.min() + step * np.arange(count))), False
+        frames = even_times(times.min(), times.max(), self.fitter.rules.step)
+        ensure_budget("keys", len(frames))
+        return np.unique(np.rint(frames)), False
 
 
 def _weights(skin: Skin, positions: Floats, names: Sequence[bytes]) -> Block:

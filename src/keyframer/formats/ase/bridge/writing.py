@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from keyframer.arrays import Array, Floats
-from keyframer.curves import Interpolation, Track, Wrap, compile_track
+from keyframer.curves import Interpolation, Track, Wrap, compile_track, even_times
 from keyframer.fields import dataclass
 from keyframer.formats.ase import FORMAT
 from keyframer.formats.ase.bridge.declared_fields import (
@@ -401,12 +401,11 @@ class _SceneWriter:
         """Return the ticks of all frames with motion, and the world matrices at these times."""
         if self._sampled_frames is None:
             first, last = (float(value) for value in self.fitter.times(self._span()))
-            count = math.ceil((last - first) / self.ticks_per_frame - 1e-9) + 1
-            ensure_budget("keys", count)
-            spend("samples", 16 * count * len(self.scene.nodes))
-            times = np.rint(first + self.ticks_per_frame * np.arange(count, dtype=np.float64))
+            times = np.rint(even_times(first, last, self.ticks_per_frame, numbers=16 * len(self.scene.nodes)))
+            ensure_budget("keys", len(times))
+            spend("samples", 16 * len(times) * len(self.scene.nodes))
             rig = Rig(self.scene)
-            self._sampled_frames = times, rig.world(rig.sample(times / self.fitter.factor), count)
+            self._sampled_frames = times, rig.world(rig.sample(times / self.fitter.factor), len(times))
         return self._sampled_frames
 
     def _span(self) -> tuple[float, float]:
