@@ -238,6 +238,28 @@ def test_morphs_become_animated_meshes_and_morphs_again(tmp_path: Path) -> None:
     np.testing.assert_allclose(one.vertices(0), other.vertices(0), atol=1e-5)
 
 
+def test_faces_of_a_morph_become_text_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many meshes the morph becomes: once for the mesh itself, once with more tabs for its shapes."""
+    written: list[r.FaceList] = []
+    rows = r.FaceList.rows
+
+    def counted(self: r.FaceList, start: str) -> str:
+        written.append(self)
+        return rows(self, start)
+
+    monkeypatch.setattr(r.FaceList, "rows", counted)
+    weights = Track("morph", np.arange(50.0), np.random.default_rng(1).random((50, 2)))
+    given = Scene(
+        nodes=[Node("Box", mesh=0, morph=Morph(["a", "b"], [TRIANGLE, TRIANGLE * 3]))],
+        meshes=[Mesh("Box", TRIANGLE, np.array([[0, 1, 2]]))],
+        clips=[Clip(channels=[Channel(0, weights)], end=49.0)],
+    )
+    keyframer.save(given, tmp_path / "made.ase")
+    assert len(written) == 2
+    text = (tmp_path / "made.ase").read_text()
+    assert text.count("*MESH_FACE_LIST") == text.count("*TIMEVALUE") == 51
+
+
 def test_skins(tmp_path: Path) -> None:
     bind = np.tile(np.eye(4), (2, 1, 1))
     bind[1, 2, 3] = -1.0
