@@ -150,7 +150,8 @@ def _convert(item: Input, options: argparse.Namespace, target: Targets) -> tuple
         exporter = exporter_for(path, options.to, scene.source_format)
     except SharedExtension as error:
         raise refused(f"{error}; --to chooses the format") from None
-    scene = _apply_operations(scene, options, None if exporter.name == "gltf" else fps, exporter.axes)
+    operations = LossReport(exporter.name)
+    scene = _apply_operations(scene, options, None if exporter.name == "gltf" else fps, exporter.axes, operations)
     if exporter.name == "gltf":
         textures = texture_search.source_for(item, options)
         gltf_options = _gltf_options(options, fps, textures, _source(item, opened))
@@ -163,20 +164,23 @@ def _convert(item: Input, options: argparse.Namespace, target: Targets) -> tuple
             os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
         report = save(scene, path, format=exporter.name, overwrite=options.force, **save_options)
     texture_search.report(item, textures, options)
+    for done in operations:
+        note(options, f"{shown_name(item.name)}: {done.detail}")
+    report.losses[:0] = operations.losses
     return path, report
 
 
 def _apply_operations(
-    scene: Scene, options: argparse.Namespace, fps: float | None, format_axes: tuple[str, str]
+    scene: Scene, options: argparse.Namespace, fps: float | None, format_axes: tuple[str, str], report: LossReport
 ) -> Scene:
     """Return the scene after all chosen operations. ``fps`` is its frame rate, ``format_axes`` are the axes of the
-    output format."""
+    output format, and ``report`` gets what they did."""
     wanted = operation_options.operations_of(options)
     if fps is None and not wanted.keys() - {"max_error"}:
         return scene
     from keyframer.operating.operation_sequence import apply_operations
 
-    return apply_operations(scene, wanted, fps, format_axes)
+    return apply_operations(scene, wanted, fps, format_axes, report)
 
 
 def _gltf_options(
