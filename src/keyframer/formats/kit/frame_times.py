@@ -51,16 +51,16 @@ def rate_of_keys(clip: Clip) -> int:
     if that one has no keys between frames, the lowest from 24 to 120, or from that of the clip for curves, which are
     straight between frames afterwards.
     """
-    own = max(round(frames_per_second(clip)), 1)
+    clip_rate = max(round(frames_per_second(clip)), 1)
     tracks = [finite_keys(channel.track) for channel in clip.channels]
     moving = [
         track for track in tracks if len(track.times) > 1 and (track.is_rotation or np.ptp(track.values, 0).any())
     ]
     seconds = np.unique(np.concatenate([np.zeros(1), *(track.times for track in moving)])) / units_per_second(clip)
-    if clip.unit != "second" or _are_frames(seconds * own):
-        return own
+    if clip.unit != "second" or _are_frames(seconds * clip_rate):
+        return clip_rate
     straight = all(track.interpolation in _STRAIGHT for track in moving)
-    return rate_of_times(seconds, min(own, _SLOWEST if straight else _FASTEST)) or own
+    return rate_of_times(seconds, min(clip_rate, _SLOWEST if straight else _FASTEST)) or clip_rate
 
 
 def frame_count(clip: Clip) -> int:

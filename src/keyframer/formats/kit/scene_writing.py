@@ -95,10 +95,10 @@ def frames_per_second(clip: Clip) -> float:
 
 def report_rate(clip: Clip, fps: float, report: LossReport) -> None:
     """Report another frame rate of a clip than that of a file whose format stores none."""
-    own = frames_per_second(clip)
-    if clip.channels and not math.isclose(own, fps, rel_tol=1e-6):
-        message = f"the format has no frame rate: written for {fps:g} frames per second, the clip has {own:g}"
-        report.add(Outcome.DROPPED, "/clips/rate", f"{message}; fps={own:g} keeps these")
+    clip_rate = frames_per_second(clip)
+    if clip.channels and not math.isclose(clip_rate, fps, rel_tol=1e-6):
+        message = f"the format has no frame rate: written for {fps:g} frames per second, the clip has {clip_rate:g}"
+        report.add(Outcome.DROPPED, "/clips/rate", f"{message}; fps={clip_rate:g} keeps these")
 
 
 def whole_frame(time: float) -> int:
