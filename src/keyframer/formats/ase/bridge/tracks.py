@@ -27,7 +27,7 @@ from keyframer.formats.kit.key_tracks import (
 )
 from keyframer.formats.kit.scene_reading import Reporter, check_keys
 from keyframer.formats.kit.scene_writing import plain_path
-from keyframer.limits import budget_left, ensure_budget, spend
+from keyframer.limits import budget_left, budget_total, ensure_budget, spend
 from keyframer.maths import quat
 from keyframer.scene import Node
 from keyframer.scene.loss_report import Outcome
@@ -42,6 +42,10 @@ _SAMPLED, _LINEAR, _TCB, _BEZIER = (
 _INTERPOLATIONS = {b"TRACK": _SAMPLED, b"SAMPLE": _SAMPLED, b"LINEAR": _LINEAR, b"TCB": _TCB, b"BEZIER": _BEZIER}
 _CHECKED = np.array([0.25, 0.5, 0.75])
 """points between frames at which the error of samples is measured"""
+_SAMPLES_PER_FRAME = 40
+"""numbers sampled for each frame: its value, and those between frames of the track and of its samples"""
+_SAMPLES_PER_TRACK = 8_000
+"""fixed cost of a track, in samples of the budget"""
 _NOISE = 1e-5
 """smaller errors, of values of 1, are those of single precision"""
 TCB_COLUMNS = ("tension", "continuity", "bias", "ease_to", "ease_from")
@@ -276,10 +280,13 @@ class TrackWriter:
             ticks = np.rint(first) + step * np.arange(2 if differs else 1)
             self.fitter.report.add(Outcome.EXACT, path, "constant")
             return Track(track.kind, ticks, np.repeat(values[:1], len(ticks), axis=0), _SAMPLED, form=form)
-        ticks = even_times(math.floor(first / step + 1e-9) * step, math.ceil(last / step - 1e-9) * step, step)
-        if len(ticks) > budget_left("keys"):
+        frames = (last - first) / step + 2
+        samples_left = budget_left("samples") - budget_total("samples") // 2  # the other half is for keys
+        if frames > budget_left("keys") or frames * _SAMPLES_PER_FRAME > samples_left:
             return None
+        ticks = even_times(math.floor(first / step + 1e-9) * step, math.ceil(last / step - 1e-9) * step, step)
         spend("keys", len(ticks))
+        spend("samples", _SAMPLES_PER_TRACK)
         samples = Track(track.kind, ticks, curve(ticks / self.fitter.factor), _SAMPLED, form=form)
         samples = _with_jumps(samples, track, self.fitter.times(track.times), values)
         moments = np.unique(np.concatenate([track.times, subframes(ticks / self.fitter.factor, _CHECKED)]))
