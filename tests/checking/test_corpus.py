@@ -64,7 +64,7 @@ def test_most_files_are_clean() -> None:
         ("CelestiaProject__Celestia__eros.3ds", {"STRUCT_CHUNK_MISPLACED"}),
         ("debian__gl-117-data__tent1.3ds", {"DATA_NON_FINITE"}),
         ("jumalauta__kaihdin.3ds", {"DATA_TIME_NEGATIVE"}),
-        ("blitz-research__blitz3d__claw.3DS", {"DATA_KEYS_NOT_INCREASING"}),
+        ("blitz-research__blitz3d__claw.3DS", set()),  # two keys at frame 83 are a jump
         ("epitron__3dspin__chopper.3ds", set()),  # track bits 10 and 11
         ("open-stage__blender-dmx__Body.3ds", set()),  # a name of 16 bytes
         ("bob_lamp_update.mdl", set()),

@@ -470,6 +470,27 @@ def animations_that_share_a_sampler() -> Files:
     return {"a.glb": gltf(content, times + values)}
 
 
+def a_camera_that_turns_for_days() -> Files:
+    """A camera without a target, whose rotation has two keys 92 hours apart."""
+    end = 333_000.0
+    content = _scene_of(
+        [{"camera": 0}],
+        cameras=[{"type": "perspective", "perspective": {"yfov": 1, "znear": 1}}],
+        bufferViews=[{"buffer": 0, "byteLength": 8}, {"buffer": 0, "byteOffset": 8, "byteLength": 32}],
+        accessors=[
+            {"bufferView": 0, "componentType": 5126, "count": 2, "type": "SCALAR", "min": [0], "max": [end]},
+            {"bufferView": 1, "componentType": 5126, "count": 2, "type": "VEC4"},
+        ],
+        animations=[
+            {
+                "samplers": [{"input": 0, "output": 1}],
+                "channels": [{"sampler": 0, "target": {"node": 0, "path": "rotation"}}],
+            }
+        ],
+    )
+    return {"a.glb": gltf(content, struct.pack("<10f", 0, end, 0, 0, 0, 1, 0, 0, 1, 0))}
+
+
 def a_skin_of_zeros() -> Files:
     accessors = [_zeros(60_000), _zeros(60_000, "VEC4", 5121), _zeros(60_000, "VEC4")]
     mesh = {"primitives": [{"attributes": {"POSITION": 0, "JOINTS_0": 1, "WEIGHTS_0": 2}}]}
@@ -658,7 +679,7 @@ ATTACKS: dict[str, Attack] = {
         *(midtown_frames, midtown_bones, node_turns_without_end, node_turns, nodes_of_a_long_animation),
         *(zeros_without_a_view, as_many_zeros_as_pass, instances_of_zeros, primitives_of_the_same_zeros),
         *(targets_of_the_same_zeros, sparse_zeros, channels_that_share_a_sampler, animations_that_share_a_sampler),
-        *(a_skin_of_zeros, images_inside, json_in_json, many_small_things),
+        *(a_camera_that_turns_for_days, a_skin_of_zeros, images_inside, json_in_json, many_small_things),
         *(ase_turns, ase_to_the_end_of_time, ase_chain),
         *(symbols_of_symbols, a_chain_of_symbols, a_symbol_with_a_long_name, elements_with_long_paths),
         *(a_chain_of_references, nodes_of_three_bytes, nodes_as_many_as_pass, objects_of_a_show),

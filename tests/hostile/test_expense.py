@@ -41,6 +41,8 @@ CASES = [
     ("channels_that_share_a_sampler", "plot"),
     ("images_inside", "view"),
     ("ase_to_the_end_of_time", "glb"),
+    ("ase_to_the_end_of_time", "rate"),
+    *(("a_camera_that_turns_for_days", operation) for operation in ("3ds", "ase", "u3d", "rate", "cut")),
     ("symbols_of_symbols", "info"),
     ("a_chain_of_symbols", "info"),
     ("a_symbol_with_a_long_name", "check"),

@@ -16,7 +16,7 @@ from keyframer.cli.inputs import Input
 from keyframer.cli.messages import StatusLine, detail, error_record, failure, note, shown_name
 from keyframer.cli.output_targets import STDOUT, Targets, check_file, output_errors, refused, write_text
 from keyframer.errors import FormatError
-from keyframer.exchange import EXPORTERS, Exporter, exporter_for
+from keyframer.exchange import EXPORTERS, Exporter, SharedExtension, exporter_for
 from keyframer.exchange.gltf.write.images import Pictures, no_images
 from keyframer.exchange.opening import OpenedFile, source_note
 from keyframer.exchange.saving import save
@@ -68,7 +68,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--to",
         metavar="ID",
         choices=ids,
-        help=f"format to write, if the extension of OUT does not determine it: {', '.join(ids)}",
+        help="format to write (default: by the extension of OUT, and that of the input if several have this "
+        f"extension): {', '.join(ids)}",
     )
     output.add_argument("--report", metavar="FILE", help="write the losses of every file as JSON; - for stdout")
     operation_options.add_writing(output)
@@ -95,14 +96,19 @@ def run(options: argparse.Namespace) -> int:
             return INPUTS_FAILED
     target = Targets(options, lambda name: os.path.splitext(name)[0] + extension)
     output_name = "x.glb" if target.is_folder else "x" + options.output if target.is_suffix else options.output
+    exporter, extension = None, ""
     try:
         exporter = exporter_for(output_name, options.to)
+    except SharedExtension:
+        pass  # the format of each input decides
     except ValueError as error:
         options.parser.error(f"{error}; --to chooses the format")
     try:
-        extension = exporter.extension(options.dialect)
         operation_options.cut_of(options)
-        options.write_options = exporter.options_from_text(reading_options.pairs_of(options.write, "--write"))
+        written = reading_options.pairs_of(options.write, "--write")
+        if exporter is not None:
+            extension = exporter.extension(options.dialect)
+            exporter.options_from_text(written)
     except ValueError as error:
         options.parser.error(str(error))
     records: list[dict[str, object]] = []
@@ -131,10 +137,11 @@ def run(options: argparse.Namespace) -> int:
     return code
 
 
-def _input_extensions(exporter: Exporter) -> tuple[str, ...]:
+def _input_extensions(exporter: Exporter | None) -> tuple[str, ...]:
     """Return the extensions of the files to convert in a folder, without those of glTF if glTF is written: earlier
     outputs may be in the same folder."""
-    return tuple(ending for ending in inputs.LOADABLE if exporter.name != "gltf" or ending not in exporter.extensions)
+    earlier = exporter.extensions if exporter is not None and exporter.name == "gltf" else ()
+    return tuple(ending for ending in inputs.LOADABLE if ending not in earlier)
 
 
 def _check_stdout(options: argparse.Namespace) -> None:
@@ -173,33 +180,41 @@ def _save(item: Input, options: argparse.Namespace, target: Targets, path: str) 
     scene = scene_loading.scene_of_opened(item, opened, options)
     gltf_options: dict[str, Any] = {}
     textures = None
-    exporter = exporter_for(path, options.to)
-    scene = _apply_operations(scene, options, None if exporter.name == "gltf" else fps, exporter.axes)
+    try:
+        exporter = exporter_for(path, options.to, scene.source_format)
+    except SharedExtension as error:
+        raise refused(f"{error}; --to chooses the format") from None
+    operations = LossReport(exporter.name)
+    scene = _apply_operations(scene, options, None if exporter.name == "gltf" else fps, exporter.axes, operations)
     if exporter.name == "gltf":
         textures = texture_search.source_for(item, options)
         gltf_options = _gltf_options(options, fps, textures, _source(item, opened))
     elif options.core_only or options.unit is not None or options.keys is not None:
         raise refused("--core-only, --unit and --keys need glTF as the output format")
-    save_options = {"dialect": options.dialect, "max_error": options.max_error} | options.write_options | gltf_options
+    write_options = exporter.options_from_text(reading_options.pairs_of(options.write, "--write"))
+    save_options = {"dialect": options.dialect, "max_error": options.max_error} | write_options | gltf_options
     with output_errors(path):
         if target.is_folder:
             os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
-        report = save(scene, path, format=options.to, overwrite=options.force, **save_options)
+        report = save(scene, path, format=exporter.name, overwrite=options.force, **save_options)
     texture_search.report(item, textures, options)
+    for done in operations:
+        note(options, f"{shown_name(item.name)}: {done.detail}")
+    report.losses[:0] = operations.losses
     return report
 
 
 def _apply_operations(
-    scene: Scene, options: argparse.Namespace, fps: float | None, format_axes: tuple[str, str]
+    scene: Scene, options: argparse.Namespace, fps: float | None, format_axes: tuple[str, str], report: LossReport
 ) -> Scene:
     """Return the scene after all chosen operations. ``fps`` is its frame rate, ``format_axes`` are the axes of the
-    output format."""
+    output format, and ``report`` gets what they did."""
     wanted = operation_options.operations_of(options)
     if fps is None and not wanted.keys() - {"max_error"}:
         return scene
     from keyframer.operating.operation_sequence import apply_operations
 
-    return apply_operations(scene, wanted, fps, format_axes)
+    return apply_operations(scene, wanted, fps, format_axes, report)
 
 
 def _gltf_options(

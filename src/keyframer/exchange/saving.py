@@ -30,6 +30,7 @@ def save(
 ) -> LossReport:
     """Write a scene in the format of the extension (or ``format``); returns a loss report.
 
+    If several formats share the extension, the format from which the scene was loaded is written.
     ``max_error`` is the allowed error of motion that the format cannot store exactly, as a fraction of the scene's
     size (default 1e-4, and 0.01 degree for rotations). ``options`` are those of the format; for glTF `GltfOptions`:
     ``keys`` (``linear``, ``cubic`` or ``frames``), ``core_only``, ``unit``, ``fps`` …, for the formats of
@@ -43,7 +44,7 @@ def save(
     check_consistency(scene)
     if max_error is not None:
         options["max_error"] = max_error
-    exporter = exporter_for(path, format)
+    exporter = exporter_for(path, format, scene.source_format)
     with budgeted(limits, scene.stored_bytes), measured_once():
         report = exporter.save(scene, Path(path), dialect=dialect, overwrite=overwrite, options=options)
     if len(scene.issues):

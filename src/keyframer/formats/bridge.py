@@ -116,7 +116,7 @@ class Merger(ABC, Generic[O]):
 
     def normalise(self, scene: Scene, before: Scene, report: LossReport) -> Scene:
         """Return the scene with values that the format can store; by default only the time unit changes."""
-        return in_time_unit_of(scene, before)
+        return in_time_unit_of(scene, before, report)
 
     def align(self, scene: Scene, before: Scene, report: LossReport) -> Scene:
         """Return the scene with values adapted to ``before``, the original scene with its parts in the same order."""

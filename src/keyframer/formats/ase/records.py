@@ -343,7 +343,9 @@ class FaceList(Table):
         return True
 
     def rows(self, start: str) -> str:
-        groups = [_smoothing_text(mask) for mask in np.asarray(self.smoothing).tolist()]
+        masks = np.asarray(self.smoothing).tolist()
+        texts = {mask: _smoothing_text(mask) for mask in set(masks)}
+        groups = [texts[mask] for mask in masks]
         ids = ["" if number < 0 else f"\t*MESH_MTLID {number}" for number in np.asarray(self.materials).tolist()]
         columns = [np.asarray(self.index), *np.asarray(self.corners).T, *np.asarray(self.edges).T]
         if len({len(column) for column in (*columns, groups, ids)}) > 1:
