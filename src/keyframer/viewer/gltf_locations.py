@@ -125,7 +125,8 @@ class GltfLocations:
         self._records = GltfRecords(self._layout, len(data))
         self._nodes = self._layout.root.children("nodes")
         sources = Sources() if scene is None else scene.sources
-        assert isinstance(sources, Sources)
+        if not isinstance(sources, Sources):  # the scene of an embedded source file
+            scene, sources = None, Sources()
         self._sources, self._tracks = sources, sources.tracks
         self._node_numbers = dict(zip([] if scene is None else scene.nodes, sources.nodes, strict=True))
         self._node_of_record: dict[int, int] = {}

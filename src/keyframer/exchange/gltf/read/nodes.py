@@ -386,8 +386,8 @@ class NodeReader:
             scene.lights.append(restored_light(light, head.text("name", "")))
             node.light, node.kind = len(scene.lights) - 1, NodeKind.LIGHT
         kind = NodeKind(extras.choice("kind", _KINDS, node.kind.value))
-        if (kind in (NodeKind.CAMERA, NodeKind.LIGHT)) == (node.kind in (NodeKind.CAMERA, NodeKind.LIGHT)):
-            node.kind = kind
+        if kind is not NodeKind.DUMMY or (node.kind is not NodeKind.CAMERA and node.kind is not NodeKind.LIGHT):
+            node.kind = kind  # otherwise another program added a camera or light to a dummy
         node.raw_name = extras_reading.raw_name(extras, head.value.get("name"))
         node.extras = extras_reading.format_extras(extras)
         node.hidden = extras.flag("hidden")
