@@ -36,7 +36,7 @@ from keyframer.formats.contract import refuse_unknown
 from keyframer.formats.document import Document
 from keyframer.formats.kit.common_rules import LONGEST_NAME, name_problems, path_problems, shown
 from keyframer.formats.kit.scene_reading import scene_of
-from keyframer.formats.kit.scene_writing import DEFAULT_MAX_ERROR, DEGREES_AT_DEFAULT, Written
+from keyframer.formats.kit.scene_writing import DEFAULT_MAX_ERROR, Written
 from keyframer.issues import IssueLog, IssueType
 from keyframer.limits import Limits, open_or_new_budget
 from keyframer.scene import Morph, Scene, Space
@@ -165,7 +165,7 @@ class Importer:
         if from_keyframer:
             _remove_unused_shapes(scene)
             items = [self.hierarchy.items[number] for number in self.hierarchy.order]
-            TargetReader(scene, items, self._target_tolerance()).restore(cameras.targets, lights.targets)
+            TargetReader(scene, items, self._max_error()).restore(cameras.targets, lights.targets)
         self.issues.attempt(self._read_metadata, scene)
         _close_gaps(scene, cameras.lost, lights.lost)
         return scene
@@ -211,15 +211,12 @@ class Importer:
                 clips[motion] += clips.pop(number)
         return list(clips.values())
 
-    def _target_tolerance(self) -> float:
-        """Return the allowed difference of a rotation from the aim at a target, in degrees: five times the error that
-        the exporter allowed, because positions have an error, too, and at most half a degree.
-        """
+    def _max_error(self) -> float:
+        """Return the error of motion that the exporter allowed, as a fraction of the size of the scene."""
         asset = self.root.child("asset")
         extras = None if asset is None else asset.keyframer_extras
         options = None if extras is None else extras.child("options")
-        max_error = DEFAULT_MAX_ERROR if options is None else options.number("max_error", DEFAULT_MAX_ERROR)
-        return min(max(5 * max_error / DEFAULT_MAX_ERROR * DEGREES_AT_DEFAULT, 0.01), 0.5)
+        return DEFAULT_MAX_ERROR if options is None else options.number("max_error", DEFAULT_MAX_ERROR)
 
     def _read_metadata(self, scene: Scene) -> None:
         """Set data of the whole scene: copyright, source format, title, author, environment, extras, ambient lights."""
