@@ -83,7 +83,7 @@ def add_writing(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--embed-source",
         action="store_true",
-        help="embed the source file in glTF: as long as nobody changes the glTF file, reading gives the source back "
+        help="embed the source file in glTF: as long as the glTF file is not changed, reading gives the source back "
         "byte for byte, with its authored keys",
     )
     group.add_argument(

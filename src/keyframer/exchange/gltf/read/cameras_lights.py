@@ -226,7 +226,7 @@ class TargetReader:
             for place, rolls in self._aimed.items():
                 if rolls:
                     times, values = rolls[number]
-                    clip.channels.append(Channel(place, Track("roll", times, values[:, None], Interpolation.LINEAR)))
+                    clip.channels.append(Channel(place, Track("roll", times, values, Interpolation.LINEAR)))
 
     def _restore(self, place: int, node: Node, target: int | None, position: Position | None) -> None:
         part: Any = self._scene.cameras[node.camera] if node.camera is not None else None
@@ -239,8 +239,8 @@ class TargetReader:
             self._rolls(place, clip, channels, target, position)
             for clip, channels in zip(self._scene.clips or [Clip()], self._channels or [{}], strict=True)
         ]
-        found = [roll for roll in rolls if roll is not None]
-        if len(found) < len(rolls):
+        known_rolls = [roll for roll in rolls if roll is not None]
+        if len(known_rolls) < len(rolls):
             part.roll_degrees = 0.0
             return
         node.rotation_xyzw, node.scale = np.array([0.0, 0.0, 0.0, 1.0]), np.ones(3)
@@ -248,11 +248,11 @@ class TargetReader:
         if position is not None:
             part.target = position
         self._aimed[place] = []
-        for roll in (part.roll_degrees, float(found[0][1][0])):
-            if all(np.abs(_difference(values, roll)).max() <= self._tolerance for _, values in found):
+        for roll in (part.roll_degrees, float(known_rolls[0][1][0])):
+            if all(np.abs(_difference(values, roll)).max() <= self._tolerance for _, values in known_rolls):
                 part.roll_degrees = roll
                 return
-        self._aimed[place] = found
+        self._aimed[place] = known_rolls
 
     def _rolls(
         self, place: int, clip: Clip, channels: dict[int, list[Channel]], target: int | None, position: Position | None

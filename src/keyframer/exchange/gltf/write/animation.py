@@ -42,7 +42,7 @@ long arms magnify them
 
 
 class ClipWriter:
-    """Writes one clip: an animation with the motion, and one beside it with properties of cameras and lights and with
+    """Writes one clip: an animation with the motion, and a second one with properties of cameras and lights and with
     visibility (KHR_animation_pointer).
     """
 
