@@ -102,6 +102,9 @@ SEM_CONTRADICTORY_FLAGS = issue_type("SEM_CONTRADICTORY_FLAGS", _W, "{names} exc
 SEM_UNKNOWN_VERSION = issue_type("SEM_UNKNOWN_VERSION", _W, "unknown version {version} (known: {known})")
 SEM_UNKNOWN_ENUM = issue_type("SEM_UNKNOWN_ENUM", _E, "unknown value {value} (known: {known})")
 SEM_EXTENSION_UNKNOWN = issue_type("SEM_EXTENSION_UNKNOWN", _W, "unsupported extension {name}: {effect}")
+SEM_SOURCE_OUTDATED = issue_type(
+    "SEM_SOURCE_OUTDATED", _W, "the content was changed after {name} was embedded: it is read as glTF, without {name}"
+)
 SEM_UNSUPPORTED_SCHEME = issue_type(
     "SEM_UNSUPPORTED_SCHEME", _E, "unsupported interpolation scheme {value} (known: {known})"
 )

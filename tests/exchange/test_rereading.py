@@ -343,14 +343,14 @@ def test_non_finite_number_in_a_scene(place: str, number: float, tmp_path: Path)
 
 
 def test_keys_closer_than_single_precision_seconds(tmp_path: Path) -> None:
-    """glTF stores seconds in 32 bits: two keys get the same time, and the authored keys stay distinct."""
+    """glTF stores seconds in 32 bits: two keys get the same time. Frames this far away are not written."""
     times = np.array([0.0, 1e9, 1e9 + 1])
     track = Track("position", times, np.eye(3), Interpolation.LINEAR, flags=np.array([1, 2, 3]))
     scene = Scene([Node("far", NodeKind.BONE)], clips=[Clip(channels=[Channel(0, track)], end=1e9 + 1)])
     keyframer.save(scene, tmp_path / "far.glb")
     assert errors(tmp_path / "far.glb", None) == set()
-    (channel,) = keyframer.load(tmp_path / "far.glb").clips[0].channels
-    assert channel.track.times.tolist() == times.tolist()
+    (clip,) = keyframer.load(tmp_path / "far.glb").clips
+    assert (clip.channels, clip.end) == ([], 1e9 + 1)
 
 
 def test_fog_with_a_non_finite_number(tmp_path: Path) -> None:

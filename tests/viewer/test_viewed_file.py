@@ -101,13 +101,16 @@ def test_curves_do_not_depend_on_other_requested_tracks(monkeypatch: pytest.Monk
     assert len({str(track_json["components"]) for track_json in together}) > 2
 
 
-def test_page_contains_authored_keys_once(tmp_path: Path) -> None:
-    """In its tracks, and not also in its model; a file without them reports that."""
+def test_saved_model_keeps_its_motion() -> None:
+    """The page saves the GLB that it shows."""
     (file,) = viewed(EXAMPLE)
-    assert b'"tracks"' not in (file.model() or b"")
-    report = keyframer.save(keyframer.load(EXAMPLE), tmp_path / "a.glb", authored_keys=False)
-    assert [loss.outcome.value for loss in report if loss.path == "/clips/0/authored_keys"] == ["dropped"]
-    assert b'"tracks"' not in (tmp_path / "a.glb").read_bytes()
+    model = file.model()
+    assert model is not None
+    scene, saved = keyframer.load(EXAMPLE), keyframer.load(BytesIO(model))
+    frames = np.linspace(scene.clips[0].start, scene.clips[0].end, 40)
+    before, after = (keyframer.pose(some, frames=frames).world for some in (scene, saved))
+    assert np.ptp(before, axis=0).max() > 1
+    np.testing.assert_allclose(after, before, atol=3e-4 * np.abs(before[..., :3, 3]).max())
 
 
 def test_page_of_many_tracks_reads_all_keys_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -189,8 +189,8 @@ def _save(item: Input, options: argparse.Namespace, target: Targets, path: str) 
     if exporter.name == "gltf":
         textures = texture_search.source_for(item, options)
         gltf_options = _gltf_options(options, fps, textures, _source(item, opened))
-    elif options.core_only or options.unit is not None or options.keys is not None:
-        raise refused("--core-only, --unit and --keys need glTF as the output format")
+    elif options.core_only or options.embed_source or options.unit is not None or options.keys is not None:
+        raise refused("--core-only, --embed-source, --unit and --keys need glTF as the output format")
     write_options = exporter.options_from_text(reading_options.pairs_of(options.write, "--write"))
     save_options = {"dialect": options.dialect, "max_error": options.max_error} | write_options | gltf_options
     with output_errors(path):
@@ -222,6 +222,7 @@ def _gltf_options(
 ) -> dict[str, Any]:
     """Return the options of the glTF exporter. Images come from the folder of the file and from ``--texture-path``."""
     values = {"core_only": options.core_only or None, "unit": options.unit, "keys": options.keys, "fps": fps}
+    values["embed_source"] = options.embed_source or None
     given = {name: value for name, value in values.items() if value is not None}
     return given | {"source": source, "images": no_images if textures is None else Pictures(textures)}
 

@@ -85,6 +85,12 @@ def add_writing(group: argparse._ArgumentGroup) -> None:
     )
     group.add_argument("--core-only", action="store_true", help="write glTF without extensions")
     group.add_argument(
+        "--embed-source",
+        action="store_true",
+        help="embed the source file in glTF: as long as the glTF file is not changed, reading gives the source back "
+        "byte for byte, with its authored keys",
+    )
+    group.add_argument(
         "--unit",
         type=unit,
         metavar="LENGTH",

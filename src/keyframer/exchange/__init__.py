@@ -135,6 +135,7 @@ class GltfExporter(Exporter):
     dialects = ("binary", "text")
     text_options: Mapping[str, str] = {
         "core_only": "bool",
+        "embed_source": "bool",
         "fps": "float",
         "keys": "str",
         "max_error": "float",

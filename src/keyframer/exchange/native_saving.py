@@ -135,6 +135,15 @@ def _location(map: TextureMap) -> str:
     return "inside the file" if map.embedded is not None else f"{safe_text(map.file_name)[:200]!r} next to the file"
 
 
+def _report_axes(format: Format, scene: Scene, report: LossReport) -> None:
+    """Report that the axes of all nodes were turned, unless the scene has those of the format."""
+    given, written = (scene.space.up, scene.space.handedness.value), format.axes
+    if given != written and scene.nodes and (scene.origin is None or scene.origin.document.format is not format):
+        names = [f"{up.upper()} up, {handedness}-handed" for up, handedness in (given, written)]
+        detail = f"the axes of the scene and of its nodes were turned: {names[0]} became {names[1]}"
+        report.add(Outcome.BAKED, "/space", detail)
+
+
 def save(
     format: Format, scene: Scene, path: Path, dialect: str | None, overwrite: bool, options: dict[str, object]
 ) -> LossReport:
@@ -148,6 +157,7 @@ def save(
     unpacked = UnpackedImages(format.image_names, scene, path.parent)
     written = format.from_scene(unpacked.scene, options)
     unpacked.report(written.report)
+    _report_axes(format, scene, written.report)
     main = (path, encode(written.document) if written.data is None else written.data)
     pair = [(path.with_suffix(suffix), content) for suffix, content in written.companions]
     if any(companion == path for companion, _ in pair):

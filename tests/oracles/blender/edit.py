@@ -1,7 +1,7 @@
 """Edits a GLB with Blender, as a user would: arguments are the file and the edited file.
 
-Moves the node "still" to (7, -9, 8), which is (7, 8, 9) in glTF, adds 5 to the last component of the keys of "mover", and
-changes the material "paint", the camera and the light. Extras are kept as custom properties.
+Moves the node "still" to (7, -9, 8), which is (7, 8, 9) in glTF, adds 5 to the last component of the keys of "mover",
+and changes the material "paint", the camera and the light. Extras are kept as custom properties.
 """
 
 from __future__ import annotations

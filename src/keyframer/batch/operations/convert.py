@@ -20,7 +20,7 @@ from keyframer.scene import Scene
 from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.textures import TextureFinder, TextureSource
 
-_GLTF_OPTIONS = ("keys", "core_only", "unit", "fps")
+_GLTF_OPTIONS = ("keys", "core_only", "embed_source", "unit", "fps")
 
 
 def execute(job_input: JobInput, result: Result) -> None:

@@ -13,8 +13,11 @@ never empty.
 from __future__ import annotations
 
 import base64
+import hashlib
+import json
 import math
 import zlib
+from collections.abc import Iterable
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import Any
@@ -268,6 +271,20 @@ def original_gltf_values(extras: Json) -> Json:
     """Return the original values of a part that was read from glTF; empty for other parts."""
     content = extras.get("gltf")
     return content if type(content) is dict else {}
+
+
+def content_hash(root: Json, buffers: Iterable[bytes | memoryview]) -> str:
+    """Return the SHA-256 of everything that a file shows: its parsed JSON without the embedded source and the locations
+    of buffers, and the content of the buffers.
+    """
+    extras = root["asset"]["extras"]
+    ours = {name: value for name, value in extras["keyframer"].items() if name != "embedded"}
+    entries = [{name: value for name, value in entry.items() if name != "uri"} for entry in root.get("buffers", ())]
+    content = {**root, "asset": {**root["asset"], "extras": {**extras, "keyframer": ours}}, "buffers": entries}
+    digest = hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode("ascii"))
+    for part in buffers:
+        digest.update(part)
+    return digest.hexdigest()
 
 
 def attach_extras(target: Json, content: Json) -> None:

@@ -280,14 +280,15 @@ class Keys:
         """
         is_rotation = kind in ("rotation", "scale_axes")
         times = self.times if (origin, rate) == (0.0, 1.0) else _rounded(self.times * rate + origin)
+        shape = self.values.shape if self.values.shape[1] > 1 or kind == "morph" else (-1,)
         return Track(
             kind,
             times,
-            self.values,
+            self.values.reshape(shape),
             self.interpolation,
             form=RotationForm.QUATERNION_ABSOLUTE if is_rotation else RotationForm.NONE,
-            tangents_in=None if self.tangents_in is None else self.tangents_in / rate,
-            tangents_out=None if self.tangents_out is None else self.tangents_out / rate,
+            tangents_in=None if self.tangents_in is None else self.tangents_in.reshape(shape) / rate,
+            tangents_out=None if self.tangents_out is None else self.tangents_out.reshape(shape) / rate,
         )
 
 
@@ -347,9 +348,9 @@ class NodeAnimations:
         turned = [targets.get((helpers.get(kind, -1), "rotation")) for kind in ("scale", "shape")]
         if turned[0] is None or turned[1] is None:
             return turned == [None, None]
-        there, back = (samplers.read(sampler, 4) for sampler in turned if sampler is not None)
-        return np.array_equal(there.times, back.times) and bool(
-            (np.abs(there.values * (-1, -1, -1, 1) - back.values) <= 1e-6).all()
+        scale_axes, inverse_axes = (samplers.read(sampler, 4) for sampler in turned if sampler is not None)
+        return np.array_equal(scale_axes.times, inverse_axes.times) and bool(
+            (np.abs(scale_axes.values * (-1, -1, -1, 1) - inverse_axes.values) <= 1e-6).all()
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,10 +19,11 @@ from keyframer.exchange.gltf.read import extras_reading
 from keyframer.exchange.gltf.read.json_text import Findings, Item
 from keyframer.exchange.gltf.write.cameras_lights import ASPECT_RATIO, unit_intensities
 from keyframer.exchange.gltf.write.nodes import scene_of_nodes
+from keyframer.formats.kit.scene_writing import DEFAULT_MAX_ERROR, DEGREES_AT_DEFAULT
 from keyframer.issues import Severity
 from keyframer.posing import Rig
 from keyframer.posing.aim_constraints import aim_matrices
-from keyframer.posing.bounds_and_duration import clip_span
+from keyframer.posing.bounds_and_duration import clip_span, scene_size
 from keyframer.posing.evaluation_order import evaluation_order, reachable
 from keyframer.scene import Camera, Channel, Clip, Light, LightType, Node, Scene
 
@@ -169,6 +171,8 @@ def _restore_light(light: Light, extras: Item, name: object) -> None:
 
 _CLOSEST = 6e-4
 """seconds between two keys that are a jump: nothing is compared inside"""
+_MOST_DEGREES = 0.5
+"""largest difference between a rotation and the aim at a target"""
 _MOST_MATRICES = 2_000_000
 """maximum number of matrices that are computed to compare one target with the rotation of its node"""
 
@@ -179,11 +183,15 @@ class TargetReader:
     replaces them. The roll follows from the rotations.
     """
 
-    def __init__(self, scene: Scene, items: list[Item], tolerance_degrees: float) -> None:
-        """``items`` are the nodes of the file that those of the scene were read from."""
+    def __init__(self, scene: Scene, items: list[Item], max_error: float) -> None:
+        """``items`` are the nodes of the file that those of the scene were read from; ``max_error`` is the error of
+        motion that the exporter allowed.
+        """
         self._scene = scene
         self._items = items
-        self._tolerance = tolerance_degrees
+        self._max_error = max_error
+        self._tolerance = 5 * max_error / DEFAULT_MAX_ERROR * DEGREES_AT_DEFAULT
+        """allowed difference between a rotation and the aim, in degrees"""
         self._order = evaluation_order(scene.nodes)
         self._channels: list[dict[int, list[Channel]]] = []
         """for each clip: channels by node"""
@@ -218,7 +226,7 @@ class TargetReader:
             for place, rolls in self._aimed.items():
                 if rolls:
                     times, values = rolls[number]
-                    clip.channels.append(Channel(place, Track("roll", times, values[:, None], Interpolation.LINEAR)))
+                    clip.channels.append(Channel(place, Track("roll", times, values, Interpolation.LINEAR)))
 
     def _restore(self, place: int, node: Node, target: int | None, position: Position | None) -> None:
         part: Any = self._scene.cameras[node.camera] if node.camera is not None else None
@@ -231,8 +239,8 @@ class TargetReader:
             self._rolls(place, clip, channels, target, position)
             for clip, channels in zip(self._scene.clips or [Clip()], self._channels or [{}], strict=True)
         ]
-        found = [roll for roll in rolls if roll is not None]
-        if len(found) < len(rolls):
+        known_rolls = [roll for roll in rolls if roll is not None]
+        if len(known_rolls) < len(rolls):
             part.roll_degrees = 0.0
             return
         node.rotation_xyzw, node.scale = np.array([0.0, 0.0, 0.0, 1.0]), np.ones(3)
@@ -240,11 +248,11 @@ class TargetReader:
         if position is not None:
             part.target = position
         self._aimed[place] = []
-        for roll in (part.roll_degrees, float(found[0][1][0])):
-            if all(np.abs(_difference(values, roll)).max() <= self._tolerance for _, values in found):
+        for roll in (part.roll_degrees, float(known_rolls[0][1][0])):
+            if all(np.abs(_difference(values, roll)).max() <= self._tolerance for _, values in known_rolls):
                 part.roll_degrees = roll
                 return
-        self._aimed[place] = found
+        self._aimed[place] = known_rolls
 
     def _rolls(
         self, place: int, clip: Clip, channels: dict[int, list[Channel]], target: int | None, position: Position | None
@@ -274,11 +282,18 @@ class TargetReader:
             between = np.swapaxes(aimed, 1, 2) @ turned
             off = np.degrees(np.arctan2(np.hypot(between[:, 0, 2], between[:, 1, 2]), between[:, 2, 2]))
             rolls = np.degrees(np.unwrap(-np.arctan2(between[:, 1, 0], between[:, 0, 0])))
+            distances = np.sqrt(np.sum((seen[:, :3, 3] - goals) ** 2, axis=1))
+            moved = np.degrees(1.5 * self._max_error * self._size / distances)  # both ends may be a little off
         at_keys = np.isin(times, keys)
         straight = np.interp(times, times[at_keys], rolls[at_keys])
-        if not (off.max() <= self._tolerance and np.abs(straight - rolls).max() <= self._tolerance):
+        allowed = np.minimum(self._tolerance + moved, _MOST_DEGREES)
+        if not ((off <= allowed) & (np.abs(straight - rolls) <= allowed)).all():
             return None
         return times[at_keys], rolls[at_keys]
+
+    @cached_property
+    def _size(self) -> float:
+        return scene_size(self._scene, Rig(self._scene))
 
     def _ancestors(self, node: int) -> list[int]:
         return reachable([node], lambda other: [int(self._order.parents[other])])

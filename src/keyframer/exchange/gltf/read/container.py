@@ -165,6 +165,10 @@ class Buffers:
         self._files: dict[tuple[str, ...], bytes] = {}
         self._total = 0
 
+    def contents(self) -> list[memoryview]:
+        """Return the content of all buffers."""
+        return [self._buffer(number) for number in range(len(self._items))]
+
     @property
     def view_count(self) -> int:
         return len(self._views)

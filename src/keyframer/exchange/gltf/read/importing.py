@@ -12,10 +12,10 @@ from urllib.parse import unquote
 import numpy as np
 
 from keyframer.arrays import Array
-from keyframer.catalogue import IO_EMPTY, SEM_NAME_TOO_LONG, SEM_UNKNOWN_ENUM
+from keyframer.catalogue import IO_EMPTY, SEM_NAME_TOO_LONG, SEM_SOURCE_OUTDATED, SEM_UNKNOWN_ENUM
 from keyframer.curves import Track
 from keyframer.errors import FormatError
-from keyframer.exchange.gltf.conventions import Axes
+from keyframer.exchange.gltf.conventions import Axes, content_hash
 from keyframer.exchange.gltf.read.accessors import Accessors, DracoReader
 from keyframer.exchange.gltf.read.animations import (
     DEFAULT_FPS,
@@ -31,12 +31,17 @@ from keyframer.exchange.gltf.read.json_text import Findings, Item
 from keyframer.exchange.gltf.read.materials import ImageReader, MaterialReader
 from keyframer.exchange.gltf.read.meshes import ImportedMesh, MeshReader
 from keyframer.exchange.gltf.read.nodes import Hierarchy, NodeReader, SkinReader
+from keyframer.formats import FORMATS
 from keyframer.formats.contract import refuse_unknown
+from keyframer.formats.document import Document
 from keyframer.formats.kit.common_rules import LONGEST_NAME, name_problems, path_problems, shown
-from keyframer.formats.kit.scene_writing import DEFAULT_MAX_ERROR, DEGREES_AT_DEFAULT
+from keyframer.formats.kit.scene_reading import scene_of
+from keyframer.formats.kit.scene_writing import DEFAULT_MAX_ERROR, Written
 from keyframer.issues import IssueLog, IssueType
 from keyframer.limits import Limits, open_or_new_budget
 from keyframer.scene import Morph, Scene, Space
+from keyframer.scene.loss_report import LossReport
+from keyframer.text import safe_text
 
 
 def load(
@@ -55,9 +60,14 @@ def load(
         raise IO_EMPTY.failure(0, "/")
     issues = Findings(limits, salvage=salvage)
     try:
-        scene = Importer(data, folder, limits, issues).make_scene(fps)
+        importer = Importer(data, folder, limits, issues)
+        embedded = importer.embedded_source()
+        scene = importer.make_scene(fps) if embedded is None else None
     except FormatError as error:
         raise issues.located(error) from None
+    if embedded is not None:
+        return scene_of(*embedded, salvage=salvage, folder=folder)
+    assert scene is not None
     scene.issues = issues.copy()  # without the JSON text, which is needed only to locate issues
     scene.folder, scene.sources = folder, issues.sources
     return scene
@@ -74,7 +84,8 @@ class Importer:
         check_extensions(self.root, self.issues)
         self.budget = open_or_new_budget(limits, len(data))
         self.budget.grant("copies", NUMBERS_PER_BYTE * len(data))
-        buffers = Buffers(self.root, opened.binary, folder, limits, self.budget, self.issues)
+        self._limits = limits
+        self.buffers = buffers = Buffers(self.root, opened.binary, folder, limits, self.budget, self.issues)
         self.accessors = Accessors(self.root, buffers, self.budget, self.issues)
         self.draco = DracoReader(buffers, self.accessors, self.budget)
         self.images = ImageReader(self.root, buffers, self.budget)
@@ -98,6 +109,40 @@ class Importer:
         """Whether Keyframer wrote the file: extras have what glTF has no place for."""
         return self.scene_extras is not None
 
+    def embedded_source(self) -> tuple[Document, dict[str, object]] | None:
+        """Return the document of the embedded source, and the options for reading it; None if there is none, or if the
+        content of the file is no longer the one that it was embedded for.
+        """
+        asset = self.root.child("asset")
+        extras = None if asset is None else asset.keyframer_extras
+        embedded = None if extras is None else extras.child("embedded")
+        if embedded is None:
+            return None
+        main, *companions = embedded.children("files") or [Item({}, embedded.at("files"))]
+        name = safe_text(main.text("name", ""))[:80] or "the source"
+        contents = self.issues.attempt(self.buffers.contents)
+        if contents is None or content_hash(self.root.value, contents) != embedded.text("sha256", ""):
+            self.issues.add(SEM_SOURCE_OUTDATED, embedded.path, 0, name=name)
+            return None
+        format = next((known for known in FORMATS if known.name == embedded.value.get("format")), None)
+        if format is None:
+            value, known_names = str(embedded.value.get("format"))[:80], ", ".join(known.name for known in FORMATS)
+            raise embedded.fail(SEM_UNKNOWN_ENUM, "format", value=value, known=known_names)
+        document = format.decode(self._embedded_file(main), self._limits)
+        files = tuple((item.text("suffix"), self._embedded_file(item)) for item in companions)
+        merger = format.merger()
+        options: dict[str, object] = {}
+        if files and merger is not None:
+            options = merger.companion_options(Written(document, LossReport(format.name), files))
+        stored = embedded.child("options")
+        return document, {**({} if stored is None else stored.value), **options}
+
+    def _embedded_file(self, item: Item) -> bytes:
+        view = item.needed_index("bufferView", self.buffers.view_count, "buffer view")
+        content, _ = self.buffers.view(view)
+        self.budget.spend("copies", len(content), item.path)
+        return bytes(content)
+
     def make_scene(self, fps: float) -> Scene:
         """Return the scene of the file; ``fps`` is the frame rate of animations that we did not write."""
         root, from_keyframer = self.root, self.from_keyframer
@@ -120,7 +165,7 @@ class Importer:
         if from_keyframer:
             _remove_unused_shapes(scene)
             items = [self.hierarchy.items[number] for number in self.hierarchy.order]
-            TargetReader(scene, items, self._target_tolerance()).restore(cameras.targets, lights.targets)
+            TargetReader(scene, items, self._max_error()).restore(cameras.targets, lights.targets)
         self.issues.attempt(self._read_metadata, scene)
         _close_gaps(scene, cameras.lost, lights.lost)
         return scene
@@ -166,15 +211,12 @@ class Importer:
                 clips[motion] += clips.pop(number)
         return list(clips.values())
 
-    def _target_tolerance(self) -> float:
-        """Return the allowed difference of a rotation from the aim at a target, in degrees: five times the error that
-        the exporter allowed, because positions have an error, too, and at most half a degree.
-        """
+    def _max_error(self) -> float:
+        """Return the error of motion that the exporter allowed, as a fraction of the size of the scene."""
         asset = self.root.child("asset")
         extras = None if asset is None else asset.keyframer_extras
         options = None if extras is None else extras.child("options")
-        max_error = DEFAULT_MAX_ERROR if options is None else options.number("max_error", DEFAULT_MAX_ERROR)
-        return min(max(5 * max_error / DEFAULT_MAX_ERROR * DEGREES_AT_DEFAULT, 0.01), 0.5)
+        return DEFAULT_MAX_ERROR if options is None else options.number("max_error", DEFAULT_MAX_ERROR)
 
     def _read_metadata(self, scene: Scene) -> None:
         """Set data of the whole scene: copyright, source format, title, author, environment, extras, ambient lights."""

@@ -194,14 +194,14 @@ class MaterialReader:
         if map_slot == "texture1" and not _set_diffuse(material, texture_map.amount, factor, extras):
             return False
         mode = item.value.get("alphaMode", "OPAQUE")
-        found = self._issues.attempt(self._textures.read, reference, role, mode != "OPAQUE")
-        if found is None:
+        written_map = self._issues.attempt(self._textures.read, reference, role, mode != "OPAQUE")
+        if written_map is None:
             return True
         for field in ("embedded", "scale", "offset", "rotation_degrees", "mirror"):
             if field in ("embedded", "mirror") or not content.has(field):
-                setattr(texture_map, field, getattr(found, field))
-        texture_map.decal &= not found.tiled
-        texture_map.tiled = found.tiled or (texture_map.decal and texture_map.tiled)
+                setattr(texture_map, field, getattr(written_map, field))
+        texture_map.decal &= not written_map.tiled
+        texture_map.tiled = written_map.tiled or (texture_map.decal and texture_map.tiled)
         if slot == "self_illumination" and _is_close(item.numbers("emissiveFactor", 3, (0.0, 0.0, 0.0)), factor):
             material.self_illumination = extras_reading.number(extras, "self_illumination", 0.0)
         material.maps[map_slot] = texture_map
@@ -235,9 +235,9 @@ def _set_diffuse(material: Material, amount: float, factor: tuple[float, ...], e
 
 def _is_default(item: Item) -> bool:
     """Return whether a material is still the one that our exporter gives to faces without a material."""
-    usual = {"metallicFactor": 0, "roughnessFactor": 1}
+    surface = {"metallicFactor": 0, "roughnessFactor": 1}
     return item.value.keys() <= {"name", "extras", "pbrMetallicRoughness"} and (
-        item.value.get("pbrMetallicRoughness") == usual
+        item.value.get("pbrMetallicRoughness") == surface
     )
 
 

@@ -135,21 +135,19 @@ class Hierarchy:
         """Return all nodes, parents first. A cycle is an error; with salvage its first node loses its parent."""
         order = self._reachable_from_roots()
         if len(order) < len(self.items):
-            self._cut_cycles(self.parents, range(len(self.items)))
+            self._cut_cycles()
             order = self._reachable_from_roots()
         return order
 
-    def _cut_cycles(self, parents: list[int | None], numbers: Sequence[int]) -> None:
-        """Report every cycle of parents and cut it; without salvage it is an error. ``numbers`` has the index in the
-        file of each node in ``parents``.
-        """
-        for cycle in parent_cycles(parents):
+    def _cut_cycles(self) -> None:
+        """Report every cycle of parents and cut it; without salvage it is an error."""
+        for cycle in parent_cycles(self.parents):
             index = min(cycle)
-            item = self.items[numbers[index]]
+            item = self.items[index]
             name = item.value.get("name")
-            label = name if type(name) is str and name else f"node {numbers[index]}"
+            label = name if type(name) is str and name else f"node {index}"
             self._issues.leave_out(LINK_PARENT_CYCLE.failure(0, item.path, name=label))
-            parents[index] = None
+            self.parents[index] = None
 
     def _reachable_from_roots(self) -> list[int]:
         """Return the nodes below roots, parents first; nodes of cycles and nodes below them are missing."""
@@ -226,7 +224,8 @@ class Hierarchy:
             scale, shape = helpers.get("scale"), helpers.get("shape")
             if scale is None or shape is None or self.parents[shape] != scale or self.parents[scale] != head:
                 return False
-            if self.items[scale].value.get("children") != [shape] or "scale" in self._moving.get(head, ()):
+            children = [self.items[node].value.get("children") for node in (head, scale)]
+            if children != [[scale], [shape]] or "scale" in self._moving.get(head, ()):
                 return False
             if any(name in self.items[head].value for name in ("scale", "matrix", "mesh", "camera")):
                 return False
@@ -386,8 +385,8 @@ class NodeReader:
             scene.lights.append(restored_light(light, head.text("name", "")))
             node.light, node.kind = len(scene.lights) - 1, NodeKind.LIGHT
         kind = NodeKind(extras.choice("kind", _KINDS, node.kind.value))
-        if (kind in (NodeKind.CAMERA, NodeKind.LIGHT)) == (node.kind in (NodeKind.CAMERA, NodeKind.LIGHT)):
-            node.kind = kind
+        if kind is not NodeKind.DUMMY or (node.kind is not NodeKind.CAMERA and node.kind is not NodeKind.LIGHT):
+            node.kind = kind  # otherwise another program added a camera or light to a dummy
         node.raw_name = extras_reading.raw_name(extras, head.value.get("name"))
         node.extras = extras_reading.format_extras(extras)
         node.hidden = extras.flag("hidden")

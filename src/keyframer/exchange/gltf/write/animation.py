@@ -42,7 +42,7 @@ long arms magnify them
 
 
 class ClipWriter:
-    """Writes one clip: an animation with the motion, and one beside it with properties of cameras and lights and with
+    """Writes one clip: an animation with the motion, and a second one with properties of cameras and lights and with
     visibility (KHR_animation_pointer).
     """
 
@@ -343,7 +343,7 @@ def report_tracks(
             context.report.add(Outcome.DROPPED, path, "the node has no geometry to hide", extras=track.extras)
         if track.kind not in (*PROPERTY_KINDS, "visible"):
             _report(context, channel.node, track, motion, motion_errors, aimed, span)
-    if resampled:
+    if resampled and not context.options.embed_source:
         message = f"the authored keys of {counted(resampled, 'track')} became sampled ones; --embed-source keeps them"
         context.report.add(Outcome.BAKED, f"/clips/{clip.name}/keys", message, extras=clip.extras)
 

@@ -127,7 +127,7 @@ class Lights:
             multiplier = 0.0
         written: Json = {
             "type": _TYPES[light.type],
-            "color": np.round(linear_color(color / brightest), 12).tolist(),
+            "color": np.round(linear_color(color / brightest), 8).tolist(),
             "intensity": min(multiplier * brightest * self.unit_intensities[number], LARGEST_SINGLE),
         }
         name = shown_name(light.name)

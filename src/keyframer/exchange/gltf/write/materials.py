@@ -308,8 +308,8 @@ class Materials:
 
 
 def _rounded(levels: Iterable[float]) -> list[float]:
-    """Round to twelve decimals, so that colours are read as they were."""
-    return [round(level * 1e12) / 1e12 for level in levels]
+    """Round to eight decimals: colours that were read are written as they were."""
+    return [round(level * 1e8) / 1e8 for level in levels]
 
 
 def _set_unless_default(target: Json, name: str, number: float, default: float = 1.0) -> None:

@@ -135,6 +135,10 @@ class GltfOptions:
     smooth: bool | None = None
     """normals of meshes without smoothing groups: smooth or flat; None: flat for formats that have smoothing groups
     (3D Studio renders such meshes flat), smooth for the others"""
+    embed_source: bool = False
+    """embed the file that the scene was loaded from, with its companions: reading gives its scene back, as long as the
+    content of the glTF file stays the same
+    """
     images: ImageSource = no_images
     """source of the images of materials; by default `save` searches next to the model"""
     source: Mapping[str, Any] = field(default_factory=dict)
