@@ -173,6 +173,18 @@ def test_text_from_files_is_escaped() -> None:
     drawing.png()
 
 
+@pytest.mark.parametrize("quote", ['"', "'"])
+def test_quotes_are_escaped(quote: str) -> None:
+    """Escaped text cannot end an attribute, whichever quotes surround it."""
+    text = f"a{quote} onload={quote}alert(1)"
+    element = ET.fromstring(f"<g id={quote}{escape_markup(text)}{quote}/>")
+    assert element.attrib == {"id": text}
+    drawing = Drawing(10, 10, text)
+    drawing.add(TextLabel((0, 0), text), Mark((0, 0), "#000000", title=text))
+    assert f"a{quote}" not in drawing.svg()
+    assert [part.text for part in parsed(drawing).iter() if part.text and "alert" in part.text] == [text] * 3
+
+
 def test_ticks_are_at_round_numbers() -> None:
     assert ticks(0, 100, 10) == [0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100]
     assert ticks(-0.3, 0.3, 4) == pytest.approx([-0.2, 0, 0.2])
