@@ -64,7 +64,7 @@ TURN = Track("rotation", [0], [[0, 0, 0, 1]], form=keyframer.RotationForm.QUATER
         (lambda: Skin("s", [0], [np.eye(4)], [0], [1], [1.0]), "Skin 's': joint indices refer to index 1"),
         (lambda: Scene([Node("a", parent=3)]), "node 'a': parent 3 does not exist: the scene has 1 node"),
         (lambda: Scene([Node("a", target=-1)]), "node 'a': target -1 does not exist"),
-        (lambda: Scene([Node("a", mesh=0)]), "node 'a': mesh 0 does not exist: the scene has 0 meshes"),
+        (lambda: Scene([Node("a", light=1)], lights=[Light("l")]), "node 'a': light 1 does not exist: .* has 1 light"),
         (
             lambda: Scene([Node("a")], clips=[Clip("c", [Channel(1, TURN)])]),
             "clip 'c': channels refer to index 1, but the number of nodes is 1",
@@ -125,6 +125,12 @@ def test_constructors_take_what_numpy_takes(make: Callable[[Any], Any]) -> None:
 def test_a_parent_may_follow_its_child() -> None:
     nodes = [Node("c", parent=2), Node("a"), Node("b", parent=1)]
     assert len(Scene(nodes=nodes).nodes) == 3
+
+
+def test_an_empty_list_may_be_filled_later() -> None:
+    scene = Scene([Node("a", camera=0)])
+    scene.cameras.append(Camera("c"))
+    assert keyframer.pose(scene, frames=[0]).camera_fov_degrees.tolist() == [[48.0]]
 
 
 def test_parts_of_files_may_be_damaged() -> None:

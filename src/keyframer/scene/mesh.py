@@ -73,7 +73,7 @@ class Mesh(LazyFields):
             centre, radius = self.bounding_sphere
             self.bounding_sphere = np.asarray(centre, np.float64), radius
         LazyFields.__post_init__(self)
-        refuse(self, mesh_faults(self))
+        refuse(self, mesh_faults(self, complete=False))  # uv_corners may still be assigned
 
     def __repr__(self) -> str:
         return f"<Mesh {self.name!r}: {counted(len(self.positions), 'vertex')}, {counted(len(self.corners), 'face')}>"
@@ -138,8 +138,9 @@ class Skin:
         return f"<Skin {self.name!r}: {joints}, {influences}>"
 
 
-def mesh_faults(mesh: Mesh) -> Iterator[str]:
-    """Yield what is wrong with the shapes and indices of a mesh."""
+def mesh_faults(mesh: Mesh, *, complete: bool = True) -> Iterator[str]:
+    """Yield what is wrong with the shapes and indices of a mesh. Unless it is ``complete``, ``uv_corners`` and
+    ``color_corners`` may be missing."""
     faces = np.shape(mesh.corners)[0] if np.ndim(mesh.corners) else 0
     yield from wrong_shape("positions", mesh.positions, (None, 3))
     yield from wrong_shape("corners", mesh.corners, (faces, 3))
@@ -151,6 +152,8 @@ def mesh_faults(mesh: Mesh) -> Iterator[str]:
         if values is not None:
             yield from wrong_shape(name, values, (None, width))
             corners = getattr(mesh, corners_name)
+            if corners is None and not complete:
+                continue
             indices = mesh.corners if corners is None else corners
             source = f"corners (used as {corners_name})" if corners is None else corners_name
             yield from wrong_shape(source, indices, (faces, 3))

@@ -97,8 +97,9 @@ class Scene:
             names = " below ".join(repr(self.nodes[number].name) for number in loop[:8])
             raise ValueError(f"Scene: a node is its own ancestor: {names}")
         if not is_budget_open():  # scenes made in the work on a file may contain whatever the file contains
-            check_consistency(self)
-            for fault in _dangling_references(self) if self.source_format is None else ():
+            for fault in _faults(self, unfinished=True):
+                raise ValueError(f"Scene: {fault}")
+            for fault in _dangling_references(self) if self.nodes and self.source_format is None else ():
                 raise ValueError(f"Scene: {fault}")
 
     def node(self, name: str) -> Node:
@@ -237,21 +238,24 @@ def check_consistency(scene: Scene) -> None:
         raise ValueError(f"the scene is inconsistent: {fault}")
 
 
-def _faults(scene: Scene) -> Iterator[str]:
+def _faults(scene: Scene, *, unfinished: bool = False) -> Iterator[str]:
+    """Yield what is inconsistent. In an ``unfinished`` scene, empty lists may be filled later."""
     for mesh in scene.meshes:
         yield from (f"mesh {mesh.name!r}: {fault}" for fault in mesh_faults(mesh))
-        if mesh.face_materials is not None:
+        if mesh.face_materials is not None and (scene.materials or not unfinished):
             name = f"mesh {mesh.name!r}: face_materials"
             yield from out_of_range(name, mesh.face_materials, len(scene.materials), "materials", lowest=-1)
     for skin in scene.skins:
         yield from (f"skin {skin.name!r}: {fault}" for fault in skin_faults(skin))
-        yield from out_of_range(f"skin {skin.name!r}: joints", skin.joints, len(scene.nodes), "nodes")
+        if scene.nodes or not unfinished:
+            yield from out_of_range(f"skin {skin.name!r}: joints", skin.joints, len(scene.nodes), "nodes")
     lists: dict[str, Sized] = {
         "mesh": scene.meshes,
         "camera": scene.cameras,
         "light": scene.lights,
         "skin": scene.skins,
     }
+    lists = {name: parts for name, parts in lists.items() if len(parts) or not unfinished}
     for node in scene.nodes:
         yield from (f"node {node.name!r}: {fault}" for fault in _node_faults(node, scene, lists))
 
