@@ -142,6 +142,11 @@ def open_or_new_budget(limits: Limits, size: int) -> Budget:
     return _OPEN.get() or Budget(limits, size)
 
 
+def is_budget_open() -> bool:
+    """Return whether work on a file is going on, which is always within a budget."""
+    return _OPEN.get() is not None
+
+
 def spend(kind: str, count: int, path: str = "/") -> None:
     """Call `Budget.spend` on the open budget; without one there is no limit."""
     open_ = _OPEN.get()

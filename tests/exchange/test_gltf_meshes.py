@@ -175,7 +175,8 @@ def test_colours_become_linear_light() -> None:
 def test_faces_with_indices_out_of_range_are_left_out_and_reported() -> None:
     mesh = cube()
     mesh.corners = np.concatenate([FACES, [(0, 1, 8), (-1, 0, 1)]])
-    scene = Scene(nodes=[Node("n", mesh=0)], meshes=[mesh])
+    scene = Scene(nodes=[Node("n", mesh=0)])
+    scene.meshes.append(mesh)
     data, report = glb_of(scene)
     gltf = Gltf(data)
     assert gltf.json["accessors"][gltf.json["meshes"][0]["primitives"][0]["indices"]]["count"] == 36

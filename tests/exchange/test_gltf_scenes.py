@@ -66,6 +66,31 @@ def test_nodes_are_where_the_pose_has_them(name: str, options: dict[str, object]
         assert shapes <= 1e-4 * report.measured["size"]
 
 
+@pytest.mark.parametrize(
+    ("unit", "metres"), [("mm", 0.001), ("cm", 0.01), ("m", 1.0), ("km", 1000.0), ("inch", 0.0254), ("foot", 0.3048)]
+)
+def test_named_units_are_written_in_metres(unit: str, metres: float) -> None:
+    """The international inch is 25.4 mm and the foot has twelve of them, exactly, since 1959."""
+    scene = Scene(nodes=[Node("a", position=np.array([3.0, 0.0, 0.0]), mesh=0)], meshes=[cube()])
+    gltf = Gltf(glb_of(scene, unit=unit)[0])
+    world = gltf.worlds(np.zeros(1))[0, gltf_node_of(gltf, scene, 0)]
+    assert world[:3, 3].tolist() == pytest.approx([3.0 * metres, 0.0, 0.0], rel=1e-6)
+
+
+def test_times_of_samplers_have_their_extremes() -> None:
+    """glTF requires ``min`` and ``max`` of the input of every sampler; players take the duration from them."""
+    several_keys = 0
+    for name in HEALTHY:
+        gltf = Gltf(glb_of(SCENES[name]())[0])
+        samplers = [sampler for animation in gltf.json.get("animations", []) for sampler in animation["samplers"]]
+        for accessor in {sampler["input"] for sampler in samplers}:
+            times = gltf.accessor(accessor)
+            declared = gltf.json["accessors"][accessor]
+            assert (declared["min"], declared["max"]) == ([times.min()], [times.max()]), name
+            several_keys += times.min() < times.max()
+    assert several_keys > len(HEALTHY) // 2
+
+
 @pytest.mark.parametrize("name", HEALTHY)
 def test_same_scene_gives_the_same_bytes(name: str) -> None:
     assert glb_of(SCENES[name]())[0] == glb_of(SCENES[name]())[0]

@@ -248,6 +248,33 @@ def bump_maps() -> Files:
     return {"a.3ds": _textured(*names, slot=0xA230), **{name.decode(): picture for name in names}}
 
 
+def _spellings(count: int, extension: str) -> list[bytes]:
+    """Return names of one file in upper and lower case."""
+    words = ("".join("aA"[at >> bit & 1] for bit in range(12)) for at in range(count))
+    return [f"{word}.{extension}".encode() for word in words]
+
+
+def a_jpeg_of_many_names() -> Files:
+    """A progressive JPEG is slow to decode; here every spelling of its name is another name."""
+    from PIL import Image
+
+    stream = io.BytesIO()
+    picture = Image.effect_noise((256, 256), 20.0).resize((2048, 2048))
+    picture.save(stream, "JPEG", progressive=True, quality=5)
+    return {"a.3ds": _textured(*_spellings(100, "jpg")), "aaaaaaaaaaaa.jpg": stream.getvalue()}
+
+
+def bump_maps_of_one_image() -> Files:
+    return {"a.3ds": _textured(*_spellings(100, "png"), slot=0xA230), "aaaaaaaaaaaa.png": png(1024, 1024)}
+
+
+def an_icon_of_many_names() -> Files:
+    """An icon contains a PNG of any size, whatever the icon says; Pillow decodes it when the icon is opened."""
+    picture = png(4096, 4096, bits=1)
+    head = struct.pack("<HHH", 0, 1, 1) + struct.pack("<BBBBHHII", 0, 0, 0, 0, 1, 32, len(picture), 22)
+    return {"a.3ds": _textured(*_spellings(100, "ico")), "aaaaaaaaaaaa.ico": head + picture}
+
+
 def images_that_must_be_made_anew() -> Files:
     """glTF does not support GIF: every image is decoded and compressed again."""
     names = [b"%d.gif" % at for at in range(6)]
@@ -673,7 +700,7 @@ ATTACKS: dict[str, Attack] = {
         *(instances_of_one_mesh, instances_that_move, a_morph_of_many_keys, morphs_of_many_nodes, layers_of_glass),
         *(layers_of_boards, many_lights, faces_of_many_materials),
         *(pngs_of_8192, pngs_of_4096_in_colour, a_png_of_16_bits, bump_maps, images_that_must_be_made_anew),
-        *(images_that_claim_much,),
+        *(images_that_claim_much, a_jpeg_of_many_names, bump_maps_of_one_image, an_icon_of_many_names),
         *(joints_that_share_components, joints_in_a_chain, vertices_that_share_weights),
         *(a_model_and_its_long_animation, a_slow_animation, u3d_to_the_end_of_time, u3d_turns),
         *(midtown_frames, midtown_bones, node_turns_without_end, node_turns, nodes_of_a_long_animation),

@@ -16,7 +16,7 @@ from keyframer.errors import FormatError
 from keyframer.inspecting.braille import panels_as_text
 from keyframer.inspecting.charts import chart
 from keyframer.inspecting.motion_paths import motion_paths, path_drawing, paths_as_text
-from keyframer.inspecting.panels import Panel, choose_channels, raw_panel, track_panel
+from keyframer.inspecting.panels import Panel, chosen_panels
 from keyframer.scene import Scene
 
 ABOUT = """Draw curves with keys, tangents, ease and wrap as SVG, PNG or text.
@@ -115,14 +115,9 @@ def _plot(item: Input, options: argparse.Namespace, kind: str, span: tuple[float
 
 
 def _panels(item: Input, scene: Scene, options: argparse.Namespace, span: tuple[float, float] | None) -> list[Panel]:
-    channels = choose_channels(scene, options.node, options.track)
-    raw = [channel for clip in scene.clips[:1] for channel in clip.raw_channels]
-    raw = raw if "raw" in options.track or (not channels and not options.track) else []
-    if "raw" in options.track and not raw:
-        raise LookupError("the file has no raw channels")
-    _note_unplotted(item, len(channels) + len(raw), "tracks", "--most, --node and --track choose", options)
-    panels = [track_panel(scene, scene.clips[0], channel, span) for channel in channels[: options.most]]
-    return [*panels, *(raw_panel(channel) for channel in raw[: options.most - len(panels)])]
+    panels, count = chosen_panels(scene, options.node, options.track, span, options.most)
+    _note_unplotted(item, count, "tracks", "--most, --node and --track choose", options)
+    return panels
 
 
 def _motion(

@@ -125,9 +125,16 @@ def is_overridden(scene: Scene, path: Path) -> bool:
             return True
         case ("nodes", int(number), "name"):  # a target has the name of its camera or light
             return scene.nodes[number].kind is NodeKind.TARGET
+    return overriding_track(scene, path) is not None
+
+
+def overriding_track(scene: Scene, path: Path) -> str | None:
+    """Return the kind of the track that overrides a field of a node; None if there is none."""
+    match path:
         case ("nodes", int(number), str(name)):
-            return any(_track(scene, number, kind) is not None for kind, field in _REST_FIELDS.items() if field == name)
-    return False
+            kinds = (kind for kind, field in _REST_FIELDS.items() if field == name)
+            return next((kind for kind in kinds if _track(scene, number, kind) is not None), None)
+    return None
 
 
 def _repeats_rest_pose(intended: Scene, reread: Scene, number: int, kind: str) -> bool:

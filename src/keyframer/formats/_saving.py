@@ -25,7 +25,7 @@ from keyframer.formats._matching import (
     pair_up,
     reorder_parts,
 )
-from keyframer.formats._merge_check import displaced, is_overridden, misread_fields, read_again
+from keyframer.formats._merge_check import displaced, is_overridden, misread_fields, overriding_track, read_again
 from keyframer.formats._rewrite_report import report_parts, report_rewrite
 from keyframer.formats._scene_differences import Comparison, Path, path_text, tracks_by_node_and_kind
 from keyframer.formats.bridge import Merger, Original
@@ -50,14 +50,15 @@ _AFTER_AXIS_CHANGES = Comparison(1e-12)
 _LAYOUT_INDEPENDENT_OPTIONS = {"max_error", "companion"}
 """writer options that do not affect the layout of the file"""
 _NOT_STORED = "the format cannot store it, or other parts of the scene override it"
+_OVERRIDDEN = "the {kind} track of the node overrides it: change the keys of the track, or remove its channel"
 
 
 def write_scene(format: Format, scene: Scene, options: dict[str, object]) -> Written:
     """Write a scene as a document of a format, merged into its original if possible."""
     writer = format.scene_writer()
     chosen = make_options(format.name, writer.options, options)
-    scene, removed_links = without_invalid_links(scene)
-    with np.errstate(all="ignore"), measured_once():
+    with budgeted(size=scene.stored_bytes), np.errstate(all="ignore"), measured_once():
+        scene, removed_links = without_invalid_links(scene)
         with GcPaused():
             merged = _merged(format, scene, options)
         if isinstance(merged, Written):
@@ -287,7 +288,9 @@ class _Merging:
         names = {path.split("/")[2] for path in reported if path.count("/") > 1}
         for field in dropped:
             if _part_name(self.after, field) not in names and path_text(field) not in reported:
-                self.report.add(Outcome.DROPPED, path_text(field), _NOT_STORED)
+                kind = overriding_track(self.after, field)
+                reason = _NOT_STORED if kind is None else _OVERRIDDEN.format(kind=kind)
+                self.report.add(Outcome.DROPPED, path_text(field), reason)
 
 
 def _untouched(after: Scene, before: Scene, changed: list[Path], stores_local: bool) -> frozenset[int]:

@@ -112,6 +112,28 @@ def choose_channels(scene: Scene, nodes: Sequence[str] = (), kinds: Sequence[str
     return [channel for channel in chosen if len(channel.track.times) > 1]
 
 
+def chosen_panels(
+    scene: Scene,
+    nodes: Sequence[str] = (),
+    kinds: Sequence[str] = (),
+    span: tuple[float, float] | None = None,
+    most: int = 24,
+) -> tuple[list[Panel], int]:
+    """Return at most ``most`` panels of the first clip, and how many there would be without a maximum.
+
+    They show the channels of `choose_channels`, and raw channels if the kind ``raw`` is requested, or if nothing is
+    requested and there are no others.
+    """
+    channels = choose_channels(scene, nodes, kinds)
+    raw = [channel for clip in scene.clips[:1] for channel in clip.raw_channels]
+    raw = raw if "raw" in kinds or (not channels and not kinds) else []
+    if "raw" in kinds and not raw:
+        raise LookupError("the file has no raw channels")
+    panels = [track_panel(scene, scene.clips[0], channel, span) for channel in channels[:most]]
+    panels += [raw_panel(channel) for channel in raw[: most - len(panels)]]
+    return panels, len(channels) + len(raw)
+
+
 def time_label(clip: Clip) -> str:
     """Return the label of the time axis: the unit of the clip."""
     if clip.unit == "second":

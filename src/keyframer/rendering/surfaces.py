@@ -162,7 +162,7 @@ class Surfaces:
         """``lift_black``: black surfaces without an image become dark grey, so that their shape is visible."""
         materials = [*scene.materials, Material(""), Material("", diffuse=STICK, two_sided=True)]
         self._v_up = scene.space.v_up
-        self._mip_maps: dict[tuple[str, int | None], MipMaps | None] = {}
+        self._mip_maps: dict[int, MipMaps] = {}
         self._source = source
         self.diffuse = np.array([_color(material.diffuse, PLAIN) for material in materials], np.float32)
         specular = np.array([_color(material.specular, (0.0, 0.0, 0.0)) for material in materials], np.float32)
@@ -262,12 +262,12 @@ class Surfaces:
         return Layer(mip_maps, matrix, amount, once, texture.mirror, tiled, texture.negative, texture.ignore_alpha)
 
     def _mip_maps_of(self, texture: TextureMap) -> MipMaps | None:
-        if self._source is None:
+        opened = None if self._source is None else self._source.open_map(texture).texture
+        if opened is None:
             return None
-        key = (texture.file_name, None if texture.embedded is None else id(texture.embedded.data))
+        key = id(opened.image)  # kept by the source
         if key not in self._mip_maps:
-            opened = self._source.open_map(texture)
-            self._mip_maps[key] = None if opened.texture is None else MipMaps(opened.texture.image)
+            self._mip_maps[key] = MipMaps(opened.image)
         return self._mip_maps[key]
 
 

@@ -28,6 +28,7 @@ from keyframer.scene import (
     TextureMap,
 )
 from keyframer.scene.loss_report import LossReport
+from tests.damaged import as_read_from_a_file
 from tests.samples import FOLDER
 
 TRIANGLE = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0]])
@@ -228,6 +229,7 @@ def test_a_smooth_field_of_view_becomes_enough_linear_keys(tmp_path: Path) -> No
     assert loss.detail.endswith("linear keys")
 
 
+@as_read_from_a_file()
 def test_a_target_with_a_parent_becomes_a_separate_target(tmp_path: Path) -> None:
     given = rolling_camera(parent=2)
     given.nodes.append(Node("Cart", NodeKind.DUMMY, position=np.array([0.0, 0, 3])))

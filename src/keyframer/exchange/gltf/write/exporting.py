@@ -34,6 +34,7 @@ from keyframer.formats.guard import GcPaused
 from keyframer.formats.kit.record_paths import path_finder
 from keyframer.formats.kit.scene_writing import Written, without_invalid_links
 from keyframer.formats.kit.unsupported_features import foreign_extras
+from keyframer.limits import budgeted
 from keyframer.posing import Rig
 from keyframer.posing.channels import Samples
 from keyframer.posing.rig import AnimatedProperties
@@ -44,7 +45,7 @@ from keyframer.textures import TextureFinder, TextureSource
 
 def export(scene: Scene, options: GltfOptions | None = None) -> tuple[Asset, LossReport]:
     """Return a glTF asset of a scene, and its loss report. The scene is not changed."""
-    with GcPaused():
+    with GcPaused(), budgeted(size=scene.stored_bytes):
         return _export(scene, options or GltfOptions())
 
 
