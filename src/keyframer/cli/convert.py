@@ -6,7 +6,6 @@ import argparse
 import json
 import os
 import sys
-import tempfile
 from hashlib import sha256
 from typing import Any
 
@@ -120,7 +119,7 @@ def run(options: argparse.Namespace) -> int:
             with reading_options.budget_for(options, item):
                 if done and options.output == STDOUT:
                     raise refused("stdout takes only one file (a folder or a suffix as OUT takes several)")
-                path, report = _convert(item, options, target, extension)
+                path, report = _convert(item, options, target)
         except (*reading_options.LOAD_FAILURES, MemoryError) as error:
             progress.clear()
             code = INPUTS_FAILED
@@ -154,23 +153,9 @@ def _check_stdout(options: argparse.Namespace) -> None:
         options.parser.error("stdout takes only one file: OUT must be a folder or a suffix such as .glb")
 
 
-def _convert(item: Input, options: argparse.Namespace, target: Targets, extension: str) -> tuple[str, LossReport]:
+def _convert(item: Input, options: argparse.Namespace, target: Targets) -> tuple[str, LossReport]:
     """Convert an input; returns the name of the output and the losses."""
     path = target.path_for(item)
-    if path is not None:
-        return path, _save(item, options, target, path)
-    with tempfile.TemporaryDirectory(prefix="keyframer-") as folder:
-        path = os.path.join(folder, "stdout" + extension)
-        report = _save(item, options, target, path)
-        names = sorted(os.listdir(folder))
-        if len(names) > 1:
-            raise refused(f"stdout takes only one file, and {options.to} needs {len(names)}: {', '.join(names)}")
-        with open(path, "rb") as stream:
-            sys.stdout.buffer.write(stream.read())
-    return "<stdout>", report
-
-
-def _save(item: Input, options: argparse.Namespace, target: Targets, path: str) -> LossReport:
     # --fps is applied after loading, by `_apply_operations` or the glTF exporter, even if the reader has no such option
     fps, options.fps = options.fps, None
     try:
@@ -181,7 +166,7 @@ def _save(item: Input, options: argparse.Namespace, target: Targets, path: str) 
     gltf_options: dict[str, Any] = {}
     textures = None
     try:
-        exporter = exporter_for(path, options.to, scene.source_format)
+        exporter = exporter_for(path or "", options.to, scene.source_format)
     except SharedExtension as error:
         raise refused(f"{error}; --to chooses the format") from None
     operations = LossReport(exporter.name)
@@ -193,15 +178,18 @@ def _save(item: Input, options: argparse.Namespace, target: Targets, path: str) 
         raise refused("--core-only, --embed-source, --unit and --keys need glTF as the output format")
     write_options = exporter.options_from_text(reading_options.pairs_of(options.write, "--write"))
     save_options = {"dialect": options.dialect, "max_error": options.max_error} | write_options | gltf_options
-    with output_errors(path):
-        if target.is_folder:
-            os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
-        report = save(scene, path, format=exporter.name, overwrite=options.force, **save_options)
+    if path is None:
+        report = save(scene, sys.stdout.buffer, format=exporter.name, **save_options)
+    else:
+        with output_errors(path):
+            if target.is_folder:
+                os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+            report = save(scene, path, format=exporter.name, overwrite=options.force, **save_options)
     texture_search.report(item, textures, options)
     for done in operations:
         note(options, f"{shown_name(item.name)}: {done.detail}")
     report.losses[:0] = operations.losses
-    return report
+    return path or "<stdout>", report
 
 
 def _apply_operations(
