@@ -156,7 +156,8 @@ class KeyFitter:
         if error > tolerance:
             sampled, sampled_error = yield from self._sampled(track)
             if sampled_error < error:
-                message = f"keys between frames: written as {_counted_keys(sampled)}{self._exact_rate(times)}"
+                advice = self._exact_rate(times) or (yield from self._coarse(track, sampled_error))
+                message = f"keys between frames: written as {_counted_keys(sampled)}{advice}"
                 report.add(Outcome.APPROXIMATED, "", message, error=sampled_error, unit=unit)
                 return sampled
         seconds = float(np.abs(rounded.times - times).max()) / self.rules.per_second
@@ -186,23 +187,28 @@ class KeyFitter:
 
     def _baked(self, track: Track, report: LossReport, reason: str) -> Sampling[Track]:
         """Fit as few keys as the tolerance allows to samples on the format's grid, and report them."""
-        tolerance, _, unit = self.tolerance.for_track(track)
+        _, _, unit = self.tolerance.for_track(track)
         fitted, error = yield from self._sampled(track)
         message = (
             f"{reason}: written as {_counted_keys(fitted)}"
             if reason
             else f"{counted(len(track.times), 'frame')} became {_counted_keys(fitted)}"
         )
-        if error > tolerance:
-            message += f"; the error is above the requested {tolerance:.2g}: the times of the format are too coarse"
-            if self.rules.find_rate:
-                rate = yield from self._sufficient_rate(track, *self._range(track))
-                message += "" if rate is None else f"; fps={rate:g} would be sufficient"
-            elif self.rules.rate_advice:
-                message += f"; {self.rules.rate_advice}"
+        message += yield from self._coarse(track, error)
         outcome = Outcome.EXACT if error == 0 and not reason else Outcome.APPROXIMATED
         report.add(outcome, "", message, error=error, unit=unit)
         return fitted
+
+    def _coarse(self, track: Track, error: float) -> Sampling[str]:
+        """Return the end of a message: that the times of the format are too coarse, if the error is above the limit."""
+        tolerance, _, _ = self.tolerance.for_track(track)
+        if error <= tolerance:
+            return ""
+        message = f"; the error is above the requested {tolerance:.2g}: the times of the format are too coarse"
+        if self.rules.find_rate:
+            rate = yield from self._sufficient_rate(track, *self._range(track))
+            return message + ("" if rate is None else f"; fps={rate:g} would be sufficient")
+        return message + (f"; {self.rules.rate_advice}" if self.rules.rate_advice else "")
 
     def _range(self, track: Track) -> tuple[float, float]:
         """Return the first and last time at which a track is sampled: that of one cycle if the format can repeat it."""
