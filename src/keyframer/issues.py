@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 
     from _typeshed import SupportsRichComparison
 
+from dataclasses import dataclass
+
 from keyframer.errors import FormatError, placed
-from keyframer.fields import dataclass
 from keyframer.text import counted
 
 ISSUES_PER_CODE = 20

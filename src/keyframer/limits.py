@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 from keyframer.catalogue import LIMIT_BUDGETS
-from keyframer.fields import dataclass
 from keyframer.text import did_you_mean
 
 if TYPE_CHECKING:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 from keyframer import __version__
 from keyframer.batch.defaults import DONE, FAILED
 from keyframer.errors import FormatError, known_offset
-from keyframer.fields import dataclass
 from keyframer.text import safe_text
 
 _MOST_CHARACTERS = 1_000

@@ -4,14 +4,13 @@ and place in the file, with counts and a verdict; it can be converted to JSON.""
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import IO
 
 from keyframer.catalogue import CATALOGUE, IO_READ_FAILED, IO_TEXT_MODE
 from keyframer.errors import FormatError, known_offset, reason_of
 from keyframer.exchange import Importer, reader_by_name
 from keyframer.exchange.opening import OpenedFile, open_file
-from keyframer.fields import dataclass
 from keyframer.files import PathLike
 from keyframer.formats import Format, text_mode_damage
 from keyframer.formats.contract import HEAD_SIZE

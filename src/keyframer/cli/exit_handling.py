@@ -6,12 +6,12 @@ import errno
 import io
 import os
 import sys
+from typing import TYPE_CHECKING
 
 from keyframer.cli.messages import failure
 from keyframer.errors import FormatError
 from keyframer.text import safe_text
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any

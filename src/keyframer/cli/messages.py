@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 from keyframer.errors import FormatError, known_offset, reason_of
 from keyframer.text import safe_text
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
 

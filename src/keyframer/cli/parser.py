@@ -7,13 +7,13 @@ import os
 import sys
 from contextlib import nullcontext
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from keyframer import __version__
 from keyframer.cli.exit_handling import FINDINGS, SUCCESS
 from keyframer.cli.inputs import report_skipped
 from keyframer.text import did_you_mean, safe_text
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from contextlib import AbstractContextManager

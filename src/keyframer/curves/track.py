@@ -7,6 +7,7 @@ of the package describes the evaluation of invalid keys.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from keyframer.arrays import Floats
-from keyframer.fields import dataclass, documented
+from keyframer.fields import documented
 from keyframer.limits import is_budget_open
 from keyframer.text import counted, did_you_mean
 

@@ -6,11 +6,10 @@ import io
 import math
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from keyframer.fields import dataclass
 from keyframer.files import PathLike, write_bytes
 from keyframer.text import safe_text
 from keyframer.textures import pillow

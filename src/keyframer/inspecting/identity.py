@@ -5,12 +5,13 @@ Imports neither numpy nor dataclasses nor typing: ``keyframer identify`` must st
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from keyframer.exchange import IMPORTERS
 from keyframer.formats import detect, text_mode_damage
 from keyframer.plugins import call_plugin
 from keyframer.text import safe_text
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
 from keyframer.arrays import Floats
 from keyframer.curves import Interpolation, Track, Wrap, compile_track
-from keyframer.fields import dataclass
 from keyframer.maths import quat
 from keyframer.scene import Channel, Clip, RawChannel, Scene
 from keyframer.text import counted, did_you_mean

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from keyframer.arrays import Flags, Floats
-from keyframer.fields import dataclass
 from keyframer.posing.channels import Samples
 from keyframer.posing.rig import Rig
 from keyframer.posing.vertices import posed_vertices

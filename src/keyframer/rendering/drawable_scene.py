@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from keyframer.arrays import Flags, Floats, Indices, Singles
-from keyframer.fields import dataclass
 from keyframer.formats import properties_of
 from keyframer.limits import spend
 from keyframer.maths.smoothing_groups import smooth_clusters

@@ -4,12 +4,12 @@ smooth its edges.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from keyframer.arrays import Bytes, Indices, Singles
-from keyframer.fields import dataclass
 from keyframer.posing import Pose
 from keyframer.rendering.drawable_scene import DrawableScene, Shape
 from keyframer.rendering.lighting import Lighting, file_lighting, studio_lighting

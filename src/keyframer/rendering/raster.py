@@ -8,12 +8,12 @@ triangles, because an edge is always computed from its upper end.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from keyframer.arrays import Flags, Floats, Indices
-from keyframer.fields import dataclass
 from keyframer.limits import budget_left, budget_total, spend
 from keyframer.rendering.viewpoint import View
 

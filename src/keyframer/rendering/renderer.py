@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -13,7 +14,6 @@ import numpy.typing as npt
 
 from keyframer.arrays import Bytes, Floats
 from keyframer.exchange.opening import Source, scene_from
-from keyframer.fields import dataclass
 from keyframer.files import PathLike
 from keyframer.limits import budgeted
 from keyframer.posing import Pose, Rig, pose

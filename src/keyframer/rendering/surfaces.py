@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,7 +11,6 @@ import numpy as np
 from keyframer.arrays import Flags, Indices, Singles
 from keyframer.exchange.gltf.conventions import original_gltf_values, shown_rgb
 from keyframer.exchange.gltf.write.images import role_of
-from keyframer.fields import dataclass
 from keyframer.scene import Material, Scene, TextureMap
 from keyframer.textures import TextureSource
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from keyframer.curves.lazy_fields import LazyFields, lazy
 from keyframer.curves.track import Track
-from keyframer.fields import dataclass, documented
+from keyframer.fields import documented
 from keyframer.limits import is_budget_open
 from keyframer.scene._arrays import Extras, Floats, check_arrays, invalid_field
 from keyframer.text import counted

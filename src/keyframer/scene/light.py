@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
 from numpy.typing import ArrayLike
 
 from keyframer.curves.lazy_fields import LazyFields, lazy
-from keyframer.fields import dataclass, documented
+from keyframer.fields import documented
 from keyframer.scene._arrays import Extras, check_choice, check_color, check_numbers
 
 

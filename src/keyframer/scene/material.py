@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from numpy.typing import ArrayLike
 
 from keyframer.curves.lazy_fields import LazyFields, lazy
-from keyframer.fields import dataclass, documented
+from keyframer.fields import documented
 from keyframer.scene._arrays import Extras, check_color, check_numbers
 
 Rgb = tuple[float, float, float]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from keyframer.curves.lazy_fields import LazyFields, lazy
-from keyframer.fields import dataclass, documented
+from keyframer.fields import documented
 from keyframer.scene._arrays import Extras, Floats, Ints, Shape, check_arrays, out_of_range, refuse, wrong_shape
 from keyframer.text import counted
 

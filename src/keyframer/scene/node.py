@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from keyframer.curves.lazy_fields import Lazy, LazyFields, lazy
-from keyframer.fields import dataclass, documented
+from keyframer.fields import documented
 from keyframer.scene._arrays import Extras, Floats, Shape, check_arrays, check_choice, check_links
 from keyframer.text import counted
 

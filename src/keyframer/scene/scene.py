@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Sized
 from copy import copy
-from dataclasses import field
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from keyframer.fields import dataclass, documented
+from keyframer.fields import documented
 from keyframer.issues import IssueLog
 from keyframer.limits import is_budget_open
 from keyframer.scene._arrays import Extras, describe_shape, invalid_field, out_of_range

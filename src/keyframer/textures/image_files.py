@@ -10,6 +10,7 @@ import io
 import os
 import struct
 import warnings
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,6 @@ import numpy as np
 
 from keyframer.arrays import Bytes
 from keyframer.errors import FormatError
-from keyframer.fields import dataclass
 from keyframer.files import read_bytes
 from keyframer.limits import Limits, spend
 from keyframer.textures import pillow

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from keyframer.fields import dataclass
 from keyframer.files import note_input
 from keyframer.scene import TextureMap
 from keyframer.text import safe_text

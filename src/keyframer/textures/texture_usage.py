@@ -6,12 +6,11 @@ import io
 import os
 import warnings
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import IO
 
-from keyframer.fields import dataclass
 from keyframer.scene import EmbeddedImage, Scene
 from keyframer.text import safe_text
 from keyframer.textures.image_files import (

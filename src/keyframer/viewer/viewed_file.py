@@ -6,6 +6,7 @@ import hashlib
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import cached_property
 
 from keyframer.checking import Report, check_opened, unreadable
@@ -17,7 +18,6 @@ from keyframer.exchange.gltf.write.exporting import export
 from keyframer.exchange.gltf.write.images import no_images
 from keyframer.exchange.gltf.write.options import GltfOptions, written_span
 from keyframer.exchange.opening import OpenedFile
-from keyframer.fields import dataclass
 from keyframer.formats.document import Document
 from keyframer.limits import Budget
 from keyframer.scene import Channel, Clip, RawChannel, Scene

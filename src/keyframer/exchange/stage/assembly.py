@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import TypeVar
 from zipfile import ZipInfo
 
@@ -18,7 +18,6 @@ from keyframer.exchange.gltf.read.json_text import Sources
 from keyframer.exchange.memory_files import embed_images, mime_type, with_embedded_parts
 from keyframer.exchange.opening import OpenedFile
 from keyframer.exchange.stage.archives import Archive
-from keyframer.fields import dataclass
 from keyframer.formats import properties_of
 from keyframer.formats.bridge import UniqueNames
 from keyframer.issues import IssueLog, Severity

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,6 @@ from keyframer.arrays import Floats, Indices
 from keyframer.curves import Interpolation, RotationForm, Track, Wrap, even_times
 from keyframer.curves.key_reduction import Between, Sampling, fewest_keys, sample_together, subframes, values_of
 from keyframer.curves.rotation_forms import absolute, finite_keys, has_full_turns, increments, with_form
-from keyframer.fields import dataclass
 from keyframer.formats import properties_of
 from keyframer.formats.kit.frame_times import SINGLE, rate_of_times
 from keyframer.formats.kit.scene_writing import Tolerance, plain_path, units_per_second

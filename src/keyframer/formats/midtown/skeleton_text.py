@@ -8,8 +8,8 @@ again; of the old text only the words in `Bone.words` are kept.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from keyframer.fields import dataclass
 from keyframer.formats.midtown.skeleton import TOKEN, Bone, Skeleton, write_skeleton
 
 Change = tuple[int, int, bytes]

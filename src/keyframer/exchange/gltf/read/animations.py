@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,6 @@ from keyframer.exchange.gltf.read.accessors import Accessors
 from keyframer.exchange.gltf.read.cameras_lights import horizontal_fov
 from keyframer.exchange.gltf.read.json_text import Findings, Item, TrackSource
 from keyframer.exchange.gltf.read.nodes import Hierarchy
-from keyframer.fields import dataclass
 from keyframer.issues import Severity
 from keyframer.limits import Budget
 from keyframer.scene import Channel, Clip, Environment, Fog, Gradient, Handedness, LayeredFog, RawChannel, Scene, Space

@@ -6,7 +6,7 @@ Vertices that were split for glTF are joined again.
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -21,7 +21,6 @@ from keyframer.exchange.gltf.conventions import shown_color
 from keyframer.exchange.gltf.read import extras_reading
 from keyframer.exchange.gltf.read.accessors import Accessors, DecompressedMesh, DracoReader
 from keyframer.exchange.gltf.read.json_text import Findings, Item
-from keyframer.fields import dataclass
 from keyframer.issues import Severity
 from keyframer.limits import Budget
 from keyframer.maths.distinct_values import distinct_rows

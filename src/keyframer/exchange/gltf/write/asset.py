@@ -10,7 +10,7 @@ import hashlib
 import json
 import struct
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -22,7 +22,6 @@ from keyframer import __version__
 from keyframer.arrays import Array
 from keyframer.exchange.gltf.conventions import Json, attach_extras, content_hash, json_encoder_default, json_value
 from keyframer.exchange.gltf.conventions import bounds as column_bounds
-from keyframer.fields import dataclass
 from keyframer.files import content_name, write_bytes, write_set
 
 VERTICES = 34962

@@ -9,6 +9,7 @@ factor of pi, because a white surface reflects 1 / pi. Reading computes the same
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +27,6 @@ from keyframer.exchange.gltf.conventions import (
     shown_name,
 )
 from keyframer.exchange.gltf.write.options import Context, shown_extent
-from keyframer.fields import dataclass
 from keyframer.scene import Camera, Light, LightType, Scene
 from keyframer.scene.loss_report import Outcome
 

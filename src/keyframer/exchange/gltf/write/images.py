@@ -9,14 +9,13 @@ import io
 import math
 import struct
 from collections.abc import Callable
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from keyframer.arrays import Bytes, Floats
 from keyframer.exchange.gltf.conventions import original_gltf_values
-from keyframer.fields import dataclass
 from keyframer.scene import Material, TextureMap
 from keyframer.scene.loss_report import Outcome
 from keyframer.text import safe_text

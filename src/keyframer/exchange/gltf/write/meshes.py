@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -31,7 +31,6 @@ from keyframer.exchange.gltf.write.vertex_splitting import (
     split_vertices,
     vertex_tangents,
 )
-from keyframer.fields import dataclass
 from keyframer.formats import properties_of
 from keyframer.maths.distinct_values import unique_values
 from keyframer.scene import Mesh, Morph, Skin

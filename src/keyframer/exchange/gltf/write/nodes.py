@@ -12,7 +12,7 @@ of its ancestors is uniform, positive and constant; otherwise it moves below the
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,6 @@ from keyframer.arrays import Flags, Floats
 from keyframer.curves.lazy_fields import stored, stored_values
 from keyframer.exchange.gltf.conventions import Json, attach_extras, json_numbers, non_default_fields, raw_name
 from keyframer.exchange.gltf.write.options import Context
-from keyframer.fields import dataclass
 from keyframer.maths import affine, quat
 from keyframer.posing import Rig
 from keyframer.posing.aim_constraints import is_aimed, stored_target

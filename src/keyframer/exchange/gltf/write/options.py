@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -16,7 +16,6 @@ from keyframer.exchange.gltf.conventions import Axes, Names, bounds
 from keyframer.exchange.gltf.write.asset import Asset
 from keyframer.exchange.gltf.write.images import ImageSource, no_images
 from keyframer.exchange.gltf.write.motion import Span
-from keyframer.fields import dataclass
 from keyframer.formats.kit.scene_writing import DEFAULT_MAX_ERROR, DEGREES_AT_DEFAULT, check_max_error
 from keyframer.maths.distinct_values import unique_values
 from keyframer.posing import Rig

@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Collection, Hashable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
 from keyframer.arrays import Array, Floats
 from keyframer.curves import Interpolation, Track, Wrap, compile_track, even_times
-from keyframer.fields import dataclass
 from keyframer.formats.ase import FORMAT
 from keyframer.formats.ase.bridge.declared_fields import (
     ATTENUATION,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,6 @@ from keyframer.catalogue import (
 )
 from keyframer.curves import RotationForm, Track
 from keyframer.errors import FormatError
-from keyframer.fields import dataclass
 from keyframer.files import PathLike, read_bytes
 from keyframer.formats.document import Document
 from keyframer.formats.kit.scene_reading import (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Set
+from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
@@ -18,7 +19,6 @@ from keyframer.catalogue import (
 from keyframer.curves import Track
 from keyframer.curves.curve_bank import has_first_value, only_first_key_counts
 from keyframer.curves.lazy_fields import set_extras, unchecked_constructor
-from keyframer.fields import dataclass
 from keyframer.formats.kit.scene_reading import UniqueNames
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.context import Context, child, first_chunks, plain_record, unread_chunks

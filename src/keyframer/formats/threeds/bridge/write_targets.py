@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -10,7 +11,6 @@ from keyframer.arrays import Floats
 from keyframer.curves import RotationForm, Track, even_times
 from keyframer.curves.cubic_fit import vector_distance
 from keyframer.curves.key_reduction import fewest_keys, sample_together
-from keyframer.fields import dataclass
 from keyframer.formats.kit.key_tracks import KeyFitter, single_key
 from keyframer.formats.kit.scene_writing import plain_path
 from keyframer.maths import affine
