@@ -188,21 +188,22 @@ def test_added_or_removed_image_repeats_a_file(tmp_path: Path, operation: str, n
 
     model = next(path for path in sample_files("hale3d") if path.name == "arm-length.mdl").read_bytes()
     place = Place(tmp_path)
+    options = {"settings": {"two_sided": True}} if operation == "thumbnail" else {}  # the sheet shows its back
     put(place.source / "a.mdl", model)
     put(place.source / "b.nanim")
-    place.run(operation)
+    place.run(operation, options)
     without = (place.out / place.rows()["a.mdl"]["output"]).read_bytes()
     put(place.source / "other.png", b"an image of another name")
-    assert place.run(operation)[0] == ["other.png"]
+    assert place.run(operation, options)[0] == ["other.png"]
     content = io.BytesIO()
     kind = {"png": "PNG", "tga": "TGA", "jpg": "JPEG"}[name[-3:].lower()]
     Image.new("RGB", (4, 4), (255, 0, 0)).save(content, kind)
     put(place.source / name, content.getvalue())
-    assert "a.mdl" in place.run(operation)[0]
+    assert "a.mdl" in place.run(operation, options)[0]
     assert (place.out / place.rows()["a.mdl"]["output"]).read_bytes() != without
-    assert place.run(operation)[0] == []
+    assert place.run(operation, options)[0] == []
     (place.source / name).unlink()
-    assert place.run(operation)[0] == ["a.mdl"]
+    assert place.run(operation, options)[0] == ["a.mdl"]
     assert (place.out / place.rows()["a.mdl"]["output"]).read_bytes() == without
 
 

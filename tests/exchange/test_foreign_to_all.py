@@ -7,7 +7,6 @@ played by `tests.oracles.gltf.sampler`, and the written file.
 from __future__ import annotations
 
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -31,7 +30,7 @@ MOVING = {"three": {"box", "ball", "blob", "hip", "knee"}, "transform": {"sheet"
 PLACE = {"3ds": 0.004, "uto3d": 0.00139, "hale3d": 0.06, "midtown": 0.06, "nodeanim": 0.00139, "ase": 0.0006}
 """scene units, in scenes of 14 and 17: what keys cannot follow (cubic keys on whole frames in 3ds), or frames of a
 thirtieth of a second between which formats draw straight lines"""
-TURN = {"3ds": 0.002, "uto3d": 0.0005, "hale3d": 0.02, "midtown": 0.02, "nodeanim": 0.0005, "ase": 0.0005}
+TURN = {"3ds": 0.002, "uto3d": 0.0005, "hale3d": 0.02, "midtown": 0.02, "nodeanim": 0.0005, "ase": 0.001}
 """of 1, in the axes of nodes"""
 
 LOST = {
@@ -124,9 +123,6 @@ def test_measured_error_is_within_the_reported_error(format: str, exported_files
     if format in ("hale3d", "midtown"):
         assert reported == []  # every frame is written exactly
         return
-    if format == "ase":  # which has keys with tangents
-        reported = [replace(loss, error=0.0) for loss in written.report if loss.path == "/nodes/sheet/position"]
-        assert reported[0].outcome is Outcome.EXACT
     (loss,) = reported
     gltf = Gltf((exported_files / "transform.glb").read_bytes())
     seconds = np.linspace(0.0, 3.0, 721)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from keyframer.curves import Interpolation, RotationForm, Track, Wrap
+from tests.damaged import as_read_from_a_file
 
 from .slow import SlowTrack
 
@@ -19,12 +20,13 @@ def to_track(slow: SlowTrack, scalars_flat: bool = True) -> Track:
     if slow.interpolation == "CUBIC":
         columns["tangents_in"] = np.array(slow.tangents_in, dtype=float).reshape(shape)
         columns["tangents_out"] = np.array(slow.tangents_out, dtype=float).reshape(shape)
-    return Track(
-        kind="morph" if slow.form == "NONE" else "rotation",  # a morph has as many numbers as it likes
-        times=np.array(slow.times, dtype=float),
-        values=np.array(slow.values, dtype=float).reshape(shape),
-        interpolation=Interpolation[slow.interpolation],
-        wrap=Wrap[slow.wrap],
-        form=RotationForm[slow.form],
-        **columns,
-    )
+    with as_read_from_a_file():  # keys may be unsorted
+        return Track(
+            kind="morph" if slow.form == "NONE" else "rotation",  # a morph has as many numbers as it likes
+            times=np.array(slow.times, dtype=float),
+            values=np.array(slow.values, dtype=float).reshape(shape),
+            interpolation=Interpolation[slow.interpolation],
+            wrap=Wrap[slow.wrap],
+            form=RotationForm[slow.form],
+            **columns,
+        )

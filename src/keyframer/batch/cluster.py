@@ -47,7 +47,7 @@ def connect(
         client = distributed.Client(address, security=security, timeout=seconds, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
         raise ClusterError(f"no scheduler answers at {address}: {error}") from None
-    loggers = [logging.getLogger(name) for name in ("distributed", "distributed.client")]
+    loggers = [logging.getLogger(name) for name in ("distributed", "distributed.client", "tornado.application")]
     levels = [logger.level for logger in loggers]
     for logger in loggers:  # a lost connection is reported by `ExecutorLost`
         logger.setLevel(logging.CRITICAL)

@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--rate",
         type=rate,
         metavar="N",
-        help="change to N frames per second; the duration stays the same. Formats without a frame rate (3ds, midtown) "
+        help="change to N frames per second; the duration stays the same. Formats without a frame rate "
         "are written for 30, or that of --write fps=N, which their readers must be told",
     )
     group.add_argument("--scale", type=factor, metavar="X", help="multiply all lengths by X; the unit stays the same")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import tempfile
 from collections import Counter
 from pathlib import Path
 from typing import IO
@@ -71,6 +70,8 @@ def _save_to_stream(
         raise ValueError("a stream has no extension: give the id of a format, such as format='gltf'")
     if isinstance(stream, io.TextIOBase):
         raise ValueError("expected a binary stream (open the file with mode 'wb')")
+    import tempfile  # rarely needed
+
     exporter = exporter_for("", format)
     with tempfile.TemporaryDirectory(prefix="keyframer-") as folder:
         path = Path(folder, f"scene{exporter.extension(dialect)}")

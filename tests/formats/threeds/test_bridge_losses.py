@@ -35,6 +35,7 @@ from keyframer.scene import (
     TextureMap,
 )
 from keyframer.scene.loss_report import CannotWrite, Outcome
+from tests.damaged import as_read_from_a_file
 from tests.formats.round_trip import details
 from tests.formats.round_trip import write as write_as
 
@@ -555,7 +556,9 @@ def test_shadow_flags_and_hidden_objects() -> None:
 def test_smoothing_groups_and_missing_materials() -> None:
     """A face with a material that the scene does not have gets none."""
     surface = mesh(smoothing=np.array([5]), face_materials=np.array([3]))
-    document, _, scene = write(Scene([Node("box", mesh=0)], [surface], [Material("paint")]))
+    with as_read_from_a_file():
+        damaged = Scene([Node("box", mesh=0)], [surface], [Material("paint")])
+    document, _, scene = write(damaged)
     assert scene.meshes[0].smoothing is not None
     assert scene.meshes[0].smoothing.tolist() == [5]
     assert document.first(r.MaterialGroup) is None

@@ -221,7 +221,7 @@ def encode(document: Document) -> bytes:
     dialect = document.dialect if isinstance(document.dialect, Dialect) else Dialect()
     parts: list[bytes] = []
     texts: dict[tuple[int, int], bytes] = {}
-    """of records by `id` and depth: the meshes of a morph share their faces"""
+    """of tables by `id` and depth: the meshes of a morph share their faces"""
     stack = [(iter(document.records), b"")]
     while stack:
         record = next(stack[-1][0], None)
@@ -240,9 +240,10 @@ def encode(document: Document) -> bytes:
             continue
         if record.children:
             raise ValueError(f"{type(record).__name__} cannot contain records")
-        if (id(record), depth) not in texts:
-            texts[id(record), depth] = _record_text(record, depth)
-        parts.append(texts[id(record), depth])
+        text = texts.get((id(record), depth)) or _record_text(record, depth)
+        if isinstance(record, Table):
+            texts[id(record), depth] = text
+        parts.append(text)
     parts.append(dialect.ending.encode("latin-1"))
     return byte_order_mark(dialect) + encode_text(b"".join(parts), dialect) + document.trailing
 
