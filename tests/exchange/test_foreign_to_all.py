@@ -27,7 +27,7 @@ SOURCES = ("three.glb", "three.gltf", "transform.glb", "transform.gltf")
 MOVING = {"three": {"box", "ball", "blob", "hip", "knee"}, "transform": {"sheet"}}
 """nodes that every format can hold; cameras and lights have no place in three of them"""
 
-PLACE = {"3ds": 0.004, "uto3d": 0.00139, "hale3d": 0.06, "midtown": 0.06, "nodeanim": 0.00139, "ase": 0.0006}
+PLACE = {"3ds": 0.004, "uto3d": 0.00139, "hale3d": 0.06, "midtown": 0.06, "nodeanim": 0.00139, "ase": 0.003}
 """scene units, in scenes of 14 and 17: what keys cannot follow (cubic keys on whole frames in 3ds), or frames of a
 thirtieth of a second between which formats draw straight lines"""
 TURN = {"3ds": 0.002, "uto3d": 0.0005, "hale3d": 0.02, "midtown": 0.02, "nodeanim": 0.0005, "ase": 0.001}
