@@ -87,7 +87,6 @@ STRUCT_NAME_SUSPECT = issue_type(
     "the sizes do not add up and this name of {size: byte} is not ASCII: its terminator may be missing",
 )
 STRUCT_SYNTAX = issue_type("STRUCT_SYNTAX", _E, "expected {wanted}, found {found}")
-STRUCT_LEADING_DATA = issue_type("STRUCT_LEADING_DATA", _W, "{size: byte} before the first chunk, kept unchanged")
 STRUCT_TRAILING_DATA = issue_type("STRUCT_TRAILING_DATA", _W, "{size: byte} after the end, not interpreted")
 STRUCT_NOT_REPRODUCIBLE = issue_type(
     "STRUCT_NOT_REPRODUCIBLE", _W, "signalling NaN: the numbers would not be written back bit for bit"

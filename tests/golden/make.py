@@ -13,7 +13,6 @@ from keyframer.catalogue import CATALOGUE
 from keyframer.checking.check_report import report_record
 from tests import writers as w
 from tests.hostile.threats import THREATS
-from tests.samples import FOLDER as SAMPLES
 
 FOLDER = Path(__file__).parent / "files"
 MOST_BYTES = 1_500
@@ -116,10 +115,6 @@ EXTRA: dict[str, list[Case]] = {
     "STRUCT_CHUNK_ORDER": [("nodeanim", w.nanim_chunk(2, w.nanim_node()) + w.nanim_header(1, b"run"))],
     "STRUCT_TAG_MISMATCH": [("uto3d", w.u3d()[:6] + b"MAIM" + w.u3d()[10:])],
     "STRUCT_NAME_SUSPECT": [("hale3d", w.h3da([w.joint(b"leg", position=(2.2, 2.2, 2.2))], [w.BOX] * 2))],
-    "STRUCT_LEADING_DATA": [
-        ("nodeanim", (SAMPLES / "nodeanim" / "prefix.nanim").read_bytes()),
-        ("nodeanim", b"ANIM" + w.nanim(w.nanim_node(b"hip", 4, [w.nanim_key(0.0, 1, 2, 3)]))),
-    ],
     "STRUCT_SYNTAX": [
         ("ase", w.ase("*TM_POS 1 2 here")),
         ("ase", w.ase("*MESH_VERTEX_LIST {\n*MESH_VERTEX 0 1 2 x\n}")),

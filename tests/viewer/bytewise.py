@@ -131,14 +131,11 @@ class Uto3d:
 
 
 class NodeAnimation:
-    """A node begins with its name; keys are i32 flags, f32 time, five floats if they are TCB keys, the value, a
-    tail."""
+    """A node begins with its name; keys are i32 flags, f32 time, five floats if they are TCB keys, the value."""
 
     def __init__(self, name: str) -> None:
-        self.order = ">" if name.startswith(("big", "all_options")) else "<"
-        self.by_key = "tcb_by_key" in name or name.startswith("all_options")
-        self.axis = "scale_axis" in name or name.startswith("all_options")
-        self.tangents = "bezier_tangents" in name or name.startswith("all_options")
+        self.order = ">" if name.startswith("big") else "<"
+        self.by_key = "tcb_by_key" in name
 
     def node(self, data: bytes, span: Span, node: Node) -> None:
         assert node.raw_name is not None
@@ -152,38 +149,18 @@ class NodeAnimation:
         flags, time = struct.unpack_from(f"{self.order}if", data, at)
         assert time == np.float32(track.times[key])
         at += 8
-        if flags & 1 if self.by_key else track.interpolation.value == "tcb" or self._scale_of_tcb(channel):
-            if track.kind != "scale_axes":
-                assert floats(data, at, 1, self.order) == [track.tension[key]]
-                assert floats(data, at + 16, 1, self.order) == [track.ease_from[key]]
+        if flags & 1 if self.by_key else track.interpolation.value == "tcb":
+            assert floats(data, at, 1, self.order) == [track.tension[key]]
+            assert floats(data, at + 16, 1, self.order) == [track.ease_from[key]]
             at += 20
         width = 4 if track.kind == "rotation" else 3
         value = floats(data, at, width, self.order)
-        at += 4 * width
-        if self.axis and track.kind.startswith("scale"):
-            axes = floats(data, at, 4, self.order)
-            at += 16
-            value = axes if track.kind == "scale_axes" else value
         if track.kind == "rotation":
             angle, *axis = value
             value = [*axis, angle]
         assert_close(value, track.values[key])
-        if self.tangents and track.interpolation.value == "bezier" and track.kind != "rotation":
-            at += 24
-        if span[1] > span[0] and not (self.tangents and track.kind == "scale_axes"):
-            assert at == span[1]
-
-    def _scale_of_tcb(self, channel: Channel) -> bool:
-        return channel.track.kind == "scale_axes" and self.tcb_nodes[channel.node]
-
-    tcb_nodes: dict[int, bool]
-
-    def prepare(self, channels: list[Channel]) -> None:
-        """Record which nodes have TCB keys; the axes of a scale are a separate track without the interpolation of its
-        node."""
-        self.tcb_nodes = {
-            c.node: c.track.interpolation.value == "tcb" for c in channels if c.track.kind != "scale_axes"
-        }
+        if span[1] > span[0]:
+            assert at + 4 * width == span[1]
 
 
 class Hale3d:
@@ -301,7 +278,4 @@ READERS: dict[str, Callable[[str], Any]] = {
 
 
 def reader_for(scene: keyframer.Scene, name: str) -> Any:
-    reader = READERS[str(scene.source_format)](name)
-    if isinstance(reader, NodeAnimation) and scene.clips:
-        reader.prepare(scene.clips[0].channels)
-    return reader
+    return READERS[str(scene.source_format)](name)

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 import keyframer
 from keyframer.formats.document import RawRun
-from keyframer.formats.midtown.dialect import Dialect
 from keyframer.formats.midtown.document import new_clip, new_document, record_types
-from keyframer.formats.midtown.records import Channel, Clip, OldChannel, OldClip, make_channel
+from keyframer.formats.midtown.records import Channel, Clip, Dialect, OldChannel, OldClip, make_channel
 from keyframer.wire.record import describe_fields, dump_fields, restore_fields
 from tests.formats.midtown.writer import beta, channel, old, retail, walk
 from tests.samples import FOLDER, unhex

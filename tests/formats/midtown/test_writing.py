@@ -9,7 +9,7 @@ import pytest
 
 import keyframer
 from keyframer.formats.midtown import FORMAT
-from keyframer.formats.midtown.dialect import Dialect
+from keyframer.formats.midtown.records import Dialect
 from keyframer.formats.midtown.skeleton import Bone, Skeleton, read_skeleton, write_skeleton
 from keyframer.scene import NodeKind, Scene
 from keyframer.scene.loss_report import Outcome

@@ -38,11 +38,6 @@ def turn(*angles: float, how: Interpolation = Interpolation.TCB, node: int = 0) 
     return Channel(node, Track("rotation", 10.0 * np.arange(len(angles)), values, how, form=form))
 
 
-def axes(*times: float) -> Channel:
-    values = np.array([[0.6, 0.0, 0.0, 0.8]] * len(times))
-    return Channel(0, Track("scale_axes", np.array(times), values, form=RotationForm.QUATERNION_ABSOLUTE))
-
-
 def moved(*channels: Channel, **clip: Any) -> Scene:
     return Scene([Node("box", NodeKind.BONE)], clips=[Clip(channels=list(channels), end=30.0, **clip)])
 
@@ -154,30 +149,6 @@ def test_long_rotations_are_written_as_increments() -> None:
     assert largest_difference(scene, loaded, FRAMES)[1] < 1e-3
 
 
-# --- scale axes ------------------------------------------------------------------------------------------------------
-
-
-def test_scale_axes_are_written_in_framings_that_have_them() -> None:
-    scene = moved(slide(kind="scale", times=(0.0, 30.0)), axes(0.0, 30.0))
-    document, report, _ = write(scene, dialect=f"{PLAIN} scale:axis")
-    keys = record(document).scale_keys
-    assert keys.column("axis").tolist() == [pytest.approx([0.6, 0, 0, 0.8])] * 2
-    assert report.of(Outcome.DROPPED) == []
-
-
-def test_scale_axes_are_reported_in_other_framings() -> None:
-    scene = moved(slide(kind="scale", times=(0.0, 30.0)), axes(0.0, 30.0))
-    document, report, _ = write(scene)
-    assert not record(document).scale_keys.has("axis")
-    assert [loss.path for loss in report.of(Outcome.DROPPED)] == ["/channels/scale_axes"]
-
-
-def test_scales_without_axes_get_identity_axes() -> None:
-    scene = moved(slide(kind="scale", times=(0.0, 30.0)))
-    document, _, _ = write(scene, dialect=f"{PLAIN} scale:axis")
-    assert record(document).scale_keys.column("axis").tolist() == [[0, 0, 0, 1]] * 2
-
-
 # --- framings, axes, flags -------------------------------------------------------------------------------------------
 
 
@@ -231,22 +202,12 @@ def test_non_finite_keys_are_left_out() -> None:
     assert [loss.detail for loss in report.of(Outcome.DROPPED)] == ["non-finite numbers in 1 of 3 keys"]
 
 
-def test_scale_axes_at_other_times_are_reported() -> None:
-    scene = moved(slide(kind="scale", times=(0.0, 30.0)), axes(0.0, 10.0))
-    document, report, _ = write(scene, dialect=f"{PLAIN} scale:axis")
-    assert np.array_equal(record(document).scale_keys.column("axis"), [[0, 0, 0, 1]] * 2)
-    assert [(loss.outcome, loss.path) for loss in report if "scale_axes" in loss.path] == [
-        (Outcome.DROPPED, "/nodes/box/scale_axes")
-    ]
-
-
-def test_scale_axes_at_rest_are_written_to_every_key_or_reported() -> None:
+def test_scale_axes_are_reported() -> None:
+    axes = Track("scale_axes", np.zeros(1), np.array([[0.6, 0.0, 0.0, 0.8]]), form=RotationForm.QUATERNION_ABSOLUTE)
+    scene = moved(slide(kind="scale", times=(0.0, 30.0)), Channel(0, axes))
+    assert [loss.path for loss in write(scene)[1].of(Outcome.DROPPED)] == ["/channels/scale_axes"]
     scene = moved(slide(kind="scale", times=(0.0, 30.0)))
     scene.nodes[0].scale_axes_xyzw = np.array([0.6, 0.0, 0.0, 0.8])
-    document, report, _ = write(scene, dialect=f"{PLAIN} scale:axis")
-    assert np.allclose(record(document).scale_keys.column("axis"), [[0.6, 0, 0, 0.8]] * 2)
-    assert not [loss for loss in report if "scale" in loss.path and loss.outcome is Outcome.DROPPED]
-    _, report, _ = write(scene, dialect=PLAIN)
-    assert [loss.detail for loss in report if loss.path == "/scale_axes"] == [
+    assert [loss.detail for loss in write(scene)[1] if loss.path == "/scale_axes"] == [
         "this format cannot store scale axes (1 node)"
     ]

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import keyframer
-from keyframer.formats.nodeanim.dialect import DIALECTS, OPTION_SETS, Dialect, with_options
+from keyframer.formats.nodeanim.dialect import DIALECTS, Dialect, with_tcb_by_key
 from keyframer.formats.nodeanim.records import Animations, Header, Node, NodeKeys
-from tests.formats.nodeanim.writer import BEZIER, TCB, Bone, Clip, Framing, Key, clips, framings, with_key_flags, write
+from tests.formats.nodeanim.writer import TCB, Bone, Clip, Framing, Key, clips, framings, with_key_flags, write
 from tests.samples.nodeanim import make as sample_maker
 
 CLIPS = clips()
@@ -18,17 +18,12 @@ FRAMINGS = list(framings())
 
 
 def variants(name: str, how: Framing) -> list[tuple[Clip, Framing]]:
-    """The clip unchanged, and with every option that changes its bytes."""
+    """The clip with the flags of nodes that announce TCB, and with the flags of keys."""
     clip = CLIPS[name]
-    detected = [(clip, how), (clip, replace(how, axis=True)), (with_key_flags(clip), replace(how, tcb_by_key=True))]
-    if any(bone.flags == BEZIER for bone in clip.bones):
-        detected.append((clip, replace(how, tangents=True)))
-        detected.append((clip, replace(how, tangents=True, axis=True)))
-        detected.append((with_key_flags(clip), replace(how, tcb_by_key=True, tangents=True, axis=True)))
-    return detected
+    return [(clip, how), (with_key_flags(clip), replace(how, tcb_by_key=True))]
 
 
-def check_keys(keys: NodeKeys, truth: tuple[Key, ...], node_flags: int, how: Framing, table: str) -> None:
+def check_keys(keys: NodeKeys, truth: tuple[Key, ...], node_flags: int, how: Framing) -> None:
     assert len(keys) == len(truth)
     if not truth:
         return
@@ -39,12 +34,6 @@ def check_keys(keys: NodeKeys, truth: tuple[Key, ...], node_flags: int, how: Fra
     for index, name in enumerate(("tension", "continuity", "bias", "ease_in", "ease_out")):
         wanted = [key.shape[index] if has else 0.0 for key, has in zip(truth, shaped, strict=True)]
         assert keys.column(name).tolist() == wanted
-    assert keys.has("axis") == (how.axis and table == "scale")
-    assert keys.has("tangents") == (how.tangents and table != "rotation" and node_flags & 3 == BEZIER)
-    if keys.has("tangents"):
-        assert np.array_equal(keys.column("tangents"), np.array([key.tangents for key in truth], "f4"))
-    if keys.has("axis"):
-        assert np.array_equal(keys.column("axis"), np.array([key.axis for key in truth], "f4"))
 
 
 def check(document: keyframer.Document, clip: Clip, how: Framing) -> None:
@@ -56,9 +45,9 @@ def check(document: keyframer.Document, clip: Clip, how: Framing) -> None:
     for node, bone in zip(animations.children, clip.bones, strict=True):
         assert isinstance(node, Node)
         assert (node.name, node.flags) == (bone.name, bone.flags)
-        check_keys(node.translation_keys, bone.translations, bone.flags, how, "translation")
-        check_keys(node.rotation_keys, bone.rotations, bone.flags, how, "rotation")
-        check_keys(node.scale_keys, bone.scales, bone.flags, how, "scale")
+        check_keys(node.translation_keys, bone.translations, bone.flags, how)
+        check_keys(node.rotation_keys, bone.rotations, bone.flags, how)
+        check_keys(node.scale_keys, bone.scales, bone.flags, how)
 
 
 def test_the_number_of_framings() -> None:
@@ -83,7 +72,7 @@ def test_every_framing_is_read_in_one_dialect(name: str, order: str, text: str) 
             assert keyframer.encode(document) == data
             detection = keyframer.detect(data)
             assert detection.format is not None
-            assert (detection.format.name, detection.dialect) == ("nodeanim", str(how))
+            assert (detection.format.name, detection.dialect) == ("nodeanim", str(framing))  # TCB is found by decoding
 
 
 @pytest.mark.parametrize("how", FRAMINGS, ids=str)
@@ -158,37 +147,22 @@ def test_unknown_chunks_are_kept_in_place() -> None:
         assert detected.name == "nodeanim"
 
 
-@pytest.mark.parametrize("size", [1, 4, 7, 63, 64])
-def test_a_prefix_is_kept(size: int) -> None:
-    prefix = bytes(range(0x80, 0x80 + size))
-    for how in FRAMINGS:
-        data = prefix + write(CLIPS["mixed"], how)
-        document = keyframer.decode(data, format="nodeanim")
-        assert str(document.dialect) == str(how)
-        assert document.records[0].plan.fields[0].name == "data"
-        assert [(issue.code, issue.args["size"]) for issue in document.issues] == [("STRUCT_LEADING_DATA", size)]
-        check(keyframer.Document(document.format, document.records[1:]), CLIPS["mixed"], how)
-        assert keyframer.encode(document) == data
-
-
-def test_a_prefix_that_is_too_long_is_refused() -> None:
-    with pytest.raises(keyframer.FormatError) as caught:
-        keyframer.decode(b"\x80" * 65 + write(CLIPS["mixed"], Framing()), format="nodeanim")
-    assert caught.value.code == "IO_UNRECOGNISED"
-
-
 def test_the_text_form_of_every_dialect_is_unique() -> None:
-    everything = [with_options(base, options) for base in DIALECTS for options in OPTION_SETS]
+    everything = [*DIALECTS, *map(with_tcb_by_key, DIALECTS)]
     texts = {str(dialect) for dialect in everything}
-    assert len(texts) == len(everything) == 112 * 8
+    assert len(texts) == len(everything) == 112 * 2
     assert all(Dialect.parse(str(dialect)) == dialect for dialect in everything)
     assert str(Dialect()) == "little text:nul chunk:u16+u32 size:all"
-    assert Dialect.parse("big text:u32 chunk:none tcb:key scale:axis") == Dialect(
-        True, "u32", 0, 0, tcb_by_key=True, scale_axis=True
-    )
+    assert Dialect.parse("big text:u32 chunk:none tcb:key") == Dialect(True, "u32", 0, 0, tcb_by_key=True)
 
 
-@pytest.mark.parametrize("text", ["", "little", "little text:u64 chunk:u16", "little text:nul chunk:u16 size:all"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "little", "little text:u64 chunk:u16", "little text:nul chunk:u16 size:all"),
+        *("little text:nul chunk:u16 bezier:tangents", "little text:nul chunk:u16 scale:axis"),  # in no document
+    ],
+)
 def test_invalid_dialect_texts_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match="not a dialect"):
         Dialect.parse(text)

@@ -11,17 +11,7 @@ import keyframer
 from keyframer.formats.kit.scene_reading import scene_of
 from keyframer.formats.nodeanim.dialect import Dialect
 from keyframer.formats.nodeanim.document import new_document, record_types
-from keyframer.formats.nodeanim.keys import TCB_COLUMNS
-from keyframer.formats.nodeanim.records import (
-    BEZIER,
-    LINEAR,
-    TCB,
-    Animations,
-    Header,
-    Node,
-    NodeKeys,
-    RawChunk,
-)
+from keyframer.formats.nodeanim.records import LINEAR, TCB, TCB_COLUMNS, Animations, Header, Node, NodeKeys, RawChunk
 from keyframer.wire.cursor import Cursor
 from keyframer.wire.record import describe_fields, dump_fields, restore_fields, take_record
 from tests.formats.nodeanim.writer import Bone, Clip, Framing, Key, clips, framings, with_key_flags, write
@@ -157,9 +147,6 @@ def test_records_in_wrong_places_are_refused() -> None:
     by_key = Dialect(tcb_by_key=True)
     with pytest.raises(ValueError, match="bit 0 of the keys' own flags"):
         keyframer.encode(new_document(Node(b"a", TCB, translation_keys=tense), dialect=by_key))
-    curved = NodeKeys.make(0, [0, 0, 0], tangents=[[1, 2, 3, 4, 5, 6]])
-    with pytest.raises(ValueError, match="tangents cannot be stored in this dialect"):
-        keyframer.encode(new_document(Node(b"a", BEZIER, translation_keys=curved)))
     with pytest.raises(ValueError, match="expected 4 numbers per key, not 3"):
         keyframer.encode(new_document(Node(b"a", rotation_keys=NodeKeys.make(0, [0, 0, 0]))))
     with pytest.raises(ValueError, match="no column 'colour'"):
@@ -200,9 +187,7 @@ def test_values_too_large_for_a_header_are_refused() -> None:
         keyframer.encode(new_document(name=b"a" * 300, dialect=Dialect(text="u8")))
 
 
-@pytest.mark.parametrize(
-    "how", [Framing(), Framing(">"), Framing(tcb_by_key=True, axis=True, tangents=True), Framing(">", tcb_by_key=True)]
-)
+@pytest.mark.parametrize("how", [Framing(), Framing(">"), Framing(tcb_by_key=True), Framing(">", tcb_by_key=True)])
 def test_fields_survive_their_text_form(how: Framing) -> None:
     clip = with_key_flags(clips()["mixed"]) if how.tcb_by_key else clips()["mixed"]
     odd = Key(1, float("nan"), (float("inf"), -0.0, 1e-42))
@@ -239,7 +224,7 @@ def test_errors_for_invalid_text_forms(rows: object, words: str) -> None:
 
 def test_record_types_have_descriptions() -> None:
     types = record_types()
-    assert set(types) == {"Header", "Animations", "Node", "Prefix", "RawChunk"}
+    assert set(types) == {"Header", "Animations", "Node", "RawChunk"}
     assert [(row.name, row.type) for row in describe_fields(Header)] == [
         ("flags", "i32"),
         ("name", "text, NUL-ended"),
@@ -268,7 +253,6 @@ def test_paths_of_records() -> None:
 def test_missing_columns_are_zero_and_unknown_names_are_refused() -> None:
     keys = NodeKeys.make([0, 1], [[0, 0, 0], [0, 0, 9]])
     assert keys.column("tension").tolist() == [0, 0]
-    assert keys.column("tangents").tolist() == [[0] * 6] * 2
     with pytest.raises(KeyError, match="colour"):
         keys.column("colour")
 

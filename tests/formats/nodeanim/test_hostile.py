@@ -10,7 +10,10 @@ from dataclasses import replace
 import pytest
 
 import keyframer
+from keyframer.formats.nodeanim import document as document_module
 from keyframer.formats.nodeanim.records import Animations, Header, Node, RawChunk
+from keyframer.formats.nodeanim.sniff import beginnings
+from keyframer.wire.record import take_record
 from tests.formats.nodeanim.writer import (
     TCB,
     Bone,
@@ -295,6 +298,25 @@ def test_hostile_files_take_linear_time(what: str) -> None:
             keyframer.decode(data, format="nodeanim")
 
     assert_linear(decode_or_refuse, hostile_files(1 << 14)[what], hostile_files(1 << 17)[what], times=8)
+
+
+@pytest.mark.parametrize("what", hostile_files(64))
+def test_few_dialects_are_read_to_the_end(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever a file looks like: 64 records in each dialect in which it may begin, then at most three whole files."""
+    data = hostile_files(1 << 14)[what]
+    reads = 0
+
+    def counting(*args: object) -> object:
+        nonlocal reads
+        reads += 1
+        return take_record(*args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(document_module, "take_record", counting)
+    with contextlib.suppress(keyframer.FormatError):
+        keyframer.decode(data, format="nodeanim")
+    dialects = [beginning for late in (False, True) for beginning in beginnings(data, len(data), after_others=late)]
+    smallest_node = 17
+    assert reads <= 2 * 64 * len(dialects) + 2 * 3 * (len(data) // smallest_node + 1)
 
 
 def test_a_huge_count_allocates_nothing() -> None:

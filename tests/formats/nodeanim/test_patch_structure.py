@@ -147,11 +147,3 @@ def test_a_copyright_that_cannot_be_stored_is_dropped() -> None:
     assert rewrite_reasons(written) == []
     assert keyframer.encode(written.document) == write(clips()["mixed"], Framing())
     assert "/copyright" in [loss.path for loss in written.report.of(Outcome.DROPPED)]
-
-
-def test_keys_with_tangents_cannot_change_their_interpolation() -> None:
-    scene = scene_of(keyframer.decode(write(clips()["bezier"], Framing(tangents=True)), format="nodeanim"))
-    track = next(channel.track for channel in scene.clips[0].channels if channel.track.kind == "rotation")
-    track.interpolation = Interpolation.TCB
-    (why,) = rewrite_reasons(FORMAT.from_scene(scene))
-    assert "tangents cannot be stored in this dialect" in why

@@ -16,7 +16,6 @@ from keyframer.formats.kit.scene_writing import Written
 from keyframer.formats.nodeanim import FORMAT
 from keyframer.operating import change_rate
 from keyframer.scene import Channel, Scene
-from keyframer.scene.loss_report import Outcome
 from tests.formats.editing import rewrite_reasons
 from tests.formats.nodeanim.writer import BEZIER, LINEAR, TCB, Bone, Clip, Framing, Key, write
 
@@ -115,12 +114,9 @@ MERGED: dict[str, tuple[Callable[[Scene], object], Callable[[Clip], Clip]]] = {
 HOWS = {
     "default": Framing(),
     "big": Framing(">", "u16", "u32+u32"),
-    "axis": Framing(axis=True),
     "tcb by key": Framing(tcb_by_key=True),
 }
 CASES = [(how, flags, name) for how in HOWS for flags in (LINEAR, TCB) for name in MERGED]
-# Without scale keys nothing in a file tells that they would have an axis.
-CASES = [case for case in CASES if case[::2] != ("axis", "no scales")]
 
 
 @pytest.mark.parametrize(("how", "flags", "name"), CASES)
@@ -129,15 +125,6 @@ def test_an_edit_changes_only_its_bytes(how: str, flags: int, name: str) -> None
     written = save_edited(edit, flags, HOWS[how])
     assert rewrite_reasons(written) == []
     assert keyframer.encode(written.document) == write(clip_edit(clip(flags)), HOWS[how])
-
-
-def test_tangents_are_kept_with_their_keys() -> None:
-    how = Framing(tangents=True)
-    written = save_edited(set_values("position", 1, [7.0, 8.0, 9.0]), BEZIER, how)
-    assert rewrite_reasons(written) == []
-    assert keyframer.encode(written.document) == write(
-        replace_keys("translations", 1, (7.0, 8.0, 9.0))(clip(BEZIER)), how
-    )
 
 
 def test_angles_in_degrees_stay_in_degrees() -> None:
@@ -187,44 +174,6 @@ def test_all_keys_of_a_bone_can_become_tcb() -> None:
 
 def make_scale_tcb(scene: Scene) -> None:
     track(scene, "scale").interpolation = Interpolation.TCB
-
-
-def remove_key(scene: Scene) -> None:
-    position_track = track(scene, "position")
-    position_track.times, position_track.values, position_track.flags = (
-        position_track.times[:2],
-        position_track.values[:2],
-        None,
-    )
-
-
-def test_remaining_keys_keep_their_tangents() -> None:
-    written = save_edited(remove_key, BEZIER, Framing(tangents=True))
-    assert rewrite_reasons(written) == []
-    given = clip(BEZIER)
-    wanted = replace_spine(translations=given.bones[0].translations[:2])(given)
-    assert keyframer.encode(written.document) == write(wanted, Framing(tangents=True))
-
-
-def test_new_keys_among_keys_with_tangents_cause_a_new_file() -> None:
-    def more_keys(scene: Scene) -> None:
-        position_track = track(scene, "position")
-        position_track.times = np.append(position_track.times, 1.0)
-        position_track.values, position_track.flags = np.vstack([position_track.values, [[1.0, 2, 3]]]), None
-
-    written = save_edited(more_keys, BEZIER, Framing(tangents=True))
-    (why,) = rewrite_reasons(written)
-    assert "(new keys have no tangents, but the original keys do)" in why
-    assert len(load(keyframer.encode(written.document), **written.reader_options).nodes) == 2
-
-
-def test_removing_scales_but_not_their_axes_keeps_one_key_and_is_reported() -> None:
-    """Without scale keys readers would detect another layout."""
-    written = save_edited(remove_scales, LINEAR, Framing(axis=True))
-    assert rewrite_reasons(written) == []
-    assert "/nodes/Spine/scale_axes" in [loss.path for loss in written.report.of(Outcome.DROPPED)]
-    scene = load(keyframer.encode(written.document))
-    assert track(scene, "scale").values.tolist() == [[1.0, 1.0, 1.0]]
 
 
 def test_different_interpolations_of_a_node_become_one() -> None:

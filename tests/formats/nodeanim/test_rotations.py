@@ -111,6 +111,8 @@ def test_the_windmill(folder: Path) -> None:
         (LINEAR, (0.2, 0.3), "absolute"),
         (TCB, (0.1, 0.2, -0.05, 0.1), "relative"),  # 0.35 against 0.5 radians
         (LINEAR, (0.1, 0.2, -0.05, 0.1), "relative"),
+        (TCB, (0.5, 0.9, 0.2, 0.8), "relative"),  # 1.9 against 1.7 radians: a near tie
+        (LINEAR, (0.5, 0.9, 0.2, 0.8), "relative"),
     ],
 )
 def test_ambiguous_keys_of_other_programs_cause_a_warning(flags: int, angles: tuple[float, ...], choice: str) -> None:

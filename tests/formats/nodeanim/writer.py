@@ -22,15 +22,12 @@ class Framing:
     header: str = "u16+u32"
     size_counts_header: bool = True
     tcb_by_key: bool = False
-    tangents: bool = False
-    axis: bool = False
 
     def __str__(self) -> str:
         words = ["big" if self.order == ">" else "little", f"text:{self.text}", f"chunk:{self.header}"]
         if "+" in self.header:
             words.append("size:all" if self.size_counts_header else "size:inside")
-        words += ["tcb:key"] * self.tcb_by_key + ["bezier:tangents"] * self.tangents + ["scale:axis"] * self.axis
-        return " ".join(words)
+        return " ".join(words + ["tcb:key"] * self.tcb_by_key)
 
 
 @dataclass(frozen=True)
@@ -39,8 +36,6 @@ class Key:
     time: float
     value: tuple[float, ...]
     shape: tuple[float, ...] = (0.25, -0.5, 0.75, 0.125, 1.0)
-    tangents: tuple[float, ...] = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
-    axis: tuple[float, ...] = (0.0, 0.0, 0.0, 1.0)
 
 
 @dataclass(frozen=True)
@@ -65,7 +60,7 @@ _CODE = {"u8": "B", "u16": "H", "u32": "I"}
 
 
 def framings() -> Iterator[Framing]:
-    """Byte order x kind of text x chunk header x what its size counts: all combinations, without options."""
+    """Byte order x kind of text x chunk header x what its size counts: all combinations."""
     for order, text in itertools.product("<>", ("nul", "u8", "u16", "u32")):
         for header in ("u16+u32", "u32+u32", "u8+u32", "u16+u16", "u32+u16"):
             yield Framing(order, text, header, True)
@@ -142,17 +137,12 @@ def bone_content(bone: Bone, how: Framing) -> bytes:
     out = text(bone.name, how) + struct.pack(
         how.order + "4i", bone.flags, len(bone.translations), len(bone.rotations), len(bone.scales)
     )
-    bezier = bone.flags & (TCB | BEZIER) == BEZIER
-    for kind, keys in (("t", bone.translations), ("r", bone.rotations), ("s", bone.scales)):
+    for keys in (bone.translations, bone.rotations, bone.scales):
         for key in keys:
             out += struct.pack(how.order + "if", key.flags, key.time)
             if (key.flags if how.tcb_by_key else bone.flags) & TCB:
                 out += struct.pack(how.order + "5f", *key.shape)
             out += struct.pack(f"{how.order}{len(key.value)}f", *key.value)
-            if how.axis and kind == "s":
-                out += struct.pack(how.order + "4f", *key.axis)
-            if how.tangents and bezier and kind != "r":
-                out += struct.pack(how.order + "6f", *key.tangents)
     return out
 
 

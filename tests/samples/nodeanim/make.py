@@ -27,7 +27,6 @@ def samples() -> dict[str, bytes]:
         "default_mixed": write(mixed, default),
         "default_empty_clip": write(Clip(), default),
         "other_chunks": with_others,
-        "prefix": b"NANM\x02\0\0\0" + write(linear, default),
         "big_u32_u32_u16_text": write(mixed, sized),
         "u8_u32_inside": write(tcb, Framing(header="u8+u32", size_counts_header=False, text="u8")),
         "u16_u16": write(linear, Framing(header="u16+u16")),
@@ -38,9 +37,7 @@ def samples() -> dict[str, bytes]:
         "no_header": write(mixed, Framing(header="none")),
         "big_no_header_u16_text": write(mixed, Framing(">", "u16", "none")),
         "tcb_by_key": write(with_key_flags(mixed), Framing(tcb_by_key=True)),
-        "bezier_tangents": write(bezier, Framing(tangents=True)),
-        "scale_axis": write(mixed, Framing(axis=True)),
-        "all_options_no_header": write(with_key_flags(mixed), Framing(">", "u8", "none", True, True, True, True)),
+        "big_tcb_by_key_no_header": write(with_key_flags(mixed), Framing(">", "u8", "none", tcb_by_key=True)),
     }
 
 

@@ -1,13 +1,12 @@
 """The layouts of a ``std::string`` in a file, which the specification does not define.
 
 In the real files, text ends with NUL. Two other layouts are equally natural for a C++ writer. One of
-them is used if the size of a file fits this layout exactly, but does not fit text that ends with NUL.
+them is used if a file read in it ends exactly with its last record, but does not with text that ends with NUL.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
 from enum import Enum
 from typing import Any
 
@@ -18,15 +17,6 @@ from keyframer.wire.field_types import Strz, declare
 from keyframer.wire.sink import Sink
 
 _U32 = struct.Struct("<I")
-_MESH_COUNTS = struct.Struct("<III")
-
-ANIMATION_HEADER_SIZE = 24
-MODEL_HEADER_SIZE = 16
-LEAST_JOINT_SIZE = 41
-"""parent, flags, startIndex, the NUL of an empty name, position, orientation"""
-LEAST_MESH_SIZE = 13
-LEAST_MODEL_JOINT_SIZE = 29
-BOUNDS_SIZE = 24
 
 
 class Dialect(Enum):
@@ -41,63 +31,6 @@ class Dialect(Enum):
 
     def __str__(self) -> str:
         return self.value
-
-
-def text_end(data: bytes, pos: int, dialect: Dialect) -> int:
-    """Return the end of the text that begins at ``pos``, including its NUL; -1 if it is not text of this dialect."""
-    if dialect is Dialect.NUL_ENDED:
-        return data.find(b"\0", pos) + 1 or -1
-    if pos + 4 > len(data):
-        return -1
-    end: int = pos + 4 + _U32.unpack_from(data, pos)[0]
-    if end > len(data):
-        return -1
-    if dialect is Dialect.LENGTH_WITH_NUL and (end == pos + 4 or data[end - 1] != 0):
-        return -1
-    return end
-
-
-def find_dialect(data: bytes, find_end: Callable[[bytes, Dialect], int]) -> Dialect:
-    """Return the first dialect in which the file ends exactly as expected; NUL-ended text if none matches."""
-    for dialect in Dialect:
-        if find_end(data, dialect) == len(data):
-            return dialect
-    return Dialect.NUL_ENDED
-
-
-def animation_end(data: bytes, dialect: Dialect) -> int:
-    """Return the end of the last frame of an animation with names in this dialect; -1 if names or frames do not fit."""
-    frames, _, joints, components = struct.unpack_from("<IIII", data, 8)
-    pos, size = ANIMATION_HEADER_SIZE, len(data)
-    frames_size: int = frames * (BOUNDS_SIZE + 4 * components)
-    if joints * LEAST_JOINT_SIZE + frames_size > size - pos:
-        return -1
-    for _ in range(joints):
-        pos = text_end(data, pos + 12, dialect) + 28
-        if pos < 28 or pos > size:
-            return -1
-    return pos + frames_size
-
-
-def model_end(data: bytes, dialect: Dialect) -> int:
-    """Return the end of the last joint of a model with text in this dialect; -1 if meshes or joints do not fit."""
-    meshes, joints = struct.unpack_from("<II", data, 8)
-    pos, size = MODEL_HEADER_SIZE, len(data)
-    if meshes * LEAST_MESH_SIZE + joints * LEAST_MODEL_JOINT_SIZE > size - pos:
-        return -1
-    for _ in range(meshes):
-        if pos + 12 > size:
-            return -1
-        vertices, weights, triangles = _MESH_COUNTS.unpack_from(data, pos)
-        pos = text_end(data, pos + 12, dialect)
-        if pos < 0:
-            return -1
-        pos += 16 * vertices + 20 * weights + 12 * triangles
-    for _ in range(joints):
-        pos = text_end(data, pos + 28, dialect)
-        if pos < 0:
-            return -1
-    return pos
 
 
 class TextCursor(Cursor):

@@ -7,7 +7,7 @@ records have no sizes and the next one cannot be found.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from copy import copy
 from typing import TypeVar
 
@@ -23,20 +23,7 @@ from keyframer.catalogue import (
 from keyframer.errors import FormatError
 from keyframer.formats.document import Document, RawRun
 from keyframer.formats.hale3d import FORMAT
-from keyframer.formats.hale3d.dialect import (
-    ANIMATION_HEADER_SIZE,
-    BOUNDS_SIZE,
-    LEAST_JOINT_SIZE,
-    LEAST_MESH_SIZE,
-    LEAST_MODEL_JOINT_SIZE,
-    MODEL_HEADER_SIZE,
-    Dialect,
-    TextCursor,
-    TextSink,
-    animation_end,
-    find_dialect,
-    model_end,
-)
+from keyframer.formats.hale3d.dialect import Dialect, TextCursor, TextSink
 from keyframer.formats.hale3d.model import Mesh, Model, ModelJoint
 from keyframer.formats.hale3d.records import BOUNDS_FLOATS, Animation, Frames, Joint
 from keyframer.formats.hale3d.sniff import ANIMATION_ID, MODEL_ID
@@ -53,16 +40,22 @@ _NOT_PRINTABLE = re.compile(rb"[^\x20-\x7e]")
 
 
 def decode(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Document:
-    """Decode a Hale3D animation or model. Raises `FormatError` if the data is neither or exceeds a limit."""
-    document = Document(FORMAT, issues=IssueLog(limits.issues_per_code, limits.issues))
-    reader = _Reader(data, limits, document)
-    if data[:4] == ANIMATION_ID:
-        reader.read(reader.read_animation, ANIMATION_HEADER_SIZE, animation_end)
-    elif data[:4] == MODEL_ID:
-        reader.read(reader.read_model, MODEL_HEADER_SIZE, model_end)
-    else:
+    """Decode a Hale3D animation or model. Raises `FormatError` if the data is neither or exceeds a limit.
+
+    The file is read in one dialect after the other until it ends with its last record. If it does in none, text that
+    ends with NUL is assumed.
+    """
+    if data[:4] not in (ANIMATION_ID, MODEL_ID):
         raise IO_UNRECOGNISED.failure(0, "/", reason=_reason_to_refuse(data[:4]))
-    return document
+    readings: list[_Reading] = []
+    for dialect in Dialect:
+        readings.append(_Reading(data, limits, dialect))
+        if readings[-1].fits:
+            return readings[-1].document
+    for reading in readings:
+        if reading.limit is not None:
+            raise reading.limit
+    return readings[0].document
 
 
 def _reason_to_refuse(start: bytes) -> str:
@@ -72,68 +65,68 @@ def _reason_to_refuse(start: bytes) -> str:
     return f"a Hale3D file begins with {signatures}, not with {bytes_to_ascii(start)}"
 
 
-class _Reader:
-    """Reads one file."""
+class _Reading:
+    """A file as read in one dialect; after an error, the rest is a raw run."""
 
-    def __init__(self, data: bytes, limits: Limits, document: Document) -> None:
-        self.cursor = TextCursor(data, limits)
+    def __init__(self, data: bytes, limits: Limits, dialect: Dialect) -> None:
+        self.cursor = TextCursor(data, limits, dialect)
         self.root = self.cursor.place
-        self.document = document
+        issues = IssueLog(limits.issues_per_code, limits.issues)
+        self.document = Document(FORMAT, dialect=dialect, issues=issues)
         self.record_start = 0
         """offset of the record that is being read"""
-        self.siblings = document.records
+        self.siblings = self.document.records
         """list that the record will be added to"""
-
-    def read(
-        self, read_records: Callable[[], None], header_size: int, find_end: Callable[[bytes, Dialect], int]
-    ) -> None:
-        """Read the whole file; after an error, the rest becomes a raw run."""
-        cursor, issues = self.cursor, self.document.issues
-        if len(cursor.data) >= header_size:
-            cursor.dialect = find_dialect(cursor.data, find_end)
-        self.document.dialect = cursor.dialect
+        self.limit: FormatError | None = None
+        """the failure if the file exceeds a limit"""
+        cursor, failure = self.cursor, None
         try:
-            read_records()
+            if data[:4] == ANIMATION_ID:
+                self._read_animation()
+            else:
+                self._read_model()
         except FormatError as error:
-            if error.code.startswith("LIMIT_"):
-                raise
+            failure = error
+        self.fits = failure is None and not cursor.left
+        """whether the file ends with its last record"""
+        if failure is not None and failure.code.startswith("LIMIT_"):
+            self.limit = failure
+        elif failure is not None:
             self._report_suspicious_name()
-            issues.add_issue(Issue(CATALOGUE[error.code], error.path, error.offset, error.details))
+            issues.add_issue(Issue(CATALOGUE[failure.code], failure.path, failure.offset, failure.details))
             cursor.pos = self.record_start
-            self.siblings.append(RawRun(cursor.take_rest(), error.code, offset=self.record_start))
-            return
-        if cursor.left:
+            self.siblings.append(RawRun(cursor.take_rest(), failure.code, offset=self.record_start))
+        elif cursor.left:
             self._report_suspicious_name()
             issues.add(STRUCT_TRAILING_DATA, "/", cursor.pos, size=cursor.left)
             self.document.trailing = cursor.take_rest()
 
-    def read_animation(self) -> None:
+    def _read_animation(self) -> None:
         top = self._read_record(Animation, self.root.child("animation"))
         self._open(top)
-        self._read_records(Joint, top.joint_count, LEAST_JOINT_SIZE, "joint_count", 16)
+        self._read_records(Joint, top.joint_count, "joint_count", 16)
         cursor = self.cursor
-        row_size = BOUNDS_SIZE + 4 * top.component_count
-        cursor.need_entries(top.frame_count, row_size, "frame_count", 8)
+        cursor.need_entries(top.frame_count, 4 * (BOUNDS_FLOATS + top.component_count), "frame_count", 8)
         frames = blank(Frames, cursor.pos)
         frames.row_shape = (top.frame_count, BOUNDS_FLOATS + top.component_count)
         read_fields(frames, cursor)
         self.siblings.append(frames)
 
-    def read_model(self) -> None:
+    def _read_model(self) -> None:
         top = self._read_record(Model, self.root.child("model"))
         self._open(top)
-        self._read_records(Mesh, top.mesh_count, LEAST_MESH_SIZE, "mesh_count", 8)
-        self._read_records(ModelJoint, top.joint_count, LEAST_MODEL_JOINT_SIZE, "joint_count", 12)
+        self._read_records(Mesh, top.mesh_count, "mesh_count", 8)
+        self._read_records(ModelJoint, top.joint_count, "joint_count", 12)
 
     def _open(self, top: Record) -> None:
         """Make the top record the parent of the following records."""
         self.siblings = top.children = []
         self.record_start = self.cursor.pos
 
-    def _read_records(self, cls: type[Record], count: int, least_size: int, field: str, field_offset: int) -> None:
+    def _read_records(self, cls: type[Record], count: int, field: str, field_offset: int) -> None:
         """Read ``count`` records of a kind; the count is checked before the first."""
         cursor = self.cursor
-        cursor.need_entries(count, least_size, field, field_offset)
+        cursor.need_entries(count, cls.plan.minimum, field, field_offset)
         limit = cursor.limits.records
         if count + len(self.siblings) + 1 > limit:
             cursor.fail(LIMIT_RECORDS, field, field_offset, limit=limit)

@@ -136,7 +136,3 @@ class Capabilities:
     def handled(self) -> frozenset[str]:
         """Return the features and fields that `unsupported_features.report_dropped` does not report."""
         return self.supported | set(self.reported)
-
-    def with_features(self, *features: str) -> Capabilities:
-        """Return a copy with more features."""
-        return Capabilities((*self.features, *features), self.declared, self.reported)

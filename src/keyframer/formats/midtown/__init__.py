@@ -64,7 +64,7 @@ class Midtown(Format):
         return apply_rules
 
     def dialect_type(self) -> type[Any]:
-        from keyframer.formats.midtown.dialect import Dialect
+        from keyframer.formats.midtown.records import Dialect
 
         return Dialect
 

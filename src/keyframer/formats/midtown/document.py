@@ -1,15 +1,19 @@
-"""Decode, encode and make documents of Midtown Madness 2 clips."""
+"""Decode, encode and make documents of Midtown Madness 2 clips.
+
+The format has no signature, so decoding reads a file in the layouts that it may have and takes the best reading.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from typing import TypeVar
+from typing import NamedTuple
 
 import numpy.typing as npt
 
 from keyframer.catalogue import (
     CATALOGUE,
+    IO_UNRECOGNISED,
     LIMIT_RECORDS,
     SEM_ZERO_WIDTH_FRAMES,
     STRUCT_COUNT_EXCEEDS_DATA,
@@ -18,74 +22,149 @@ from keyframer.catalogue import (
 from keyframer.errors import FormatError
 from keyframer.formats.document import Document, RawRun
 from keyframer.formats.midtown import FORMAT
-from keyframer.formats.midtown.dialect import Dialect, choose_layout
-from keyframer.formats.midtown.layout_sizes import CHANNEL_HEADER_SIZE
-from keyframer.formats.midtown.records import Channel, Clip, OldChannel, OldClip, make_channel
+from keyframer.formats.midtown.records import (
+    RPH,
+    Channel,
+    Clip,
+    Dialect,
+    OldChannel,
+    OldClip,
+    bones_in,
+    make_channel,
+)
+from keyframer.formats.midtown.sniff import COMPRESSED, is_text
 from keyframer.issues import Issue, IssueLog
 from keyframer.limits import DEFAULT_LIMITS, Limits
+from keyframer.text import counted
 from keyframer.wire.cursor import Cursor, Place
 from keyframer.wire.exact_floats import as_rows
 from keyframer.wire.record import Record, blank, read_fields, take_record, write_fields
 from keyframer.wire.sink import Sink
 
-R = TypeVar("R", bound=Record)
+
+class _Reading(NamedTuple):
+    """A file as read in one layout."""
+
+    document: Document
+    type: int
+    """type of the first channel"""
+    complete: bool = True
+    """whether all frames are inside the file"""
+    has_bones: bool = True
+    """whether the first channel has frames of roll, pitch and heading"""
+
+    def rank(self) -> tuple[bool, bool]:
+        """Return how good a complete reading is, the largest is the best: an exact end, then type 1."""
+        return not self.document.trailing, self.type == RPH
 
 
 def decode(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Document:
-    """Decode a Midtown Madness 2 clip. Raises `FormatError` if the data is not one or exceeds a limit."""
-    layout = choose_layout(data)
-    document = Document(FORMAT, dialect=layout, issues=IssueLog(limits.issues_per_code, limits.issues))
-    cursor = Cursor(data, limits=limits)
-    if layout is Dialect.OLD:
-        _read_old(cursor, document)
-    else:
-        _read_clip(cursor, document)
-    if cursor.left:
-        document.issues.add(STRUCT_TRAILING_DATA, "/", cursor.pos, size=cursor.left)
-        document.trailing = cursor.take_rest()
-    return document
+    """Decode a Midtown Madness 2 clip. Raises `FormatError` if the data is not one or exceeds a limit.
+
+    An exact end is preferred to bytes left over, then type byte 1 to others, then the retail and beta layouts to the
+    old one. If no layout has an exact end or type byte 1, a file whose head describes roll, pitch and heading is read
+    as a truncated clip; otherwise a layout with another type byte and bytes left over is accepted.
+    """
+    _reject_other_files(data)
+    clip, refusal = None, None
+    try:
+        clip = _read_clip(Cursor(data, limits=limits))
+    except FormatError as error:
+        refusal = error
+    old = _read_old(Cursor(data, limits=limits))
+    complete = [reading for reading in (clip, old) if reading is not None and reading.complete]
+    best = max(complete, key=_Reading.rank, default=None)
+    if best is not None and any(best.rank()):
+        return best.document
+    if refusal is not None:
+        raise refusal
+    if clip is not None and not clip.complete and clip.has_bones:
+        return clip.document
+    if best is None:
+        reason = f"a size of {counted(len(data), 'byte')} fits no layout of a Midtown Madness 2 clip"
+        raise IO_UNRECOGNISED.failure(0, "/", reason=reason)
+    return best.document
 
 
-def _read_old(cursor: Cursor, document: Document) -> None:
-    """Read a clip of the old layout, which is chosen only for files that are not truncated."""
+def _reject_other_files(data: bytes) -> None:
+    """Raise `FormatError` for compressed animations and for text: ``pedanim_manantrnch.anim`` is 104 bytes of text."""
+    if data[:4] == COMPRESSED:
+        reason = "a compressed animation of Smuggler's Run 2 (cmp), whose layout is not documented"
+        raise IO_UNRECOGNISED.failure(0, "/", reason=reason)
+    if is_text(data):
+        raise IO_UNRECOGNISED.failure(0, "/", reason="this is text, not an animation")
+
+
+def _read_old(cursor: Cursor) -> _Reading | None:
+    """Read a clip of the old layout; None if it is truncated.
+
+    Without frames the file must end after the header: a longer file that begins with 0 is a retail clip.
+    """
+    document = _new_document(cursor, Dialect.OLD)
     cursor.place = cursor.place.child("oldclip")
-    top = take_record(OldClip, cursor)
-    channel = blank(OldChannel, cursor.pos)
-    channel.row_shape = (top.frames, 3 * (top.bones + 1))
-    read_fields(channel, cursor)
+    try:
+        top = take_record(OldClip, cursor)
+        channel = blank(OldChannel, cursor.pos)
+        channel.row_shape = (top.frames, 3 * (top.bones + 1))
+        read_fields(channel, cursor)
+    except FormatError:
+        return None
+    if top.frames == 0 and cursor.left:
+        return None
     top.children = [channel]
     document.records.append(top)
+    _keep_trailing(cursor, document)
+    return _Reading(document, channel.type)
 
 
-def _read_clip(cursor: Cursor, document: Document) -> None:
-    clip_place = cursor.place.child("clip")
-    cursor.place = clip_place
+def _read_clip(cursor: Cursor) -> _Reading | None:
+    """Read a clip of the retail or the beta layout, up to the first channel that is truncated.
+
+    None if the file is too short for the headers. Raises `FormatError` if the frames of the first channel have no
+    floats, or a limit is exceeded.
+    """
+    header_size, least = Clip.plan.minimum, Channel.plan.minimum
+    if cursor.left < header_size + least:
+        return None
+    clip_place = cursor.place = cursor.place.child("clip")
     top = take_record(Clip, cursor)
-    top.children = []
-    document.records.append(top)
     count = top.channels or 1
-    cursor.need_entries(count, CHANNEL_HEADER_SIZE, "channels", 0)
+    if count * least > cursor.left:
+        return None
+    document = _new_document(cursor, Dialect.BETA if top.channels else Dialect.RETAIL)
     if count + 1 > cursor.limits.records:
         cursor.fail(LIMIT_RECORDS, "channels", 0, limit=cursor.limits.records)
+    top.children = []
+    document.records.append(top)
+    floats, type_at = int.from_bytes(cursor.data[header_size : header_size + 4], "little"), header_size + least - 1
+    first_type = cursor.data[type_at]
+    has_bones = bool(top.frames) and bones_in(first_type, floats) is not None
     for index in range(count):
         start = cursor.pos
         cursor.place = Place("channel", clip_place, index)
         try:
-            channel = _read_channel(cursor, top.frames, document)
+            channel = _read_channel(cursor, top.frames)
         except FormatError as error:
             document.issues.add_issue(Issue(CATALOGUE[error.code], error.path, error.offset, error.details))
             cursor.pos = start
             top.children.append(RawRun(cursor.take_rest(), error.code, offset=start))
-            return
+            return _Reading(document, first_type, False, has_bones)
+        if top.frames and not channel.floats:
+            path = f"{cursor.place}/floats"
+            if index == 0:
+                raise SEM_ZERO_WIDTH_FRAMES.failure(start, path, frames=top.frames)
+            document.issues.add(SEM_ZERO_WIDTH_FRAMES, path, start, frames=top.frames)
         top.children.append(channel)
+    _keep_trailing(cursor, document)
+    return _Reading(document, first_type, True, has_bones)
 
 
-def _read_channel(cursor: Cursor, frames: int, document: Document) -> Channel:
+def _read_channel(cursor: Cursor, frames: int) -> Channel:
     """Read a channel. Missing frames are reported at the clip's header, which declares them."""
     at = cursor.pos
-    cursor.need(CHANNEL_HEADER_SIZE)
+    cursor.need(Channel.plan.minimum)
     floats = int.from_bytes(cursor.data[at : at + 4], "little")
-    left = cursor.left - CHANNEL_HEADER_SIZE
+    left = cursor.left - Channel.plan.minimum
     if 4 * frames * floats > left:
         raise STRUCT_COUNT_EXCEEDS_DATA.failure(
             4,
@@ -98,9 +177,18 @@ def _read_channel(cursor: Cursor, frames: int, document: Document) -> Channel:
     channel = blank(Channel, at)
     channel.frames = frames
     read_fields(channel, cursor)
-    if frames and not floats:
-        document.issues.add(SEM_ZERO_WIDTH_FRAMES, f"{cursor.place}/floats", at, frames=frames)
     return channel
+
+
+def _new_document(cursor: Cursor, layout: Dialect) -> Document:
+    limits = cursor.limits
+    return Document(FORMAT, dialect=layout, issues=IssueLog(limits.issues_per_code, limits.issues))
+
+
+def _keep_trailing(cursor: Cursor, document: Document) -> None:
+    if cursor.left:
+        document.issues.add(STRUCT_TRAILING_DATA, "/", cursor.pos, size=cursor.left)
+        document.trailing = cursor.take_rest()
 
 
 def new_clip(rows: npt.ArrayLike, distance: float = 0.0, *, layout: Dialect = Dialect.RETAIL) -> Document:

@@ -1,6 +1,8 @@
-"""The records of a Midtown Madness 2 clip, in the order and the terms of the public document about it."""
+"""The records and layouts of a Midtown Madness 2 clip, in the order and the terms of the public document about it."""
 
 from __future__ import annotations
+
+from enum import Enum
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +18,20 @@ RPH = 0x01
 _DISTANCE = "Forward distance covered by one loop, in metres along -Z (called unknown in the public document)"
 _TYPE = "Channel type; 1: translation of the root bone, then roll, pitch, heading (radians) of each bone"
 _FRAMES = "Frames, one row each"
+
+
+class Dialect(Enum):
+    """The layout of the header; ``str()`` gives its name in reports."""
+
+    RETAIL = "retail"
+    """the retail game: the number of channels is 0 and means one"""
+    BETA = "beta"
+    """a beta of the game, described in a public document: one or more channels"""
+    OLD = "old"
+    """an older layout: it counts bones instead of floats, and always has one channel"""
+
+    def __str__(self) -> str:
+        return self.value
 
 
 def bones_in(type: int, floats: int) -> int | None:

@@ -15,17 +15,18 @@ from __future__ import annotations
 import struct
 
 from keyframer.formats.contract import Match
-from keyframer.formats.midtown.layout_sizes import (
-    CHANNEL_HEADER_SIZE,
-    CLIP_HEADER_SIZE,
-    OLD_HEADER_SIZE,
-    Fit,
-    fit_old,
-    fit_retail,
-)
 from keyframer.text import counted
 
 COMPRESSED = b"cmp\0"
+
+_RETAIL = struct.Struct("<IIIfB")
+"""channels (0), frames, floats, distance, type"""
+_CLIP = struct.Struct("<II")
+"""channels, frames"""
+_CHANNEL = struct.Struct("<IfB")
+"""floats, distance, type"""
+_OLD = struct.Struct("<IIfB")
+"""frames, bones, distance, type"""
 
 # The longest retail clip has 53 frames of 60 floats; the limits leave room for everything that can be written.
 MOST_FRAMES = 1_000_000
@@ -40,7 +41,7 @@ _SMALLEST = 1e-30
 
 def sniff(head: bytes, size: int) -> Match | None:
     """Return a match for the first layout that fits; None if no layout does."""
-    if len(head) < OLD_HEADER_SIZE or head[:4] == COMPRESSED or is_text(head):
+    if len(head) < _OLD.size or head[:4] == COMPRESSED or is_text(head):
         return None
     return _sniff_retail(head, size) or _sniff_beta(head, size) or _sniff_old(head, size)
 
@@ -51,79 +52,79 @@ def is_text(data: bytes) -> bool:
 
 
 def _sniff_retail(head: bytes, size: int) -> Match | None:
-    fit = fit_retail(head)
-    if fit is None or fit.type != 1:
+    if len(head) < _RETAIL.size:
         return None
-    _, frames, floats, distance = struct.unpack_from("<IIIf", head)
+    channels, frames, floats, distance, kind = _RETAIL.unpack_from(head)
+    if channels != 0 or kind != 1:
+        return None
     if not (frames <= MOST_FRAMES and _is_rph_width(floats) and _is_plausible(distance)):
         return None
+    start, end = _RETAIL.size, _RETAIL.size + 4 * frames * floats
     if frames == 0:
-        return _match(fit, 0.5, f"no frames of {floats} floats, size matches") if size == fit.end else None
-    if floats != 60 and not any(head[17 : fit.end]):
+        return _match("retail", 0.5, f"no frames of {floats} floats, size matches") if size == end else None
+    if floats != 60 and not any(head[start:end]):
         return None
-    implausible, examined = _implausible_floats(head, 17, fit.end)
-    if size == fit.end and 8 * implausible <= examined:  # a few are accepted if everything else matches
-        return _match(fit, 0.9 if floats == 60 else 0.8, f"{counted(frames, 'frame')} of {floats} floats, size matches")
-    if size == fit.end and not _implausible_floats(head, 17, fit.end, FARTHEST)[0]:
-        return _match(fit, 0.5, f"{counted(frames, 'frame')} of {floats} floats, some of them large, size matches")
-    if fit.end < size < fit.end + 4 * floats and not implausible:
-        extra = counted(size - fit.end, "byte")
-        return _match(fit, 0.5, f"{counted(frames, 'frame')} of {floats} floats, {extra} left over")
+    implausible, examined = _implausible_floats(head, start, end)
+    shape = f"{counted(frames, 'frame')} of {floats} floats"
+    if size == end and 8 * implausible <= examined:  # a few are accepted if everything else matches
+        return _match("retail", 0.9 if floats == 60 else 0.8, f"{shape}, size matches")
+    if size == end and not _implausible_floats(head, start, end, FARTHEST)[0]:
+        return _match("retail", 0.5, f"{shape}, some of them large, size matches")
+    if end < size < end + 4 * floats and not implausible:
+        return _match("retail", 0.5, f"{shape}, {counted(size - end, 'byte')} left over")
     return None
 
 
 def _sniff_beta(head: bytes, size: int) -> Match | None:
-    if len(head) < CLIP_HEADER_SIZE + CHANNEL_HEADER_SIZE:
+    if len(head) < _CLIP.size + _CHANNEL.size:
         return None
-    channels, frames = struct.unpack_from("<II", head)
+    channels, frames = _CLIP.unpack_from(head)
     if not (1 <= channels <= MOST_CHANNELS and frames <= MOST_FRAMES):
         return None
-    pos = CLIP_HEADER_SIZE
+    pos = _CLIP.size
     has_values = frames == 0 and head[16] == 1
     for index in range(channels):
-        if pos + CHANNEL_HEADER_SIZE > len(head):
+        if pos + _CHANNEL.size > len(head):
             if index == 0 or head[16] != 1 or not _adds_up(channels - index, frames, size - pos):
                 return None
             pos = size
             break
-        floats, distance, kind = struct.unpack_from("<IfB", head, pos)
+        floats, distance, kind = _CHANNEL.unpack_from(head, pos)
         if not (1 <= floats <= MOST_FLOATS and _is_plausible(distance)):
             return None
         if kind == 1 and not _is_rph_width(floats):
             return None
-        start, pos = pos + CHANNEL_HEADER_SIZE, pos + CHANNEL_HEADER_SIZE + 4 * frames * floats
+        start, pos = pos + _CHANNEL.size, pos + _CHANNEL.size + 4 * frames * floats
         if pos > size or _implausible_floats(head, start, pos)[0]:
             return None
         has_values = has_values or any(head[start:pos])
     if pos != size or not has_values:
         return None
-    fit = Fit("beta", size, head[16])
     reason = f"{counted(channels, 'channel')} of {counted(frames, 'frame')}, size matches"
-    return _match(fit, 0.7 if fit.type == 1 else 0.4, reason)
+    return _match("beta", 0.7 if head[16] == 1 else 0.4, reason)
 
 
 def _adds_up(channels: int, frames: int, left: int) -> bool:
     """Return whether the channels can have widths that fill the remaining bytes exactly."""
     if frames == 0:
         return False
-    floats, remainder = divmod(left - CHANNEL_HEADER_SIZE * channels, 4 * frames)
+    floats, remainder = divmod(left - _CHANNEL.size * channels, 4 * frames)
     return remainder == 0 and channels <= floats <= channels * MOST_FLOATS
 
 
 def _sniff_old(head: bytes, size: int) -> Match | None:
-    fit = fit_old(head)
-    if fit is None or fit.type != 1 or fit.end != size:
+    frames, bones, distance, kind = _OLD.unpack_from(head)
+    if kind != 1 or size != _OLD.size + 12 * frames * (bones + 1):
         return None
-    frames, bones, distance = struct.unpack_from("<IIf", head)
     if not (frames <= MOST_FRAMES and bones >= 1 and _is_rph_width(3 * (bones + 1)) and _is_plausible(distance)):
         return None
-    if _implausible_floats(head, OLD_HEADER_SIZE, size)[0] or (frames and not any(head[OLD_HEADER_SIZE:])):
+    if _implausible_floats(head, _OLD.size, size)[0] or (frames and not any(head[_OLD.size :])):
         return None
-    return _match(fit, 0.6, f"{counted(frames, 'frame')} of {counted(bones, 'bone')}, size matches")
+    return _match("old", 0.6, f"{counted(frames, 'frame')} of {counted(bones, 'bone')}, size matches")
 
 
-def _match(fit: Fit, score: float, reason: str) -> Match:
-    return Match(score, f"{fit.layout} layout: {reason} (there is no signature)", dialect=fit.layout)
+def _match(layout: str, score: float, reason: str) -> Match:
+    return Match(score, f"{layout} layout: {reason} (there is no signature)", dialect=layout)
 
 
 def _is_rph_width(floats: int) -> bool:

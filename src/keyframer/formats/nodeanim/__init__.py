@@ -2,8 +2,8 @@
 
 Known from one short specification that names no program, no extension and no layout of chunk headers; the fields are
 those of the key structures of 3ds Max. The byte layout (byte order, kind of text, chunk headers) is a `Dialect` that
-decoding detects and the document keeps. Unknown: the position of Bezier tangents and a scale axis in a key, the units
-of time and angles, and whether rotations are relative (see the notes in ``docs/formats/notes/nodeanim.md``).
+decoding detects and the document keeps. Unknown: the units of time and angles, and whether rotations are relative (see
+the notes in ``docs/formats/notes/nodeanim.md``).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from keyframer.formats.bridge import Merger, SceneReader, SceneWriter
     from keyframer.formats.contract import Codec, Rules
-    from keyframer.formats.nodeanim.bridge.options import Options
+    from keyframer.formats.nodeanim.bridge.reading import Options
     from keyframer.formats.nodeanim.bridge.writing import WriteOptions
 
 _SMALLEST_SIZE = 10
@@ -27,10 +27,10 @@ class NodeAnimation(Format):
     name = "nodeanim"
     title = "generic node animation"
     extensions = (".nanim",)
-    bookkeeping = ("dialect", "flags", "node_count", "prefix")
+    bookkeeping = ("dialect", "flags", "node_count")
 
     def sniff(self, head: bytes, size: int) -> Match | None:
-        if size < _SMALLEST_SIZE or (head[0] > 1 and b"\x01" not in head[:68]):  # chunk 1 is not near the beginning
+        if size < _SMALLEST_SIZE:
             return None
         from keyframer.formats.nodeanim.sniff import sniff
 
@@ -42,7 +42,7 @@ class NodeAnimation(Format):
         return document
 
     def reader(self) -> SceneReader[Options]:
-        from keyframer.formats.nodeanim.bridge.scene import Reader
+        from keyframer.formats.nodeanim.bridge.reading import Reader
 
         return Reader()
 
@@ -57,7 +57,7 @@ class NodeAnimation(Format):
         return Merger()
 
     def rules(self) -> Rules:
-        from keyframer.formats.nodeanim.rules import apply_rules
+        from keyframer.formats.nodeanim.bridge.reading import apply_rules
 
         return apply_rules
 

@@ -26,9 +26,8 @@ from keyframer.formats.kit.scene_writing import (
 from keyframer.formats.kit.unsupported_features import report_dropped
 from keyframer.formats.midtown.bridge.scene import Options
 from keyframer.formats.midtown.bridge.stored_motion import angles_of
-from keyframer.formats.midtown.dialect import Dialect
 from keyframer.formats.midtown.document import new_document
-from keyframer.formats.midtown.records import Channel, make_channel
+from keyframer.formats.midtown.records import Channel, Dialect, make_channel
 from keyframer.formats.midtown.skeleton import Bone, Skeleton, write_skeleton
 from keyframer.formats.midtown.sniff import FARTHEST
 from keyframer.scene import Clip, Scene, Space

@@ -12,10 +12,14 @@ from keyframer.formats.document import Document
 from keyframer.formats.kit.frame_times import in_time_unit_of
 from keyframer.formats.kit.scene_writing import CannotMerge, Written, first_clip
 from keyframer.formats.merging import RecordRules, Tree
-from keyframer.formats.nodeanim.bridge import unit_detection
-from keyframer.formats.nodeanim.bridge.options import Options
-from keyframer.formats.nodeanim.bridge.scene import copyright_in, interpolation_of, to_scene
-from keyframer.formats.nodeanim.bridge.writing import UNITS, NodeWriter, OriginalConventions, WriteOptions, capabilities
+from keyframer.formats.nodeanim.bridge.reading import (
+    Options,
+    Reader,
+    copyright_in,
+    interpolation_of,
+    radians_per_unit,
+)
+from keyframer.formats.nodeanim.bridge.writing import UNITS, NodeWriter, OriginalConventions, WriteOptions, Writer
 from keyframer.formats.nodeanim.dialect import Dialect
 from keyframer.formats.nodeanim.records import Node
 from keyframer.scene import Scene
@@ -32,7 +36,7 @@ class Merger(bridge.Merger[Options]):
     rules = NodeRules()
 
     def read(self, document: Document, options: Options) -> tuple[Scene, None]:
-        return to_scene(document, options), None
+        return Reader().to_scene(document, options), None
 
     def tree(self, document: Document, scene: Scene, links: None) -> Tree:
         return Tree(document, {id(record): ("nodes", number) for number, record in enumerate(document.find(Node))})
@@ -40,7 +44,7 @@ class Merger(bridge.Merger[Options]):
     def write(self, scene: Scene, original: bridge.Original) -> Written:
         document, before, options, matching = original[:4]
         report = LossReport("nodeanim")
-        dialect = _dialect(document)
+        dialect = document.dialect if isinstance(document.dialect, Dialect) else Dialect()
         write_options = WriteOptions(
             dialect,
             UNITS[before.clips[0].unit],
@@ -57,7 +61,7 @@ class Merger(bridge.Merger[Options]):
         rotations = {new: tracks.get((old, "rotation")) for new, old in matching.nodes.items()}
         forms = {new: track.form for new, track in rotations.items() if track is not None}
         conventions = OriginalConventions(
-            interpolations, forms, unit_detection.radians_per_unit(records, options) != 1.0, original.untouched
+            interpolations, forms, radians_per_unit(records, options) != 1.0, original.untouched
         )
         writer = NodeWriter(scene, first_clip(scene, report), write_options, dialect, report, conventions)
         written_document = writer.document()
@@ -66,7 +70,7 @@ class Merger(bridge.Merger[Options]):
         return Written(written_document, report, parts=writer.parts)
 
     def capabilities(self, original: Document) -> bridge.Capabilities:
-        return capabilities(_dialect(original))
+        return Writer.capabilities
 
     def normalise(self, scene: Scene, before: Scene, report: LossReport) -> Scene:
         """Return the scene with times in the file's unit, and with one name for scene and clip.
@@ -85,7 +89,3 @@ class Merger(bridge.Merger[Options]):
         if scene.title != before.title:
             return replace(scene, clips=[replace(clip, name=scene.title), *scene.clips[1:]])
         return replace(scene, title=clip.name) if clip.name != before.clips[0].name else scene
-
-
-def _dialect(document: Document) -> Dialect:
-    return document.dialect if isinstance(document.dialect, Dialect) else Dialect()

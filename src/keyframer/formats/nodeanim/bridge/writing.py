@@ -17,15 +17,7 @@ from keyframer.formats.bridge import SceneWriter
 from keyframer.formats.document import Document
 from keyframer.formats.kit.coordinates import in_space
 from keyframer.formats.kit.declared_fields import Capabilities, StoredAs
-from keyframer.formats.kit.key_tracks import (
-    KeyFitter,
-    KeyRules,
-    as_tcb,
-    axes_of_keys,
-    constant_axes,
-    is_eased,
-    single_key,
-)
+from keyframer.formats.kit.key_tracks import KeyFitter, KeyRules, as_tcb, is_eased, single_key
 from keyframer.formats.kit.scene_writing import (
     DEFAULT_MAX_ERROR,
     Tolerance,
@@ -38,25 +30,27 @@ from keyframer.formats.kit.scene_writing import (
     units_per_second,
 )
 from keyframer.formats.kit.unsupported_features import MOTION, report_dropped
-from keyframer.formats.nodeanim.bridge import unit_detection
-from keyframer.formats.nodeanim.bridge.options import Options
-from keyframer.formats.nodeanim.bridge.scene import KEY_FIELDS, STORED_COLUMNS
-from keyframer.formats.nodeanim.dialect import BEZIER, LINEAR, TCB, Dialect
+from keyframer.formats.nodeanim.bridge.reading import (
+    FORMS,
+    KEY_FIELDS,
+    MOST_RADIANS,
+    STORED_COLUMNS,
+    TICKS_PER_SECOND,
+    Options,
+    interpret_rotations,
+    key_times,
+    time_base,
+)
+from keyframer.formats.nodeanim.dialect import Dialect
 from keyframer.formats.nodeanim.document import new_document
-from keyframer.formats.nodeanim.keys import NodeKeys
-from keyframer.formats.nodeanim.records import Node
+from keyframer.formats.nodeanim.records import BEZIER, LINEAR, TCB, Node, NodeKeys
 from keyframer.scene import Clip, Handedness, NodeKind, Scene, Space
 from keyframer.scene import Node as SceneNode
 from keyframer.scene.loss_report import CannotWrite, LossReport, Outcome
 from keyframer.text import encode_name
 
-_TICKS_PER_SECOND = 4800.0
-_NO_ROTATION_XYZW = (0.0, 0.0, 0.0, 1.0)
 UNITS = {"frame": "frames", "tick": "ticks", "second": "seconds"}
 """values of the option ``time_unit`` by the unit of a clip"""
-CAPABILITIES = Capabilities(("title", "author"), {"clips": (StoredAs(("name",), "the title of the scene"),)})
-"""features in addition to keys"""
-_FORMS = {"relative": RotationForm.AXIS_ANGLE_RELATIVE, "absolute": RotationForm.AXIS_ANGLE_ABSOLUTE}
 _FLAGS = {Interpolation.TCB: TCB, Interpolation.BEZIER: BEZIER, Interpolation.LINEAR: LINEAR}
 
 
@@ -84,7 +78,7 @@ class WriteOptions:
 
 class Writer(SceneWriter[WriteOptions]):
     options = WriteOptions
-    capabilities = CAPABILITIES
+    capabilities = Capabilities(("title", "author"), {"clips": (StoredAs(("name",), "the title of the scene"),)})
 
     def from_scene(self, scene: Scene, options: WriteOptions) -> Written:
         """Return a document with the keys of the scene, and the loss report."""
@@ -93,16 +87,11 @@ class Writer(SceneWriter[WriteOptions]):
         clip = first_clip(converted, report)
         if not any(channel.track.kind in MOTION and len(channel.track.times) for channel in clip.channels):
             raise CannotWrite("nothing to write: the scene has no keys")
+        report_dropped(converted, clip, report, self.capabilities.handled)
         dialect = Dialect.parse(options.dialect) if isinstance(options.dialect, str) else options.dialect
-        report_dropped(converted, clip, report, capabilities(dialect).handled)
         writer = NodeWriter(converted, clip, options, dialect, report)
         document = writer.document()
         return Written(document, report, reader_options=writer.reader_options, parts=writer.parts)
-
-
-def capabilities(dialect: Dialect) -> Capabilities:
-    """Return the features and fields that files of a dialect can store."""
-    return CAPABILITIES.with_features("scale_axes", "scale axes") if dialect.scale_axis else CAPABILITIES
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,238 +128,189 @@ class NodeWriter:
         self.report = report
         self.reader_options: dict[str, object] = {}
         """options that readers need"""
-        self.rates = {"frames": frames_per_second(clip), "ticks": _TICKS_PER_SECOND, "seconds": 1.0}
+        self.rates = {"frames": frames_per_second(clip), "ticks": TICKS_PER_SECOND, "seconds": 1.0}
         """units per second for each unit of time"""
-        self.unit = self._time_unit()
-        per_second = self.rates[self.unit]
-        rules = KeyRules(per_second, per_second / frames_per_second(clip), whole_times=False)
-        self.fitter = KeyFitter(clip, rules, Tolerance.of(scene, options.max_error), report)
 
     def document(self) -> Document:
-        names = UniqueByteNames(encoding=self.options.encoding)
-        nodes = [
-            (number, node)
+        nodes = {
+            number: node
             for number, node in enumerate(self.scene.nodes)
             if node.kind is not NodeKind.AMBIENT and number not in self.conventions.untouched
-        ]
-        written = {number for number, _ in nodes}
-        clips = self.scene.clips[:1]
-        channels = [channel for clip in clips for channel in clip.channels if channel.node in written]
-        self.fitter.fit_ahead(channel.track for channel in channels if self._is_supported(channel.track.kind))
-        tracks = [self.tracks(number, node) for number, node in nodes]
-        if self.options.time_unit == "auto":
-            tracks = self._in_recognised_unit(tracks)
+        }
+        tracks = self._fitted_tracks(nodes)
+        self.unit = self._time_unit(tracks)
+        factor = self.rates[self.unit] / units_per_second(self.clip)
+        for by_kind in tracks.values():
+            for kind, track in by_kind.items():
+                by_kind[kind] = replace(track, times=_on_whole_units(track.times * factor))
         degrees = self.conventions.degrees
         if degrees is None:
-            rotations = [tracks_of_node["rotation"] for tracks_of_node in tracks if "rotation" in tracks_of_node]
-            degrees = self._needs_degrees(rotations)
-        stored_names = [names.claim(_printable(node.name), node.raw_name) for _, node in nodes]
-        records = [
-            self.record(number, node, tracks_of_node, name, degrees)
-            for (number, node), tracks_of_node, name in zip(nodes, tracks, stored_names, strict=True)
-        ]
-        self.parts = {id(record): ("nodes", number) for record, (number, _) in zip(records, nodes, strict=True)}
-        self._set_reader_options(records)
+            degrees = self._needs_degrees([by_kind["rotation"] for by_kind in tracks.values() if "rotation" in by_kind])
+        names = UniqueByteNames(encoding=self.options.encoding)
+        stored_names = {number: names.claim(_printable(node.name), node.raw_name) for number, node in nodes.items()}
+        records = {
+            number: self._record(number, node, tracks[number], stored_names[number], degrees)
+            for number, node in nodes.items()
+        }
+        self.parts = {id(record): ("nodes", number) for number, record in records.items()}
+        self._set_reader_options(list(records.values()))
         title = self.scene.title or self.clip.name
         if self.clip.name not in ("", title):
-            self.report.add(
-                Outcome.DROPPED, "/clips/name", "the format stores one name for the scene and its clip: the title"
-            )
-        encoding = self.options.encoding
-        return new_document(
-            *records,
-            name=encode_name(_printable(title), encoding),
-            author=encode_name(_printable(self.scene.author), encoding),
-            dialect=self.dialect,
+            detail = "the format stores one name for the scene and its clip: the title"
+            self.report.add(Outcome.DROPPED, "/clips/name", detail)
+        name, author = (encode_name(_printable(text), self.options.encoding) for text in (title, self.scene.author))
+        return new_document(*records.values(), name=name, author=author, dialect=self.dialect)
+
+    def _fitted_tracks(self, nodes: Mapping[int, SceneNode]) -> dict[int, dict[str, Track]]:
+        """Return the tracks to write for each node, by kind, in the time unit of the clip.
+
+        A rest value without keys becomes one key, unless it is the default.
+        """
+        per_second = units_per_second(self.clip)
+        rules = KeyRules(per_second, per_second / frames_per_second(self.clip), whole_times=False)
+        fitter = KeyFitter(self.clip, rules, Tolerance.of(self.scene, self.options.max_error), self.report)
+        channels = [channel for clip in self.scene.clips[:1] for channel in clip.channels]
+        channels = [channel for channel in channels if channel.node in nodes and channel.track.kind in MOTION]
+        fitter.fit_ahead(channel.track for channel in channels)
+        tracks: dict[int, dict[str, Track]] = {number: {} for number in nodes}
+        for channel in channels:
+            number, kind = channel.node, channel.track.kind
+            if kind not in tracks[number]:
+                fitted = fitter.fit(channel.track, f"{plain_path('nodes', nodes[number].name)}/{kind}")
+                if fitted is not None:
+                    tracks[number][kind] = fitted
+        for number, node in nodes.items():
+            by_kind = tracks[number]
+            if "position" not in by_kind and _differs(node.position, np.zeros(3)):
+                by_kind["position"] = single_key("position", node.position)
+            rotation = np.asarray(node.rotation_xyzw)
+            if "rotation" not in by_kind and np.isfinite(rotation).all() and np.any(rotation[:3]):
+                by_kind["rotation"] = single_key("rotation", node.rotation_xyzw, RotationForm.QUATERNION_ABSOLUTE)
+            if "scale" not in by_kind and _differs(node.scale, np.ones(3)):
+                by_kind["scale"] = single_key("scale", node.scale)
+        return tracks
+
+    def _time_unit(self, tracks: Mapping[int, Mapping[str, Track]]) -> str:
+        """Return the unit of times: one that readers recognise and in which these times are exact, if any."""
+        if self.options.time_unit != "auto":
+            return self.options.time_unit
+        times = np.concatenate(
+            [np.empty(0), *(track.times for by_kind in tracks.values() for track in by_kind.values())]
         )
+        recognised: list[str] = []
+        for unit in dict.fromkeys((UNITS.get(self.clip.unit, "frames"), "ticks", "frames", "seconds")):
+            stored_times = _on_whole_units(times * (self.rates[unit] / units_per_second(self.clip)))
+            if self._is_recognised(stored_times, unit):
+                if (stored_times == stored_times.astype(np.float32)).all():
+                    return unit
+                recognised.append(unit)
+        return "ticks" if recognised == ["ticks"] else "seconds"
+
+    def _is_recognised(self, times: Floats, unit: str) -> bool:
+        """Return whether readers recognise the unit of these times."""
+        base = time_base(times.astype(np.float32).astype(np.float64))
+        return UNITS[base.unit] == unit and math.isclose(base.rate, self.rates[unit])
 
     def _needs_degrees(self, rotations: list[Track]) -> bool:
         """Return whether an angle is so large that readers assume degrees; absolute keys have at most 180 degrees."""
         if self.options.rotation_keys == "absolute":
             return False
-        return any((np.abs(increments(rotation)[1]) > unit_detection.MOST_RADIANS).any() for rotation in rotations)
+        return any((np.abs(increments(rotation)[1]) > MOST_RADIANS).any() for rotation in rotations)
 
-    def _time_unit(self) -> str:
-        """Return the unit of times: one that readers recognise and in which the times of the clip are exact, if any."""
-        if self.options.time_unit != "auto":
-            return self.options.time_unit
-        tables = [channel.track.times for channel in self.clip.channels if channel.track.kind in MOTION]
-        times = np.concatenate([np.empty(0), *tables])
-        times = np.unique(times[np.isfinite(times)])
-        clip_unit = UNITS.get(self.clip.unit, "frames")
-        for unit in dict.fromkeys((clip_unit, "ticks", "frames", "seconds")):
-            stored_times = times * (self.rates[unit] / units_per_second(self.clip))
-            rounded = np.rint(stored_times)
-            stored_times = np.where(np.abs(stored_times - rounded) < 1e-6, rounded, stored_times)
-            if (stored_times == stored_times.astype(np.float32)).all() and self._is_recognised(stored_times, unit):
-                return unit
-        return "seconds"
-
-    def _is_recognised(self, times: Floats, unit: str) -> bool:
-        """Return whether readers recognise the unit of these times."""
-        keys = NodeKeys.make(times, np.zeros((len(times), 3)))
-        base = unit_detection.time_base([Node(translation_keys=keys)], Options())
-        return UNITS[base.unit] == unit and math.isclose(base.rate, self.rates[unit])
-
-    def _in_recognised_unit(self, tracks: list[dict[str, Track]]) -> list[dict[str, Track]]:
-        """Return the tracks, in another time unit if readers would not recognise this one after keys were added."""
-        times = np.concatenate(
-            [np.empty(0), *(track.times for tracks_of_node in tracks for track in tracks_of_node.values())]
-        )
-        for unit in (self.unit, "seconds", "ticks"):
-            factor = self.rates[unit] / self.rates[self.unit]
-            if self._is_recognised(times * factor, unit):
-                self.unit = unit
-                return [
-                    {kind: replace(track, times=track.times * factor) for kind, track in tracks_of_node.items()}
-                    for tracks_of_node in tracks
-                ]
-        return tracks
-
-    def _is_supported(self, kind: str) -> bool:
-        """Return whether the dialect can store keys for tracks of a kind."""
-        return kind in MOTION or (kind == "scale_axes" and self.dialect.scale_axis)
-
-    def tracks(self, number: int, node: SceneNode) -> dict[str, Track]:
-        """Return the tracks to write for a node, by kind, in the time unit of the file.
-
-        A rest value without keys becomes one key, unless it is the default.
-        """
-        tracks_by_kind: dict[str, Track] = {}
-        for channel in self.scene.channels_of(number):
-            kind = channel.track.kind
-            if self._is_supported(kind) and (kind not in tracks_by_kind or kind == "scale_axes"):
-                fitted = self.fitter.fit(channel.track, f"{plain_path('nodes', node.name)}/{kind}")
-                if fitted is not None:
-                    tracks_by_kind[kind] = fitted
-        if "position" not in tracks_by_kind and _differs(node.position, np.zeros(3)):
-            tracks_by_kind["position"] = single_key("position", node.position)
-        rotation = np.asarray(node.rotation_xyzw)
-        if "rotation" not in tracks_by_kind and np.isfinite(rotation).all() and np.any(rotation[:3]):
-            tracks_by_kind["rotation"] = single_key("rotation", node.rotation_xyzw, RotationForm.QUATERNION_ABSOLUTE)
-        if "scale" not in tracks_by_kind and (_differs(node.scale, np.ones(3)) or "scale_axes" in tracks_by_kind):
-            tracks_by_kind["scale"] = single_key("scale", node.scale)
-        if self.dialect.scale_axis and node.scale_axes_xyzw is not None and "scale_axes" not in tracks_by_kind:
-            scale = tracks_by_kind.setdefault("scale", single_key("scale", node.scale))
-            tracks_by_kind["scale_axes"] = constant_axes(node, scale)
-        return tracks_by_kind
-
-    def record(self, number: int, node: SceneNode, tracks: dict[str, Track], name: bytes, degrees: bool) -> Node:
+    def _record(self, number: int, node: SceneNode, tracks: dict[str, Track], name: bytes, degrees: bool) -> Node:
         """Return the record of one node with these tracks; ``degrees``: all angles in the file are in degrees."""
-        motion = {kind: track for kind, track in tracks.items() if kind in MOTION}
-        interpolations = {
-            Interpolation.TCB if is_eased(track) else track.interpolation
-            for track in motion.values()
-            if len(track.times) > 1
-        }
-        single_key_default = self.conventions.interpolations.get(number, Interpolation.LINEAR)
-        interpolation = Interpolation.TCB if interpolations else single_key_default
+        moving = [track for track in tracks.values() if len(track.times) > 1]
+        interpolations = {Interpolation.TCB if is_eased(track) else track.interpolation for track in moving}
+        still = self.conventions.interpolations.get(number, Interpolation.LINEAR)
+        interpolation = Interpolation.TCB if interpolations else still
         if len(interpolations) == 1:
             interpolation = interpolations.pop()
+        tcb = interpolation is Interpolation.TCB
         record = Node(name, _FLAGS[interpolation])
-        for kind, track in motion.items():
-            written_track = (
-                as_tcb(track) if interpolation is Interpolation.TCB else replace(track, interpolation=interpolation)
-            )
-            values = (
-                self._rotations(number, node, written_track, interpolation, degrees)
-                if kind == "rotation"
-                else written_track.values
-            )
+        for kind, fitted in tracks.items():
+            track = as_tcb(fitted) if tcb else replace(fitted, interpolation=interpolation)
+            path = f"{plain_path('nodes', node.name)}/{kind}"
             columns: dict[str, npt.ArrayLike] = {}
-            if interpolation is Interpolation.TCB:
-                columns = {
-                    column: _or_zeros(getattr(written_track, attribute), written_track)
-                    for attribute, column in STORED_COLUMNS.items()
-                }
-            if kind == "scale" and self.dialect.scale_axis:
-                axes = axes_of_keys(tracks.get("scale_axes"), written_track, node, self.report)
-                columns["axis"] = np.tile(_NO_ROTATION_XYZW, (len(written_track.times), 1)) if axes is None else axes
-            flags = np.zeros(len(written_track.times), np.int64)
-            if self.scene.source_format == "nodeanim" and written_track.flags is not None:
-                flags = written_track.flags
+            for attribute, column in STORED_COLUMNS.items() if tcb else ():
+                values = getattr(track, attribute)
+                columns[column] = 0.0 if values is None else values
+            flags = np.zeros(len(track.times), np.int64)
+            if self.scene.source_format == "nodeanim" and track.flags is not None:
+                flags = track.flags
             if self.dialect.tcb_by_key:
-                flags = flags & ~TCB | (TCB if interpolation is Interpolation.TCB else 0)
-            self._report_rounded_times(node, kind, written_track.times)
-            setattr(record, KEY_FIELDS[kind], NodeKeys.make(written_track.times, values, flags=flags, **columns))
+                flags = flags & ~TCB | (TCB if tcb else 0)
+            self._report_rounded_times(path, track.times)
+            rows = self._rotations(number, path, track, tcb, degrees) if kind == "rotation" else track.values
+            setattr(record, KEY_FIELDS[kind], NodeKeys.make(track.times, rows, flags=flags, **columns))
         record.translation_key_count = len(record.translation_keys)
         record.rotation_key_count = len(record.rotation_keys)
         record.scale_key_count = len(record.scale_keys)
         return record
 
-    def _report_rounded_times(self, node: SceneNode, kind: str, times: Floats) -> None:
+    def _report_rounded_times(self, path: str, times: Floats) -> None:
         error = float(np.abs(times.astype(np.float32) - times).max(initial=0.0))
         if error:
-            seconds = error / self.rates[self.unit]
-            path = f"{plain_path('nodes', node.name)}/{kind}"
-            self.report.add(
-                Outcome.APPROXIMATED, path, "times were rounded to 32-bit floats", error=seconds, unit="second"
-            )
+            seconds, detail = error / self.rates[self.unit], "times were rounded to 32-bit floats"
+            self.report.add(Outcome.APPROXIMATED, path, detail, error=seconds, unit="second")
 
-    def _rotations(
-        self, number: int, node: SceneNode, track: Track, interpolation: Interpolation, degrees: bool
-    ) -> Floats:
-        """Return angle and axis of each key, in a form that readers recognise."""
-        tcb = interpolation is Interpolation.TCB
+    def _rotations(self, number: int, path: str, track: Track, tcb: bool, degrees: bool) -> Floats:
+        """Return angle and axis of each key, in a form that readers recognise.
+
+        Increments that could be mistaken for absolute keys begin with a full turn.
+        """
         unit = 180 / math.pi if degrees else 1.0
-        if number in self.conventions.forms:
-            values = with_form(track, self.conventions.forms[number]).values
+
+        def rows_of(form: RotationForm) -> Floats:
+            values = with_form(track, form).values
             return np.column_stack([values[:, 3] * unit, values[:, :3]])
+
+        if number in self.conventions.forms:
+            return rows_of(self.conventions.forms[number])
         # Absolute keys mean the shortest rotation, which is ambiguous for half a turn.
         long_way = bool((np.abs(increments(track)[1][1:]) >= math.pi * (1 - 1e-6)).any())
         requested = self.options.rotation_keys
         if requested == "absolute" and long_way:
-            path = f"{plain_path('nodes', node.name)}/rotation"
             self.report.add(Outcome.APPROXIMATED, path, "absolute keys rotate the shortest way")
         forms = ["relative", "absolute"] if tcb else ["absolute", "relative"]
         if requested != "auto" or long_way:
             forms = ["relative" if requested == "auto" else requested]
         for form in forms:
-            values = with_form(track, _FORMS[form]).values
-            rows = np.column_stack([values[:, 3] * unit, values[:, :3]])
+            rows = rows_of(FORMS[form])
             stored_rows = rows.astype(np.float32).astype(np.float64)
-            if unit_detection.interpret_rotations(stored_rows[:, 1:], stored_rows[:, 0] / unit, tcb, Options()) == (
-                form == "relative",
-                True,
-            ):
+            read_as = interpret_rotations(stored_rows[:, 1:], stored_rows[:, 0] / unit, tcb)
+            if read_as == (form == "relative", True):
                 return rows
         if requested == "absolute":
             self.reader_options["rotation_keys"] = requested
             return rows
-        return self._with_full_turn_first(with_form(track, _FORMS["relative"]).values, unit)
-
-    @staticmethod
-    def _with_full_turn_first(values: Floats, unit: float) -> Floats:
-        """Return the increments with a full turn added to the first key, so that readers recognise increments."""
-        rows = np.column_stack([values[:, 3] * unit, values[:, :3]])
-        rows[0, 0] = (values[0, 3] % math.tau + math.tau) * unit
+        rows = rows_of(FORMS["relative"])
+        rows[0, 0] = (rows[0, 0] / unit % math.tau + math.tau) * unit
         if not rows[0, 1:].any():
             rows[0] = math.tau * unit, 0.0, 0.0, 1.0
         return rows
 
     def _set_reader_options(self, records: list[Node]) -> None:
         """Set the options that readers need because they cannot detect the values, and report them."""
-        base = unit_detection.time_base(records, Options())
-        rate = self.rates[self.unit]
-        if UNITS[base.unit] != self.unit or not math.isclose(base.rate, rate):
+        if not self._is_recognised(key_times(records), self.unit):
             self.reader_options["time_unit"] = self.unit
             if self.unit == "frames":
-                self.reader_options["fps"] = rate
+                self.reader_options["fps"] = self.rates[self.unit]
         if (self.options.up, self.options.handedness) != ("z", "right"):
             self.reader_options |= {"up": self.options.up, "handedness": self.options.handedness}
         for name, value in self.reader_options.items():
-            self.report.add(
-                Outcome.DROPPED, "/reading", f"readers need the option {name}={value}, which the file does not store"
-            )
+            detail = f"readers need the option {name}={value}, which the file does not store"
+            self.report.add(Outcome.DROPPED, "/reading", detail)
+
+
+def _on_whole_units(times: Floats) -> Floats:
+    """Return times with those near a whole number rounded to it."""
+    rounded = np.rint(times)
+    return np.where(np.abs(times - rounded) < 1e-6, rounded, times)
 
 
 def _printable(text: str) -> str:
     """Return the text with ``_`` for each control character, because files with such names are not recognised."""
     return "".join("_" if ord(character) < 32 or ord(character) == 127 else character for character in text)
-
-
-def _or_zeros(column: Floats | None, track: Track) -> Floats:
-    return np.zeros(len(track.times)) if column is None else column
 
 
 def _differs(value: npt.ArrayLike, default_value: Floats) -> bool:
