@@ -20,7 +20,6 @@ import pytest
 
 import keyframer
 from keyframer.formats import format_by_name
-from keyframer.formats._merge_check import misread_fields
 from keyframer.formats._scene_differences import Comparison
 from keyframer.formats.kit.scene_reading import scene_of
 from keyframer.scene import NodeKind, Scene

@@ -86,7 +86,7 @@ def test_renaming_a_bone_writes_a_skeleton_if_there_was_none(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("count", [4, 9])
 def test_added_and_removed_frames(count: int, clip: Path, tmp_path: Path) -> None:
-    """Remaining frames keep their bytes; new frames follow them."""
+    """Remaining frames keep their values; new frames follow them."""
     scene = keyframer.load(clip, format="midtown")
     channels = []
     for channel in scene.clips[0].channels:
@@ -96,14 +96,11 @@ def test_added_and_removed_frames(count: int, clip: Path, tmp_path: Path) -> Non
     scene.clips = [replace(scene.clips[0], channels=channels, end=count - 1.0)]
     data, text = save(scene, tmp_path)
     assert text == SKELETON
-    remaining = min(count, 6)
-    assert data[:4] == clip.read_bytes()[:4]
-    assert data[8 : 17 + remaining * 48] == clip.read_bytes()[8 : 17 + remaining * 48]  # 12 floats a frame
-    table = np.frombuffer(data[17:], "<f4").reshape(count, 12)
-    last = np.array(rows()[5])
-    for row in table[6:]:
-        assert np.allclose(row[:3], last[:3], atol=1e-6)
-        assert np.allclose(np.cos(row[3:] - last[3:]), 1.0, atol=1e-6)
+    assert data[:4] + data[8:17] == clip.read_bytes()[:4] + clip.read_bytes()[8:17]
+    table = np.frombuffer(data[17:], "<f4").reshape(count, 12)  # 12 floats a frame
+    for row, wanted in zip(table, [*rows()[:6], *[rows()[5]] * count], strict=False):
+        assert np.allclose(row[:3], wanted[:3], atol=1e-6)
+        assert np.allclose(np.cos(row[3:] - np.array(wanted[3:])), 1.0, atol=1e-6)
     assert math.isclose(keyframer.load(tmp_path / "out.anim", format="midtown").clips[0].end, count - 1)
 
 
@@ -163,7 +160,9 @@ def test_bones_added_and_frames_removed_at_once(clip: Path, tmp_path: Path) -> N
     scene = keyframer.load(clip, format="midtown")
     scene.nodes.append(Node("tail", NodeKind.BONE, 0))
     data, _ = save(cut(scene, 2, 4), tmp_path)
-    assert data == w.retail([[*row, 0.0, 0.0, 0.0] for row in rows()[2:5]])
+    wanted = w.retail([[*row, 0.0, 0.0, 0.0] for row in rows()[2:5]])
+    assert data[:17] == wanted[:17]
+    assert np.allclose(np.frombuffer(data[17:], "<f4"), np.frombuffer(wanted[17:], "<f4"), atol=1e-6)
 
 
 def test_swapping_parent_and_child_reorders_their_angles(clip: Path, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.arrays import Array
+from keyframer.catalogue import STRUCT_COUNT_NEGATIVE
 from keyframer.formats.nodeanim.dialect import Dialect
 from keyframer.text import counted
 from keyframer.wire.array_conversion import checked_cast
@@ -21,6 +22,7 @@ from keyframer.wire.cursor import Cursor, frozen
 from keyframer.wire.encoding_style import Style
 from keyframer.wire.field_types import Kind, blob, declare, i16, i32, strz
 from keyframer.wire.lossless_json import array_from_json, array_to_json
+from keyframer.wire.reader_source import Source
 from keyframer.wire.record import Raw, Record, record
 from keyframer.wire.sink import Sink
 
@@ -131,12 +133,17 @@ class KeyRows(Kind):
     def default(self) -> NodeKeys:
         return self.no_keys
 
-    def read(self, cursor: Cursor, record: Any, name: str) -> NodeKeys:
+    def generate_read(self, source: Source, name: str) -> None:
+        source.call(name, self._read, "record", repr(name), source.count_offsets[self.count_field])
+
+    def _read(self, cursor: Cursor, record: Any, name: str, count_at: int) -> NodeKeys:
         count: int = getattr(record, self.count_field)
         if count == 0:
             return self.no_keys
         row_type = self.full if record.flags & TCB and not self.dialect.tcb_by_key else self.plain
-        cursor.need_counted(self.count_field, count, row_type.itemsize, self.count_field)
+        if count < 0:
+            cursor.fail(STRUCT_COUNT_NEGATIVE, self.count_field, count_at, count=count)
+        cursor.need_entries(count, row_type.itemsize, self.count_field, count_at)
         if self.dialect.tcb_by_key:
             return self._read_marked(cursor, count, name)
         return NodeKeys(cursor.array(row_type, count, name))

@@ -11,7 +11,14 @@ import numpy as np
 from keyframer.formats import bridge
 from keyframer.formats.document import Document
 from keyframer.formats.kit.mesh_writing import with_constant_shapes
-from keyframer.formats.kit.scene_writing import DEFAULT_MAX_ERROR, Tolerance, Written, first_clip, units_per_second
+from keyframer.formats.kit.scene_writing import (
+    DEFAULT_MAX_ERROR,
+    CannotMerge,
+    Tolerance,
+    Written,
+    first_clip,
+    units_per_second,
+)
 from keyframer.formats.kit.skin_writing import without_skins
 from keyframer.formats.merging import RecordRules, Tree
 from keyframer.formats.threeds import records as r
@@ -43,7 +50,6 @@ class StudioRules(RecordRules):
         (r.FaceArray, "faces"): 3,
     }
     copied: ClassVar = (_COLORS,)
-    outside: ClassVar = (r.MaterialGroup, r.SmoothGroups, r.FogBackground, r.DimBackground)
 
     def kind(self, record: Record) -> object:
         for equivalent in (_COLORS, _PERCENTAGES, _SELF_ILLUMINATION):
@@ -158,6 +164,8 @@ def _wrapped_as_original(written: Document, original: Document) -> list[Record]:
     if original_top is None or editor is None:
         return written.records
     if isinstance(original_top, r.Editor):
+        if written.first(r.Node) is not None:
+            raise CannotMerge("the file is an editor section, which has no place for a keyframer")
         return [editor]
     materials: list[Record] = []
     if any(isinstance(child, r.Material) for child in original_top.children):  # outside the editor
