@@ -131,7 +131,3 @@ class Merger(ABC, Generic[O]):
     def companion_files(self, document: Document, options: Mapping[str, object]) -> tuple[tuple[str, bytes], ...]:
         """Return suffix and bytes of each companion to write; ``options`` are those for reading the document."""
         return ()
-
-    def companion_options(self, written: Written) -> dict[str, object]:
-        """Return options for reading with the companions of a new file."""
-        return {}
