@@ -1,8 +1,8 @@
 """Merge an edited scene into its Midtown clip and its skeleton.
 
 During the edit, the columns of the frames are records: the path of the first bone, and the angles of each bone.
-Names, offsets and the tree of bones are in the text of the skeleton, which
-`skeleton_text` edits.
+Names, offsets and the tree of bones are in the text of the skeleton, which is written anew if one of them changed;
+other words of the bones stay.
 """
 
 from __future__ import annotations
@@ -34,8 +34,7 @@ from keyframer.formats.midtown import records as r
 from keyframer.formats.midtown.bridge.scene import Options, posed_channel, skeleton_of, to_scene
 from keyframer.formats.midtown.bridge.stored_motion import angles_of, stored_path
 from keyframer.formats.midtown.bridge.writing import NOISE, BoneMaker, report_lost_motion
-from keyframer.formats.midtown.skeleton import Bone, default_skeleton, write_skeleton
-from keyframer.formats.midtown.skeleton_text import with_bones
+from keyframer.formats.midtown.skeleton import Bone, Skeleton, default_skeleton, write_skeleton
 from keyframer.scene import Channel, NodeKind, RawChannel, Scene
 from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.text import counted
@@ -240,7 +239,8 @@ class _ClipWriter:
             bones.append(Bone(name, parent, offset, original_bone.words))
         if tuple(bones) == skeleton.bones:
             return {}
-        return {"skeleton": with_bones(skeleton, tuple(bones), self.original_numbers), "found": ""}
+        declared_count = None if skeleton.declared_count is None else len(bones)
+        return {"skeleton": Skeleton(tuple(bones), declared_count), "found": ""}
 
 
 def _identity(channel: RawChannel) -> object:
