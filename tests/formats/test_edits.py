@@ -31,7 +31,7 @@ FRAMES = [0.0, 7.0, 20.0]
 REASONS = (
     "several nodes show the object of",
     "a joint moved in a model",
-    "the file is an editor section",
+    "the file is only an editor section",
     "unsafe parts of the original are left out",
     "is stored by name",
     "a node has two tracks of one kind",
@@ -205,6 +205,7 @@ def depends_on(scene: Scene, number: int) -> set[int]:
     """The edited node, all nodes below it, and nodes that are aimed at one of these or are their targets."""
     below = descendants(scene, number)
     aimed = {i for i, node in enumerate(scene.nodes) if node.target in below or (node.skin is not None and below)}
+    aimed |= {below_aimed for i in aimed for below_aimed in descendants(scene, i)}
     targets = {target for i in below if (target := scene.nodes[i].target) is not None}
     return below | aimed | targets
 

@@ -1,7 +1,7 @@
 """Write a scene to a document: write the edits into the original, if any, or make a new document.
 
-What did not change keeps its records (`merging`). The report of the writer says what is lost. If the original has no
-place for an edit, a new document is written, and the report gives the reason and the data of the original that is lost.
+What did not change keeps its records (`merging`). The report of the writer says what is lost. If the original cannot
+store an edit, a new document is written, and the report gives the reason and the data of the original that is lost.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ class _Editing:
     report: LossReport
 
     def written(self, comparison: Comparison, known_changes: list[Path] | None) -> Written:
-        """Return the original with the edit; raises `CannotMerge` if the original has no place for it.
+        """Return the original with the edit; raises `CannotMerge` if the original cannot store it.
 
         ``known_changes`` are the changed fields if parts have the same numbers in both scenes, else None.
         """

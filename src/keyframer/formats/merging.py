@@ -63,8 +63,8 @@ class RecordRules:
         """
         return theirs
 
-    def update_dependent_fields(self, record: Record) -> None:
-        """Update fields that depend on changed fields or children of a record."""
+    def update_dependent_fields(self, record: Record, ours: Record) -> None:
+        """Update fields that depend on changed fields or children of a record, which was ``ours``."""
 
     def place(self, parent: Record | None, siblings: Sequence[Record], new: Record) -> int | None:
         """Return the index for a new record that has no siblings of its kind.
@@ -211,13 +211,13 @@ class _Edit:
         written.children = children
         for name, value in fields.items():
             setattr(written, name, value)
-        self.rules.update_dependent_fields(written)
+        self.rules.update_dependent_fields(written, ours)
         return written
 
     def _changed_fields(self, ours: Record, base: Record, theirs: Record) -> dict[str, Any]:
         """Return the new values of changed fields.
 
-        If the tables of ours have other rows than those of base, they are all written anew: rows refer to each other.
+        If the tables of ours have other rows than those of base, they are all rewritten: rows refer to each other.
         """
         names = [plan.name for plan in ours.plan.fields]
         changed = [name for name in names if not equal(getattr(base, name), getattr(theirs, name))]

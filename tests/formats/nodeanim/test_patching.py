@@ -121,7 +121,7 @@ CASES = [
     for how in HOWS
     for flags in (LINEAR, TCB)
     for name in MERGED
-    # a changed table is written anew: all keys get tension … easeOut
+    # a changed table is rewritten: all keys get tension … easeOut
     if (how, flags) != ("tcb by key", TCB) or name not in ("place", "size", "turn")
 ]
 

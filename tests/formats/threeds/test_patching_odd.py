@@ -307,7 +307,7 @@ NOT_MERGEABLE: dict[str, tuple[bytes, Callable[[Scene], object], str]] = {
     "a first track in a file without a main chunk": (
         editor_only(make.mesh("Box")),
         add_first_clip("Box"),
-        "the file is an editor section",
+        "the file is only an editor section",
     ),
     "parent by name": (
         file_with(nodes=[joint(0x4000), at(STILL, "Lid", 2, r.ParentName(b"Box"))]),

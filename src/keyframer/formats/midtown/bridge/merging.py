@@ -1,7 +1,7 @@
 """Merge an edited scene into its Midtown clip and its skeleton.
 
 During the edit, the columns of the frames are records: the path of the first bone, and the angles of each bone.
-Names, offsets and the tree of bones are in the text of the skeleton, which is written anew if one of them changed;
+Names, offsets and the tree of bones are in the text of the skeleton, which is rewritten if one of them changed;
 other words of the bones stay.
 """
 

@@ -94,12 +94,13 @@ class StudioRules(RecordRules):
             return _index_after(siblings, r.PointArray)
         return len(siblings)
 
-    def update_dependent_fields(self, record: Record) -> None:
-        """Adjust the number of vertex flags to the number of vertices."""
+    def update_dependent_fields(self, record: Record, ours: Record) -> None:
+        """Adjust the number of vertex flags if the number of vertices changed."""
         if not isinstance(record, r.Mesh):
             return
-        points, flags = child(record, r.PointArray), child(record, r.PointFlags)
-        if points is not None and flags is not None and len(flags.flags) != len(points.points):
+        points, flags, old_points = child(record, r.PointArray), child(record, r.PointFlags), child(ours, r.PointArray)
+        old_count = 0 if old_points is None else len(old_points.points)
+        if points is not None and flags is not None and len(points.points) != old_count:
             table = np.zeros(len(points.points), "<u2")
             common = min(len(table), len(flags.flags))
             table[:common] = flags.flags[:common]
@@ -165,7 +166,7 @@ def _wrapped_as_original(written: Document, original: Document) -> list[Record]:
         return written.records
     if isinstance(original_top, r.Editor):
         if written.first(r.Node) is not None:
-            raise CannotMerge("the file is an editor section, which has no place for a keyframer")
+            raise CannotMerge("the file is only an editor section, which cannot contain a keyframer")
         return [editor]
     materials: list[Record] = []
     if any(isinstance(child, r.Material) for child in original_top.children):  # outside the editor

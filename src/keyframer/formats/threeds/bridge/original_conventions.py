@@ -159,7 +159,7 @@ def find_conventions(scene: Scene, original: Original, *, edited: bool) -> Origi
 
 
 def _check_edit(scene: Scene, original: Original, moved: Mapping[int, Floats]) -> None:
-    """Raise `CannotMerge` if the chunks of the original have no place for an edit.
+    """Raise `CannotMerge` if the chunks of the original cannot store an edit.
 
     These are scale axes, another type of light, another parent of a node that stores its parent by name, and edits of
     one of several nodes that show the same object.

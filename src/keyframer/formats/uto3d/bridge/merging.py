@@ -139,7 +139,7 @@ def _conventions(scene: Scene, original: bridge.Original) -> OriginalConventions
         light = None if scene.nodes[new].light is None else scene.lights[scene.nodes[new].light or 0]
         if isinstance(records[old], r.FlexporterLight) and light is not None:
             old_light = original.scene.lights[original.scene.nodes[old].light or 0]
-            cones = [(each.falloff_degrees, each.hotspot_degrees) for each in (light, old_light)]
+            cones = [(lamp.falloff_degrees, lamp.hotspot_degrees) for lamp in (light, old_light)]
             if cones[0] != cones[1]:
                 raise CannotMerge("lights of the Flexporter have no cone")
     unrenamed_materials = original.unrenamed(scene, "materials")
