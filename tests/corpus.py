@@ -25,6 +25,13 @@ def animation_files() -> list[Path]:
     return [*threeds_files(), *sorted((CORPUS / "ase").glob("*")), *sorted((CORPUS / "hale3d").glob("*.anim"))]
 
 
+def more_animation_files() -> list[Path]:
+    """Return the real 3D Studio files of other folders: scenes with truth of their own, and files that showed
+    something."""
+    folders = (CORPUS / name for name in ("makbot", "secondreality", "wild"))
+    return sorted(path for folder in folders for path in folder.glob("*") if path.suffix.lower() in (".3ds", ".prj"))
+
+
 def invalid_files() -> list[Path]:
     return sorted((CORPUS / "3ds" / "invalid").glob("*"))
 

@@ -295,3 +295,101 @@ class TestLoadConvertRender:
         assert keyframer.render(scene, size=16, background=None).mode == "RGBA"
         with pytest.raises(LookupError, match="did you mean 'Camera'"):
             keyframer.render(scene, camera="camra")
+
+
+class TestScenesAndFiles:
+    """Functions that show a scene take a file instead, and clips and nodes by name."""
+
+    @pytest.fixture
+    def two_clips(self) -> keyframer.Scene:
+        """A node that moves to the right in the clip ``walk`` and to the left in ``run``."""
+
+        def clip(name: str, way: float) -> keyframer.Clip:
+            track = keyframer.Track("position", [0, 10], [[0, 0, 0], [way, 0, 0]])
+            return keyframer.Clip(name, [keyframer.Channel(0, track)], end=10)
+
+        mesh = keyframer.Mesh("m", [[0, 0, 0], [1, 0, 0], [0, 0, 1]], [[0, 1, 2]])
+        nodes = [keyframer.Node("Walker", mesh=0), keyframer.Node("Post", mesh=0)]
+        return keyframer.Scene(nodes, [mesh], clips=[clip("walk", 4), clip("run", -8)])
+
+    @pytest.mark.parametrize("source", [WINDMILL, str(WINDMILL), WINDMILL.read_bytes()], ids=["path", "text", "bytes"])
+    def test_files_are_loaded(self, source: Any) -> None:
+        scene = keyframer.load(WINDMILL)
+        assert keyframer.pose(source, frames=[7]).world.tolist() == keyframer.pose(scene, frames=[7]).world.tolist()
+        assert keyframer.render(source, size=32).tobytes() == keyframer.render(scene, size=32).tobytes()
+        assert "about x" in keyframer.plot(source, node="Rotor").svg()
+
+    def test_clips_by_name(self, two_clips: keyframer.Scene) -> None:
+        for clip, x in (("walk", 4.0), ("run", -8.0), (0, 4.0), (1, -8.0)):
+            assert keyframer.pose(two_clips, frames=[10], clip=clip).world[0, 0, 0, 3] == x
+            assert keyframer.Rig(two_clips, clip).clip.channels[0].track.values[1, 0] == x
+            assert [channel.track.values[1, 0] for channel in two_clips.channels_of("Walker", clip)] == [x]
+            assert f"{x:g}" in keyframer.plot(two_clips, clip=clip).svg()
+        walk, run = (keyframer.render(two_clips, frame=1, clip=clip, size=32).tobytes() for clip in ("walk", "run"))
+        assert walk == keyframer.render(two_clips, frame=1, size=32).tobytes() != run
+        assert len(two_clips.clips) == 2
+
+    @pytest.mark.parametrize("clip", ["runs", 2, -1])
+    def test_unknown_clips(self, two_clips: keyframer.Scene, clip: int | str) -> None:
+        words = "no clip is named 'runs' .*did you mean 'run'" if clip == "runs" else f"clip {clip} does not exist: the"
+        for action in (keyframer.pose, keyframer.render, keyframer.plot):
+            arguments = {"frames": [0]} if action is keyframer.pose else {}
+            with pytest.raises(LookupError, match=words):
+                action(two_clips, clip=clip, **arguments)  # type: ignore[operator]
+
+    def test_vertices_by_name(self) -> None:
+        posed = keyframer.pose(WINDMILL, frames=[0, 5])
+        sail = posed.scene.find("Sail1")
+        assert posed.vertices("Sail1").tolist() == posed.vertices(sail).tolist()
+        with pytest.raises(LookupError, match="no node is named 'Sail9'"):
+            posed.vertices("Sail9")
+        with pytest.raises(LookupError, match="node 99 does not exist: the scene has 12 nodes"):
+            posed.vertices(99)
+
+    def test_plots(self, tmp_path: Path) -> None:
+        drawing = keyframer.plot(WINDMILL, node="Rot*", track="rotation", span=(0, 10))
+        assert repr(drawing) == f"<Drawing 'windmill.3ds': {drawing.width} x {drawing.height}>"
+        drawing.save(tmp_path / "a.svg")
+        drawing.save(tmp_path / "a.png")
+        assert (tmp_path / "a.svg").read_text(encoding="utf-8") == drawing.svg() == drawing._repr_svg_()
+        assert (tmp_path / "a.png").read_bytes()[:4] == b"\x89PNG"
+        with pytest.raises(ValueError, match=r"drawings are \.svg or \.png, not '\.gif'"):
+            drawing.save(tmp_path / "a.gif")
+        with pytest.raises(FileExistsError):
+            drawing.save(tmp_path / "a.svg")
+        with pytest.raises(LookupError, match="no node is named 'Nobody'"):
+            keyframer.plot(WINDMILL, node="Nobody")
+
+
+class TestStreams:
+    @pytest.mark.parametrize(("format", "extension"), [("gltf", ".glb"), ("3ds", ".3ds"), ("ase", ".ase")])
+    def test_stream_gets_the_bytes_of_the_file(self, tmp_path: Path, format: str, extension: str) -> None:
+        scene, stream = keyframer.load(WINDMILL), io.BytesIO()
+        report = keyframer.save(scene, stream, format=format)
+        expected = keyframer.save(scene, tmp_path / f"a{extension}")
+        assert stream.getvalue() == (tmp_path / f"a{extension}").read_bytes()
+        assert (report.summary(), report.written) == (expected.summary(), [])
+
+    def test_streams_need_a_format_and_bytes(self) -> None:
+        scene = keyframer.load(WINDMILL)
+        with pytest.raises(ValueError, match="a stream has no extension: give the id of a format"):
+            keyframer.save(scene, io.BytesIO())
+        with pytest.raises(ValueError, match="expected a binary stream"):
+            keyframer.save(scene, io.StringIO(), format="gltf")  # type: ignore[arg-type]
+
+    def test_scene_of_several_files_is_refused(self) -> None:
+        stream = io.BytesIO()
+        with pytest.raises(ValueError, match="several files in the format gltf: give a path"):
+            keyframer.save(keyframer.load(WINDMILL), stream, format="gltf", dialect="text")
+        assert stream.getvalue() == b""
+
+
+def test_report_says_that_a_track_overrides_a_changed_position(tmp_path: Path) -> None:
+    scene = keyframer.load(WINDMILL)
+    scene.node("Tower").position = scene.node("Tower").position + 5
+    report = keyframer.save(scene, tmp_path / "a.3ds")
+    (loss,) = (loss for loss in report if loss.path == "/nodes/0/position")
+    words = "the position track of the node overrides it: change the keys of the track, or remove its channel"
+    assert str(loss) == f"dropped: /nodes/0/position: {words}"
+    help_text = inspect.getdoc(keyframer.Node) or ""
+    assert "a ``position`` track of the node overrides it" in help_text

@@ -139,6 +139,7 @@ _FAMILIES = {
 }
 
 _PASSES = ", ".join(f"*{name}* ({words})" for name, words in PASSES.items())
+_VERDICTS = "\n".join(f"* *{verdict}*: {words}" for verdict, words in VERDICTS.items())
 
 _ABOUT_ISSUES = f"""\
 `keyframer check` and `keyframer.check()` report issues with a code, a severity, a byte offset, a path and a message.
@@ -155,7 +156,10 @@ The severity of a few codes depends on the context: an unknown value is an error
 data depends on it, a duplicate id only if something refers to it; a missing parent is a warning in formats whose
 writers leave helpers out. The report states the severity of each issue.
 
-The verdict is *{VERDICTS[0]}* (the file cannot be read), *{VERDICTS[1]}* (errors or warnings) or *{VERDICTS[2]}*.
+The verdict is the same in every command, in batches and in the viewer:
+
+{_VERDICTS}
+
 At most {ISSUES_PER_CODE} issues of a code and {ISSUES_PER_FILE:,} of a file are listed; all are counted. Two small
 files for every code that a file alone can cause, with the exact report, are in `tests/golden/files`."""
 

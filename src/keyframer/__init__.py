@@ -5,11 +5,12 @@
     document = keyframer.read("scene.3ds")      # the content of the file, every byte kept
     document.issues                             # the problems of the file, with byte offset and path
     keyframer.write(document, "copy.3ds")       # the same bytes again
-    keyframer.check("scene.3ds").verdict        # clean, readable with problems, or not readable
+    keyframer.check("scene.3ds").verdict        # clean, readable with problems, damaged, or not readable
 
     scene = keyframer.load("scene.3ds")         # the meaning of the file: nodes, meshes, keys
     keyframer.pose(scene, frames=[0, 10]).world # world matrices, 4 x 4
     scene.find("Rotor")                         # the index of a node
+    keyframer.plot(scene).save("curves.svg")    # the curves of its tracks
     keyframer.render(scene).save("scene.png")   # a picture; in a notebook keyframer.view(scene) plays it
     keyframer.convert("scene.3ds", "scene.glb") # returns a report of what was lost
 
@@ -30,13 +31,14 @@ if TYPE_CHECKING:
     from keyframer.curves import Interpolation, RotationForm, Track, Wrap, compile_track
     from keyframer.curves import Track as Keys
     from keyframer.errors import FormatError
-    from keyframer.exchange.opening import load, read
+    from keyframer.exchange.opening import load, pose, read
     from keyframer.exchange.saving import convert, save
     from keyframer.formats import Detection, Format, detect, supported_formats
     from keyframer.formats.document import Document, decode, encode, write
+    from keyframer.inspecting.charts import plot
     from keyframer.issues import Issue, IssueLog, Severity
     from keyframer.limits import Limits
-    from keyframer.posing import Playback, Pose, Rig, pose
+    from keyframer.posing import Playback, Pose, Rig
     from keyframer.rendering import render
     from keyframer.scene import (
         Camera,
@@ -66,13 +68,14 @@ _MODULES = {
         ("checking", ("Report", "check")),
         ("curves", ("Interpolation", "Keys", "RotationForm", "Track", "Wrap", "compile_track")),
         ("errors", ("FormatError",)),
-        ("exchange.opening", ("load", "read")),
+        ("exchange.opening", ("load", "pose", "read")),
         ("exchange.saving", ("convert", "save")),
         ("formats", ("Detection", "Format", "detect", "supported_formats")),
         ("formats.document", ("Document", "decode", "encode", "write")),
         ("issues", ("Issue", "IssueLog", "Severity")),
         ("limits", ("Limits",)),
-        ("posing", ("Playback", "Pose", "Rig", "pose")),
+        ("inspecting.charts", ("plot",)),
+        ("posing", ("Playback", "Pose", "Rig")),
         ("rendering", ("render",)),
         ("scene", ("Camera", "Channel", "Clip", "Environment", "Handedness", "Light", "LightType", "Material", "Mesh")),
         ("scene", ("Morph", "Node", "NodeKind", "RawChannel", "Scene", "Skin", "Space", "TextureMap")),
@@ -127,6 +130,7 @@ __all__ = [
     "detect",
     "encode",
     "load",
+    "plot",
     "pose",
     "read",
     "render",

@@ -25,6 +25,7 @@ _E, _W, _I = Severity.ERROR, Severity.WARNING, Severity.INFO
 IO_EMPTY = issue_type("IO_EMPTY", _E, "the file is empty (0 bytes)")
 IO_UNRECOGNISED = issue_type("IO_UNRECOGNISED", _E, "{reason}")
 IO_READ_FAILED = issue_type("IO_READ_FAILED", _E, "{reason}")
+IO_TEXT_MODE = issue_type("IO_TEXT_MODE", _W, "{damage}")
 IO_CHANGED_DURING_READ = issue_type("IO_CHANGED_DURING_READ", _E, "the file changed while it was being read")
 
 LIMIT_FILE_SIZE = issue_type("LIMIT_FILE_SIZE", _E, "the file has {size: byte}, the limit is {limit}")
@@ -101,6 +102,9 @@ SEM_CONTRADICTORY_FLAGS = issue_type("SEM_CONTRADICTORY_FLAGS", _W, "{names} exc
 SEM_UNKNOWN_VERSION = issue_type("SEM_UNKNOWN_VERSION", _W, "unknown version {version} (known: {known})")
 SEM_UNKNOWN_ENUM = issue_type("SEM_UNKNOWN_ENUM", _E, "unknown value {value} (known: {known})")
 SEM_EXTENSION_UNKNOWN = issue_type("SEM_EXTENSION_UNKNOWN", _W, "unsupported extension {name}: {effect}")
+SEM_SOURCE_OUTDATED = issue_type(
+    "SEM_SOURCE_OUTDATED", _W, "the content was changed after {name} was embedded: it is read as glTF, without {name}"
+)
 SEM_UNSUPPORTED_SCHEME = issue_type(
     "SEM_UNSUPPORTED_SCHEME", _E, "unsupported interpolation scheme {value} (known: {known})"
 )
@@ -111,7 +115,7 @@ LINK_INDEX_OUT_OF_RANGE = issue_type(
 LINK_NOT_SHOWN = issue_type("LINK_NOT_SHOWN", _I, "the displayed scene leaves out {count} of {total: node}")
 LINK_COUNT_MISMATCH = issue_type("LINK_COUNT_MISMATCH", _W, "{what}: expected {claimed}, found {found}")
 LINK_PARENT_CYCLE = issue_type("LINK_PARENT_CYCLE", _E, "{name} is its own ancestor")
-LINK_PARENT_MISSING = issue_type("LINK_PARENT_MISSING", _E, "the parent {parent} of {name} does not exist")
+LINK_PARENT_MISSING = issue_type("LINK_PARENT_MISSING", _W, "the parent {parent} of {name} does not exist")
 LINK_TARGET_CYCLE = issue_type(
     "LINK_TARGET_CYCLE",
     _W,
@@ -163,6 +167,9 @@ SEM_RPH_WIDTH = issue_type(
     "SEM_RPH_WIDTH",
     _W,
     "a channel of type {type} with {floats: float} per frame is not character motion; kept as raw numbers",
+)
+SEM_MOTION_NOT_PLAYED = issue_type(
+    "SEM_MOTION_NOT_PLAYED", _W, "motion of {bones: bone} is not played but kept as raw numbers: {reason}"
 )
 SCENE_DEFAULT_RIG = issue_type(
     "SCENE_DEFAULT_RIG",
@@ -242,7 +249,7 @@ STAGE_FILE_UNUSED = issue_type("STAGE_FILE_UNUSED", _I, "nothing in the archive 
 STAGE_EXTENSION_MISSING = issue_type("STAGE_EXTENSION_MISSING", _I, "{name!r} has no extension: {taken} is used")
 STAGE_CASE_COLLISION = issue_type("STAGE_CASE_COLLISION", _W, "the name differs from {other} only by case")
 STAGE_FILE_IN_FOLDER = issue_type("STAGE_FILE_IN_FOLDER", _W, "files of a show must not be in folders")
-STAGE_PACKING = issue_type("STAGE_PACKING", _E, "{problem}: members must be stored or deflated, and not encrypted")
+STAGE_PACKING = issue_type("STAGE_PACKING", _W, "{problem}: members must be stored or deflated, and not encrypted")
 STAGE_MODEL_SCALE = issue_type(
     "STAGE_MODEL_SCALE",
     _W,

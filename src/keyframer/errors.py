@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
+from typing import TYPE_CHECKING
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -17,8 +18,8 @@ def reason_of(error: OSError, name: str | None = None) -> str:
 class FormatError(Exception):
     """A file that cannot be read or processed: an issue code, a place (``offset``, ``path``) and a ``message``.
 
-    ``offset`` is the absolute byte offset in the file, 0 if the error concerns the whole file. ``details`` holds the
-    values in the message under their names in the catalogue.
+    ``offset`` is the absolute byte offset in the file, 0 if the error concerns the whole file (see `known_offset`).
+    ``details`` holds the values in the message under their names in the catalogue.
     """
 
     def __init__(
@@ -37,4 +38,17 @@ class FormatError(Exception):
         self.details: dict[str, object] = dict(details or {})
 
     def __str__(self) -> str:
-        return f"{self.code} at {self.offset:#x} in {self.path}: {self.message}"
+        return f"{placed(self.code, self.offset, self.path)}: {self.message}"
+
+
+_NOT_ABOUT_CONTENT = ("IO_READ_FAILED", "RUN_OUTPUT_COLLISION", "RUN_OUTPUT_REFUSED", "RUN_REFUSED")
+
+
+def known_offset(code: str, offset: int, path: str) -> int | None:
+    """Return the offset of a problem; None if it does not concern the content of a file, such as a missing file."""
+    return None if code in _NOT_ABOUT_CONTENT and offset == 0 and path == "/" else offset
+
+
+def placed(code: str, offset: int, path: str) -> str:
+    """Return the code with its place: ``CODE at 0x.. in PATH``; only the code without a `known_offset`."""
+    return code if known_offset(code, offset, path) is None else f"{code} at {offset:#x} in {path}"

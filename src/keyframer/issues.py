@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 
     from _typeshed import SupportsRichComparison
 
-from keyframer.errors import FormatError
-from keyframer.fields import dataclass
+from dataclasses import dataclass
+
+from keyframer.errors import FormatError, placed
 from keyframer.text import counted
 
 ISSUES_PER_CODE = 20
@@ -98,7 +99,7 @@ class Issue:
         return _is_unsafe(self.code, self.severity)
 
     def __str__(self) -> str:
-        return f"{self.severity.label}: {self.code} at {self.offset:#x} in {self.path}: {self.message}"
+        return f"{self.severity.label}: {placed(self.code, self.offset, self.path)}: {self.message}"
 
     def as_error(self) -> FormatError:
         return self.type.failure(self.offset, self.path, **self.args)
@@ -227,6 +228,19 @@ class IssueLog:
     @property
     def total(self) -> int:
         return sum(self.counts.values())
+
+    def count(self, severity: Severity) -> int:
+        """Return the number of issues of a severity, listed or not."""
+        return sum(count for (_, counted_as), count in self.counts_by_severity.items() if counted_as is severity)
+
+    def counts_text(self) -> str:
+        """Return the number of issues by severity, such as ``1 error, 2 warnings, 3 info``; empty without issues."""
+        counts = {severity: self.count(severity) for severity in reversed(Severity)}
+        return ", ".join(
+            f"{count} info" if severity is Severity.INFO else counted(count, severity.label)
+            for severity, count in counts.items()
+            if count
+        )
 
     def worst(self) -> Severity | None:
         """Return the highest severity, including issues that are not listed; None without issues."""

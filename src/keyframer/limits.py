@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 from keyframer.catalogue import LIMIT_BUDGETS
-from keyframer.fields import dataclass
 from keyframer.text import did_you_mean
 
 if TYPE_CHECKING:
@@ -140,6 +139,11 @@ def budgeted(limits: Limits | None = None, size: int = 0) -> Iterator[Budget]:
 def open_or_new_budget(limits: Limits, size: int) -> Budget:
     """Return the open budget. Without one, return a new budget for an input of ``size`` bytes, and do not open it."""
     return _OPEN.get() or Budget(limits, size)
+
+
+def is_budget_open() -> bool:
+    """Return whether work on a file is going on, which is always within a budget."""
+    return _OPEN.get() is not None
 
 
 def spend(kind: str, count: int, path: str = "/") -> None:

@@ -32,8 +32,11 @@ pytestmark = [
 
 
 class Cluster:
-    def __init__(self, address: str, workers: list[subprocess.Popen[bytes]]) -> None:
+    def __init__(
+        self, address: str, scheduler: subprocess.Popen[bytes], workers: list[subprocess.Popen[bytes]]
+    ) -> None:
         self.address = address
+        self.scheduler = scheduler
         self.workers = workers
 
 
@@ -50,14 +53,14 @@ def cluster(folder: Path, count: int, *security: str, environment: dict[str, str
         return started[-1]
 
     try:
-        start(
+        scheduler = start(
             "dask_scheduler", "--port", "0", "--scheduler-file", str(note), *(["--protocol", "tls"] if security else [])
         )
         wait_for(note.exists)
         wait_for(lambda: bool(note.read_text()))
         address = json.loads(note.read_text())["address"]
         workers = [start("dask_worker", address, "--nthreads", "1", "--no-nanny") for _ in range(count)]
-        yield Cluster(address, workers)
+        yield Cluster(address, scheduler, workers)
     finally:
         for process in started[::-1]:
             process.kill()
@@ -107,6 +110,44 @@ def test_killed_worker_loses_no_files(tmp_path: Path) -> None:
     assert all(json.loads(path.read_text()) for path in out.rglob("*.json"))
     # at most the files that the killed worker was writing; a run removes them after ten minutes
     assert len(temporaries(out)) <= MOST_DEFERRED + 1
+
+
+def test_killed_scheduler_marks_no_file_as_failed(tmp_path: Path) -> None:
+    """The run ends with one line and its own exit code; the same command finishes the files on another cluster."""
+    from distributed import Client
+
+    count = 40
+    for number in range(count):
+        put(tmp_path / "in" / f"{number:04}.nanim", *([BAD] if number == 0 else []))
+    out = tmp_path / "out"
+    arguments = ["batch", "info", str(tmp_path / "in"), "-o", str(out), "--time-limit", str(PATIENCE), "--cluster"]
+    gate = Gate(tmp_path / "gate", "0021.nanim")
+    (tmp_path / "first").mkdir()
+    with cluster(tmp_path / "first", 1, environment=gate.environment) as first:
+        with Client(first.address, set_as_default=False) as client:
+            client.wait_for_workers(1, timeout=PATIENCE)
+        process = subprocess.Popen(
+            [sys.executable, "-c", START, *arguments, first.address], stderr=subprocess.PIPE, text=True
+        )
+        gate.wait_for_workers(1)
+        first.scheduler.send_signal(signal.SIGKILL)
+        _, text = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 5, text
+    (line,) = (line for line in text.splitlines() if "cluster" in line)
+    assert "the same command" in line
+    assert not [line for line in text.splitlines() if not line.startswith("keyframer: ")]
+    with Ledger(str(out / NAME), read_only=True) as ledger:
+        assert {row["code"] for row in ledger.rows() if row["status"] == "failed"} <= {"IO_UNRECOGNISED"}
+    (tmp_path / "second").mkdir()
+    gate.open()
+    with cluster(tmp_path / "second", 1) as second:
+        ran = subprocess.run(
+            [sys.executable, "-c", START, *arguments, second.address], stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert ran.returncode == 3, ran.stderr  # the one bad file
+    with Ledger(str(out / NAME), read_only=True) as ledger:
+        rows = {Path(row["source"]).name: row["status"] for row in ledger.rows()}
+    assert rows == {f"{number:04}.nanim": "done" if number else "failed" for number in range(count)}
 
 
 def test_batch_over_tls(tmp_path: Path) -> None:

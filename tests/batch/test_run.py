@@ -18,6 +18,7 @@ from keyframer import batch
 from keyframer.batch import Job, LocalExecutor, perform, run
 from keyframer.batch.job import options_hash
 from keyframer.batch.job_execution import begin_all
+from keyframer.batch.job_submission import ExecutorLost
 from tests.batch.places import BAD, GOOD, OTHER, put
 from tests.batch.poison import perform_poisoned_jobs
 from tests.samples import all_samples
@@ -146,6 +147,16 @@ def test_lost_task_is_split_until_the_bad_job_is_alone() -> None:
     assert culprit["error"]["code"] == "RUN_WORKER_KILLED"
     assert max(executor.sizes) == 200
     assert len(executor.sizes) <= 2 * 8 + 1  # halved down to the bad job, and nothing else is repeated
+
+
+def test_remote_executor_that_loses_a_task_fails_no_file() -> None:
+    jobs = [Job("identify", f"{number}{'bad' if number == 77 else ''}", "x") for number in range(200)]
+    executor = LosesBadTasks()
+    executor.remote = True  # type: ignore[attr-defined]
+    results = run(jobs, executor, files_per_task=200)
+    assert [next(results)["status"] for _ in range(199)] == ["done"] * 199
+    with pytest.raises(ExecutorLost, match="KilledWorker"):
+        next(results)
 
 
 def test_jobs_are_taken_only_when_there_is_room() -> None:

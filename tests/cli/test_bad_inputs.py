@@ -82,7 +82,7 @@ def test_archive_member_that_needs_too_much_memory(tmp_path: Path, monkeypatch: 
         raise MemoryError
 
     monkeypatch.setattr(zipfile.ZipExtFile, "read", out_of_memory)
-    with pytest.raises(FormatError, match=r"IO_READ_FAILED .*: unpacking it needs more memory"):
+    with pytest.raises(FormatError, match=r"IO_READ_FAILED: .*: unpacking it needs more memory"):
         archive.read(archive.members[0])
 
 
@@ -268,6 +268,74 @@ def test_broken_pipe_ends_without_a_message(command: str, dumped_example: bytes)
         os.close(writing)
         _, stderr = process.communicate(dumped_example if command == "build" else b"")
     assert (process.returncode, stderr) == (141, b"")
+
+
+@posix
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
+@pytest.mark.parametrize("redirected", ["> /dev/full", ">&-"])
+def test_lost_output_outweighs_findings(redirected: str, tmp_path: Path) -> None:
+    """A difference that nobody could read is a failure (3), not a difference (1)."""
+    other = tmp_path / "other.3ds"
+    other.write_bytes(EXAMPLE.read_bytes().replace(b"STONE.PNG", b"BRICK.PNG"))
+    arguments = ["diff", str(EXAMPLE), str(other), "--what", "structure"]
+    assert start_in_shell(arguments, "", b"").returncode == 1
+    assert start_in_shell(arguments, redirected, b"").returncode == 3
+
+
+WRITES_TWICE = """
+import os, sys
+from keyframer.cli.exit_handling import run_guarded
+
+def run(arguments):
+    print("lost", flush=True)
+    os.dup2(os.open(arguments[0], os.O_WRONLY | os.O_CREAT), 1)  # there is space again
+    print("the rest", flush=True)
+    return 0
+
+sys.exit(run_guarded(run, sys.argv[1:]))
+"""
+
+
+@posix
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
+def test_nothing_is_written_after_stdout_failed(tmp_path: Path) -> None:
+    """Output with a gap would look complete."""
+    command = ["sh", "-c", '"$@" > /dev/full', "sh", sys.executable, "-c", WRITES_TWICE, str(tmp_path / "rest")]
+    ran = subprocess.run(command, capture_output=True, check=False)
+    assert ran.returncode == 3
+    assert (tmp_path / "rest").read_bytes() == b""
+
+
+@posix
+def test_broken_pipe_of_stderr_does_not_change_the_exit_code(tmp_path: Path) -> None:
+    (tmp_path / "bad.3ds").write_bytes(b"bad")
+    for name, code in ((str(tmp_path / "bad.3ds"), 3), (str(EXAMPLE), 0)):
+        reading, writing = os.pipe()
+        os.close(reading)
+        command = [sys.executable, "-c", START, "info", "-v", name]
+        assert subprocess.run(command, stdout=subprocess.PIPE, stderr=writing, check=False).returncode == code
+        os.close(writing)
+
+
+PIPE_SIZE = 4096
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has pipes of a chosen size")
+def test_pipe_that_does_not_block_gets_everything() -> None:
+    """A full pipe in non-blocking mode is waited for: it is not a failure."""
+    import fcntl
+
+    command = [sys.executable, "-c", START, "plot", "-q", str(EXAMPLE)]
+    expected = subprocess.run(command, capture_output=True, check=True).stdout
+    assert len(expected) > 4 * PIPE_SIZE
+    reading, writing = os.pipe()
+    fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, PIPE_SIZE)
+    os.set_blocking(writing, False)
+    with subprocess.Popen(command, stdout=writing) as process:
+        os.close(writing)
+        with open(reading, "rb") as stream:
+            received = stream.read()
+    assert (process.returncode, received) == (0, expected)
 
 
 @posix

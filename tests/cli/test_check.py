@@ -38,7 +38,7 @@ def test_findings_have_a_location(run: Run, files: dict[str, Path]) -> None:
     ran = run("check", files["error"])
     assert ran.code == 1
     assert ran.out == (
-        f"{files['error']}: readable with problems (1 error)\n"
+        f"{files['error']}: damaged (1 error)\n"
         "  error: LINK_INDEX_OUT_OF_RANGE at 0x26 in /4d4d/3d3d/4000[0]/4100/4120/faces[0]: "
         "face 0 refers to vertex 2, which does not exist (count: 0)\n"
     )
@@ -60,7 +60,7 @@ def test_fail_on_decides_the_exit_code(run: Run, files: dict[str, Path], name: s
 
 def test_only_and_ignore(run: Run, files: dict[str, Path]) -> None:
     assert run("check", "--ignore", "LINK_", files["error"]).code == 0
-    assert run("check", "--only", "SEC_", files["error"]).out == f"{files['error']}: clean\n"
+    assert run("check", "--only", "SEC_", files["error"]).out == f"{files['error']}: damaged\n"
     assert run("check", "--only", "LINK_INDEX_OUT_OF_RANGE", files["error"]).code == 1
     assert run("check", "--ignore", "IO_", files["rubbish"]).code == 1  # a file that cannot be read never passes
     for wrong in ("NOTHING", ""):
@@ -81,7 +81,7 @@ def test_json(run: Run, files: dict[str, Path]) -> None:
     report = run("check", "--format", "json", *files.values(), EXAMPLE).json()
     check_schema("check", report)
     assert [record["verdict"] for record in report["files"]] == [
-        *("readable with problems", "clean", "readable with problems", "not readable", "clean"),
+        *("readable with problems", "clean", "damaged", "not readable", "clean"),
     ]
     assert report["files"][2]["issues"] == [
         {
@@ -144,7 +144,7 @@ def test_stdin_zip_and_format(run: Run, files: dict[str, Path], tmp_path: Path) 
     archive = tmp_path / "pack.zip"
     with zipfile.ZipFile(archive, "w") as pack:
         pack.writestr("a.3ds", ERROR)
-    assert "pack.zip!/a.3ds: readable with problems" in run("check", archive).out
+    assert "pack.zip!/a.3ds: damaged" in run("check", archive).out
     assert run("check", "--from", "uto3d", files["error"]).out.startswith(f"{files['error']}: not readable")
     assert run("check").code == 2
 

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+import zipfile
 from pathlib import Path
 
 import jsonschema
@@ -115,7 +116,9 @@ def test_verbose_lists_every_loss(run: Run, scene: Path, tmp_path: Path) -> None
     [
         ([], "give at least one file"),
         (["x.3ds"], "give at least one file"),
-        (["x.3ds", "-"], "OUT must be a file"),
+        (["x.3ds", "-"], "--to must choose the format"),
+        (["x.3ds", "-", "--to", "gltf", "--report", "-"], "stdout takes either the file or the report"),
+        (["x.3ds", "y.3ds", "-", "--to", "gltf"], "stdout takes only one file"),
         (["x.3ds", "y.foo"], "no format has the extension '.foo'"),
         (["x.3ds", "y.glb", "--max-error", "0"], "not a number from 1e-08 to 1"),
         (["x.3ds", "y.glb", "--unit", "league"], "not a number from 1e-09 to 1e+09"),
@@ -200,4 +203,31 @@ def test_images_are_found_beside_the_file_and_in_texture_paths(run: Run, scene: 
 def test_gltf_options_are_refused_for_other_formats(run: Run, scene: Path, tmp_path: Path) -> None:
     ran = run("convert", scene, tmp_path / "m.u3d", "--core-only")
     assert ran.code == 3
-    assert "--core-only, --unit and --keys need glTF as the output format" in ran.err
+    assert "--core-only, --embed-source, --unit and --keys need glTF as the output format" in ran.err
+
+
+def test_output_to_stdout(scene: Path, tmp_path: Path) -> None:
+    written = spawn("convert", scene, tmp_path / "a.glb", "--no-textures")
+    ran = spawn("convert", scene, "-", "--to", "gltf", "--no-textures")
+    assert (written.returncode, ran.returncode) == (0, 0)
+    assert ran.stdout == (tmp_path / "a.glb").read_bytes()
+    assert b"-> <stdout>: " in ran.stderr
+    same = spawn("convert", "-", "-", "--to", "3ds", "-q", stdin=EXAMPLE.read_bytes())
+    assert (same.stdout, same.stderr) == (EXAMPLE.read_bytes(), b"")
+
+
+def test_several_files_are_not_written_to_stdout(scene: Path) -> None:
+    ran = spawn("convert", scene, "-", "--to", "gltf", "--dialect", "text", "--no-textures")
+    assert (ran.returncode, ran.stdout) == (3, b"")
+    assert b"this scene becomes several files in the format gltf: give a path" in ran.stderr
+    assert ran.stderr.count(b"\n") == 1
+
+
+def test_second_file_of_an_archive_is_not_written_to_stdout(tmp_path: Path) -> None:
+    pack = tmp_path / "pack.zip"
+    with zipfile.ZipFile(pack, "w") as archive:
+        for name in ("a.3ds", "b.3ds"):
+            archive.writestr(name, EXAMPLE.read_bytes())
+    ran = spawn("convert", pack, "-", "--to", "3ds", "-q")
+    assert (ran.returncode, ran.stdout) == (3, EXAMPLE.read_bytes())
+    assert b"b.3ds: stdout takes only one file" in ran.stderr

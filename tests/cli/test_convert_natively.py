@@ -48,9 +48,20 @@ def test_every_pair(run: Run, source: str, target: str, tmp_path: Path) -> None:
 
 def test_anim_extension_needs_to(run: Run, tmp_path: Path) -> None:
     ran = run("convert", EXAMPLE, tmp_path / "x.anim")
-    assert ran.code == 2
+    assert ran.code == 3
     assert "hale3d or midtown" in ran.err
     assert "--to chooses the format" in ran.err
+    assert not (tmp_path / "x.anim").exists()
+
+
+@pytest.mark.parametrize("format", ["hale3d", "midtown"])
+def test_anim_to_anim_takes_the_format_of_the_source(run: Run, format: str, tmp_path: Path) -> None:
+    assert run("convert", SOURCES[format], tmp_path / "x.anim").code == 0
+    assert (tmp_path / "x.anim").read_bytes() == SOURCES[format].read_bytes()
+    refused = run("convert", SOURCES[format], tmp_path / "z.anim", "--write", "find_rate=true")
+    assert f"{format} has no option 'find_rate'" in refused.err
+    keyframer.save(keyframer.load(SOURCES[format]), tmp_path / "y.anim")
+    assert (tmp_path / "y.anim").read_bytes() == SOURCES[format].read_bytes()
 
 
 def test_outputs_in_folders_get_the_extension_of_the_format(run: Run, tmp_path: Path) -> None:
@@ -139,6 +150,45 @@ def test_axes_option_sets_the_axes_of_the_file(run: Run, tmp_path: Path, axes: s
         objects = [n for n, node in enumerate(first.nodes) if node.mesh is not None]
         assert len(objects) > 4
         assert np.allclose(after[objects], before[objects][:, [0, 2, 1]] * signs, atol=1e-3)
+
+
+def test_scale_multiplies_lengths_and_leaves_the_unit(run: Run, tmp_path: Path) -> None:
+    report = tmp_path / "report.json"
+    ran = run("convert", EXAMPLE, tmp_path / "x.3ds", "--scale", "2", "--report", report)
+    assert (ran.code, "all lengths were multiplied by 2; a unit is still 0.0254 m" in ran.err) == (0, True)
+    given, made = keyframer.load(EXAMPLE), keyframer.load(tmp_path / "x.3ds")
+    assert made.space == given.space
+    ours, theirs = (keyframer.pose(scene, frames=[7.0]).world[0, :, :3, 3] for scene in (given, made))
+    np.testing.assert_allclose(theirs, 2 * ours, atol=1e-3)
+    losses = json.loads(report.read_text())["files"][0]["losses"]
+    assert ("/space", "baked") in {(loss["path"], loss["outcome"]) for loss in losses}
+
+
+def test_a_cut_beyond_the_clip_is_limited_to_it(run: Run, tmp_path: Path) -> None:
+    ran = run("convert", EXAMPLE, tmp_path / "x.3ds", "--cut", "40:5000")
+    assert (ran.code, "the clip has frames 0 to 100: frames 40 to 100 were kept" in ran.err) == (0, True)
+    assert keyframer.load(tmp_path / "x.3ds").clips[0].end == 60
+    outside = run("convert", EXAMPLE, tmp_path / "y.3ds", "--cut", "400:500")
+    assert (outside.code, "frames 400 to 500 are outside the clip" in outside.err) == (3, True)
+    assert "were kept" not in run("convert", EXAMPLE, tmp_path / "z.3ds", "--cut", "0:100").err
+
+
+@pytest.mark.parametrize("target", ["3ds", "midtown"])
+@pytest.mark.parametrize("source", ["3ds", "midtown", "nodeanim"])
+def test_a_rate_that_the_format_cannot_store_is_reported(run: Run, source: str, target: str, tmp_path: Path) -> None:
+    path = tmp_path / ("out" + TARGETS[target])
+    ran = run("convert", SOURCES[source], path, "--to", target, "--rate", "15", "-v")
+    assert ran.code == 0, ran.err
+    told = [words for words in ran.err.splitlines() if "/clips/rate: " in words]
+    assert len(told) == 1
+    assert "30" in told[0]
+    assert "15" in told[0]
+    one, other = keyframer.load(SOURCES[source]), keyframer.load(path)
+    duration = [scene.clips[0].end / scene.clips[0].rate for scene in (one, other)]
+    assert duration[0] == pytest.approx(duration[1], abs=1 / 15)
+    if source == target == "3ds":
+        poses = [keyframer.pose(scene, np.linspace(0, 0.5, 6)).world for scene in (one, other)]
+        np.testing.assert_allclose(*poses, atol=1e-6)
 
 
 def test_rate_and_writing_options(run: Run, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -69,6 +70,27 @@ def test_motion(run: Run, moved: Path) -> None:
     assert not nodes["Camera"]["different"]
     assert run("diff", EXAMPLE, moved, "--what", "motion", "--tolerance", "5.001").code == 0
     assert run("diff", EXAMPLE, moved, "--what", "motion", "--tolerance", "4.999").code == 1
+
+
+@pytest.fixture
+def rotated(tmp_path: Path) -> tuple[Path, Path]:
+    """The paths of two scenes; in the second, a node is rotated by half a degree about its origin."""
+    half = math.radians(0.5) / 2
+    paths = (tmp_path / "still.glb", tmp_path / "rotated.glb")
+    for path, quaternion in zip(paths, ([0, 0, 0, 1], [0, 0, math.sin(half), math.cos(half)]), strict=True):
+        node = keyframer.Node("Dummy", keyframer.NodeKind.DUMMY, rotation_xyzw=np.array(quaternion))
+        keyframer.save(keyframer.Scene(nodes=[node]), path)
+    return paths
+
+
+def test_tolerance_of_rotations(run: Run, rotated: tuple[Path, Path]) -> None:
+    def code(*options: str) -> int:
+        return run("diff", *rotated, "--what", "motion", *options).code
+
+    assert code() == 1
+    assert code("--tolerance", "1000") == 1  # a distance does not excuse a rotation
+    assert code("--tolerance-degrees", "0.499") == 1
+    assert code("--tolerance-degrees", "0.501") == 0
 
 
 @pytest.mark.parametrize("style", STYLES)

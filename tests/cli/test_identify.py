@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import keyframer
-from keyframer.formats import BUILT_IN
 from keyframer.formats.threeds.document import new_document
 from keyframer.formats.threeds.records import Editor, Material, MaterialName, Mesh, MeshVersion, NamedObject, PointArray
 from tests.cli.running import EXAMPLE, START, STYLES, Run, check_schema, spawn
@@ -55,32 +54,10 @@ def test_starts_without_numpy_and_other_large_modules() -> None:
         assert not loaded & {
             "numpy",
             "rich",
-            "dataclasses",
-            "inspect",
-            "typing",
-            "pathlib",
             "zipfile",
             "json",
             "secrets",
         }
-
-
-NEEDED_TO_IDENTIFY = {
-    "keyframer",
-    *("keyframer.cli", "keyframer.cli.exit_handling", "keyframer.cli.identify", "keyframer.cli.inputs"),
-    *("keyframer.cli.messages", "keyframer.cli.record_output", "keyframer.errors", "keyframer.exchange"),
-    *("keyframer.formats", "keyframer.formats.contract", "keyframer.inspecting", "keyframer.inspecting.identity"),
-    *("keyframer.plugins", "keyframer.text", "keyframer.formats.threeds.sniff"),
-    *(type(known).__module__ for known in BUILT_IN),
-}
-
-
-def test_identify_loads_only_these_modules() -> None:
-    """Each module takes 0.1 to 0.3 ms; six of them are a tenth of a bare interpreter."""
-    code = START.replace("sys.exit(main())", "main(); print(*sys.modules, file=sys.stderr)")
-    loaded = set(spawn_code(code, "identify", str(EXAMPLE)).split())
-    bare = set(spawn_code("import sys; print(*sys.modules, file=sys.stderr)").split())
-    assert loaded - bare - {"__future__", "errno", "gc"} == NEEDED_TO_IDENTIFY
 
 
 def test_garbage_is_not_collected_at_exit() -> None:
@@ -93,11 +70,7 @@ def test_garbage_is_not_collected_at_exit() -> None:
         assert spawn_code(code, "identify", str(EXAMPLE)).strip() == frozen
 
 
-MOST_MODULES = {"info": 130, "dump": 60, "check": 117, "convert": 147}
-"""modules of Keyframer that a command loads for the example"""
-
-
-@pytest.mark.parametrize("command", MOST_MODULES)
+@pytest.mark.parametrize("command", ["info", "dump", "check", "convert"])
 def test_commands_import_only_what_they_need(command: str, tmp_path: Path) -> None:
     """Each of these modules would slow the start without use; see benchmarks/bench_startup.py."""
     code = START.replace("sys.exit(main())", "main(); print(*sys.modules, file=sys.stderr)")
@@ -109,8 +82,6 @@ def test_commands_import_only_what_they_need(command: str, tmp_path: Path) -> No
     unneeded |= {"keyframer.operating", "keyframer.rendering", "keyframer.batch", "keyframer.viewer"}
     unneeded |= {"keyframer.formats._matching", "keyframer.formats._saving"}
     assert not loaded & unneeded
-    ours = {name for name in loaded if name.partition(".")[0] == "keyframer"}
-    assert len(ours) <= MOST_MODULES[command], "each takes about 0.3 ms: is it needed for a small file?"
     if command == "dump":
         assert not {name for name in loaded if name.startswith(("keyframer.scene", "keyframer.curves"))}
 
@@ -133,7 +104,7 @@ def test_identify_without_options_does_not_import_the_parser(run: Run) -> None:
     ran = spawn_code(
         START.replace("sys.exit(main())", "main(); print(*sys.modules, file=sys.stderr)"), "identify", str(EXAMPLE)
     )
-    unneeded = {"argparse", "re", "enum", "collections", "types", "struct"}
+    unneeded = {"argparse", "struct"}
     assert not set(ran.split()) & unneeded
     assert not {name for name in ran.split() if name.endswith(".sniff")} - {"keyframer.formats.threeds.sniff"}
 

@@ -147,3 +147,34 @@ def test_missing_inputs_are_wrong_usage(run: Run, command: str) -> None:
     assert ran.out == ""
     assert ran.err.count("\n") == 1
     assert f"(see keyframer {command} --help)" in ran.err
+
+
+def test_utf8_names_without_the_flag_are_read(run: Run, tmp_path: Path) -> None:
+    """Some programs write UTF-8 and do not set the flag for it; names that are not UTF-8 are CP437."""
+    path = tmp_path / "pack.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name in ("Mühle.3ds", "Flügel.3ds", "plain.3ds"):
+            archive.writestr(name, EXAMPLE.read_bytes())
+    data = path.read_bytes()
+    for mark, at in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):  # the flags in the headers and in the directory
+        position = -1
+        while (position := data.find(mark, position + 1)) >= 0:
+            data = data[: position + at] + b"\0\0" + data[position + at + 2 :]
+    path.write_bytes(data.replace("Flügel".encode(), b"Fl\x81gel\xe1"))  # in CP437, of the same length
+    assert names(run, path) == ["Flügelß.3ds", "Mühle.3ds", "plain.3ds"]
+    assert run("info", f"{path}!/Mühle.3ds").code == 0
+    assert run("info", f"{path}!/Flügelß.3ds").code == 0
+    assert run("batch", "identify", path, "-o", tmp_path / "out").code == 0
+    assert len(list((tmp_path / "out").rglob("M*hle.3ds*.json"))) == 1
+
+
+def test_view_of_files_that_do_not_exist_ends(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def serve(*arguments: object, **options: object) -> None:
+        raise AssertionError("the server was started")
+
+    monkeypatch.setattr("keyframer.cli.view.Viewer", serve)
+    typo = tmp_path / "typo.3ds"
+    ran = run("view", typo, "--no-open")
+    assert (ran.code, ran.out, ran.err) == (3, "", f"keyframer: {typo}: no such file\n")
+    assert run("view", typo, f"{tmp_path}/no.zip!/a.3ds", "--no-open").code == 3
+    assert "the server was started" in run("view", typo, EXAMPLE, "--no-open").err  # one file can be shown

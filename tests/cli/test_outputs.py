@@ -394,3 +394,32 @@ def test_stdout_is_written_only_as_a_dash(place: Path) -> None:
     ran = spawn("dump", place / "a.3ds", "-o", "/dev/stdout")
     assert ran.returncode == 3
     assert b"/dev/stdout is a pipe, not a regular file" in ran.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "thumbnail IN/a.3ds IN/b.3ds -o IN/x.png",
+        "plot IN/a.3ds IN/b.3ds -o IN/x.SVG",
+        "convert IN/a.3ds IN/b.3ds IN/x.glb",
+        "convert -r IN -o IN/x.3ds",
+        "dump IN/a.3ds IN/b.3ds -o IN/x.json",
+        "build IN/a.json IN/a.json -o IN/x.3ds",
+        "batch check IN -o IN/x.json",
+    ],
+)
+def test_no_folder_is_made_with_the_name_of_a_file(place: Path, run: Run, words: str) -> None:
+    before = sorted(place.rglob("*"))
+    ran = run(*words.replace("IN", str(place)).split())
+    assert ran.code == 2
+    assert " is the name of a file, but " in ran.err
+    assert ran.err.count("\n") == 1
+    assert sorted(place.rglob("*")) == before
+
+
+def test_folder_with_the_name_of_a_file_can_be_chosen(place: Path, run: Run) -> None:
+    files = place / "a.3ds", place / "b.3ds"
+    assert run("dump", *files, "-o", f"{place}/x.json/").code == 0
+    assert sorted(path.name for path in (place / "x.json").iterdir()) == ["a.3ds.json", "b.3ds.json"]
+    assert run("dump", *files, "-f", "-o", place / "x.json").code == 0  # it exists
+    assert run("dump", *files, "-o", place / "models.2026").code == 0

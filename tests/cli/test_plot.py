@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -69,6 +70,19 @@ def test_plot_in_the_terminal(run: Run, monkeypatch: pytest.MonkeyPatch) -> None
     assert "frames (30 per second)" in out
     motion = run("plot", EXAMPLE, "--terminal", "--motion", "--node", "Camera").out
     assert "Camera: frames 0 ○ to 100 ●; x -80..70" in motion
+
+
+def test_terminal_is_the_default_on_a_terminal(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    for arguments in ([EXAMPLE], [EXAMPLE, EXAMPLE], [EXAMPLE, "--motion"]):
+        ran = run("plot", *arguments)
+        assert ran.code == 0
+        assert "<svg" not in ran.out
+        assert "\x1b[" in ran.out
+    assert run("plot", EXAMPLE, "--to", "svg").out.startswith("<svg")
+    assert run("plot", EXAMPLE, "-o", "-").out.startswith("<svg")
+    assert run("plot", EXAMPLE, "-o", tmp_path / "a.svg").out == ""
+    assert (tmp_path / "a.svg").read_text().startswith("<svg")
 
 
 def test_motion(run: Run, tmp_path: Path) -> None:

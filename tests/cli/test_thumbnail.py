@@ -13,8 +13,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
+import keyframer
+from keyframer.scene import Material
 from tests.cli.running import EXAMPLE, Run, spawn
 from tests.corpus import CORPUS, needs_corpus
+from tests.rendering.simple import scene_of, turned_square
 from tests.samples import all_samples
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -35,6 +38,15 @@ def test_picture_of_the_example(run: Run, tmp_path: Path) -> None:
     assert (picture.format, picture.size) == ("PNG", (256, 256))
     assert run("thumbnail", EXAMPLE, "-o", tmp_path / "b.png", "-q").err == ""
     assert out.read_bytes() == (tmp_path / "b.png").read_bytes()
+
+
+def test_two_sided_shows_the_back_of_faces(run: Run, tmp_path: Path) -> None:
+    keyframer.save(scene_of(turned_square(), materials=[Material("one-sided")]), tmp_path / "back.3ds")
+    shown = []
+    for options in ([], ["--two-sided"]):
+        assert run("thumbnail", tmp_path / "back.3ds", "-o", tmp_path / "a.png", "--force", *options).code == 0
+        shown.append(len(np.unique(np.asarray(opened(tmp_path / "a.png")).reshape(-1, 3), axis=0)) > 1)
+    assert shown == [False, True]
 
 
 def test_picture_has_the_same_bytes_in_every_process(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ from zipfile import ZipFile
 import pytest
 
 from keyframer.batch.operations import OPERATIONS
-from keyframer.cli.parser import COMMANDS
+from keyframer.cli.parser import COMMANDS, Parser, command_module
 from tests.cli.running import EXAMPLE, Run
 
 VERBS = (
@@ -85,6 +86,11 @@ class TestOptionsAnywhere:
         (["chek", "scene.3ds"], "no command or file is named 'chek'; did you mean 'check'?"),
         (["info", "--tabel", "x", EXAMPLE], "unknown option --tabel; did you mean '--table'?"),
         (["info", "-t", EXAMPLE], "unknown option -t"),
+        (["check", "--salvage", EXAMPLE], "--salvage belongs to sample, convert, plot, diff, thumbnail, view, batch "),
+        (["check", "--salvage", EXAMPLE], ", not to check (see keyframer check --help)"),
+        (["batch", "check", EXAMPLE, "-o", "x", "--fps=5"], "batch thumbnail, not to batch check"),
+        (["formats", "-rf"], "-r belongs to identify, info, check, "),
+        (["--core-only", EXAMPLE], "--core-only belongs to convert, batch convert (see"),
         (["--verison"], "unknown option --verison; did you mean '--version'?"),
         (["info", "--format", "jsn", EXAMPLE], "did you mean 'json'?"),
         (["batch", "chek", "x", "-o", "y"], "did you mean 'check'?"),
@@ -192,3 +198,13 @@ def test_version_and_help_import_no_command(word: str) -> None:
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout.splitlines()[-1] == "False"
+
+
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in ("formats", "batch")])
+def test_option_of_another_command_names_that_command(run: Run, name: str) -> None:
+    parser = Parser()
+    command_module(name).add_arguments(parser)
+    option = max(parser._option_string_actions, key=len)
+    ran = run("formats", option)
+    assert ran.code == 2
+    assert re.search(rf": {option} belongs to (.*, )?{name}, ", ran.err)

@@ -17,10 +17,12 @@ from keyframer.curves import (
     curve_bank,
     timeline,
 )
+from tests.damaged import as_read_from_a_file
 
 FORMS = list(RotationForm)
 
 
+@as_read_from_a_file()
 def random_tracks(seed: int, count: int, on_frames: bool = True) -> list[Track]:
     """Tracks of every kind, some of them constant or empty."""
     rng = np.random.default_rng(seed)
@@ -152,6 +154,7 @@ def test_group_size_does_not_change_the_values(monkeypatch: pytest.MonkeyPatch) 
     assert_same_as_single_curves(tracks, CurveBank(tracks))
 
 
+@as_read_from_a_file()
 def test_search_and_table_give_the_same_values(monkeypatch: pytest.MonkeyPatch) -> None:
     tracks = random_tracks(5, 200, on_frames=False)
     whole = CurveBank(tracks).evaluate(TIMES)
@@ -234,6 +237,7 @@ def test_no_tracks_and_no_times() -> None:
 
 
 @pytest.mark.parametrize("seed", range(6))
+@as_read_from_a_file()
 def test_a_bank_for_one_moment_gives_the_values_of_a_full_bank(seed: int) -> None:
     """At keys, between them, before the first and after the last."""
     tracks = random_tracks(seed, 60)

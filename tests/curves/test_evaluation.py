@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keyframer.curves import CurveBank, Interpolation, RotationForm, Track, Wrap, compile_track
+from tests.damaged import as_read_from_a_file
 from tests.slow import SLOW
 
 any_float = st.floats(allow_nan=True, allow_infinity=True)
@@ -49,6 +50,7 @@ def test_tcb_by_hand() -> None:
 
 @pytest.mark.parametrize("interpolation", [Interpolation.TCB, Interpolation.BEZIER, Interpolation.LINEAR])
 @pytest.mark.parametrize("wrap", [Wrap.SINGLE, Wrap.LOOP])
+@as_read_from_a_file()
 def test_hermite_keys_give_the_same_curve(interpolation: Interpolation, wrap: Wrap) -> None:
     rng = np.random.default_rng(3)
     times = np.array([3.0, 1, 4, 9, 9, 12, np.nan])
@@ -138,6 +140,7 @@ def test_at_equal_times_the_later_key_is_used() -> None:
     st.sampled_from(RotationForm),
     st.lists(numbers, min_size=1, max_size=6),
 )
+@as_read_from_a_file()
 def test_non_finite_numbers_neither_raise_nor_spread(
     rows: list[tuple[float, ...]],
     interpolation: Interpolation,

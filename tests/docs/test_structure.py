@@ -7,9 +7,8 @@ import configparser
 import importlib
 import importlib.util
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -37,6 +36,7 @@ def test_layers_in_contributing_match_the_import_contract() -> None:
 
 
 PACKAGE = ROOT / "src" / "keyframer"
+MODULES = sorted(PACKAGE.rglob("*.py"))
 FOLDERS = {type(known).__module__.rpartition(".")[2] for known in BUILT_IN}
 
 
@@ -76,15 +76,21 @@ def test_search_for_words_of_formats_finds_them() -> None:
         assert not pattern.search(text), text
 
 
-def strings_of(tree: ast.Module) -> Iterator[ast.Constant]:
+@cache
+def nodes_of(path: Path) -> list[ast.AST]:
+    """Return all nodes of the syntax tree of a module."""
+    return list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+
+
+def strings_of(nodes: list[ast.AST]) -> Iterator[ast.Constant]:
     """Return the strings that the program uses, without docstrings and examples for users."""
     passed: set[int] = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Expr):
             passed.add(id(node.value))
         elif isinstance(node, ast.Assign) and any(ast.unparse(name) in ("ABOUT", "EXAMPLES") for name in node.targets):
             passed |= {id(inner) for inner in ast.walk(node)}
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in passed:
             yield node
 
@@ -93,15 +99,15 @@ def test_no_code_outside_its_folder_names_a_format() -> None:
     """Everything about a format is in its folder. The registry and examples in help may name them."""
     pattern = words_of_formats()
     mentions = []
-    for path in sorted(PACKAGE.rglob("*.py")):
+    for path in MODULES:
         inside = path.relative_to(PACKAGE).parts
         if (inside[0] == "formats" and inside[1] in FOLDERS) or inside[:2] in ARCHIVES:
             continue
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        for node in strings_of(tree):
-            if pattern.search(node.value) and not node.value.startswith("examples:") and "!/" not in node.value:
-                mentions.append(f"{'/'.join(inside)}:{node.lineno}: {node.value[:60]!r}")
-        for node in ast.walk(tree):
+        for text in strings_of(nodes_of(path)):
+            value = str(text.value)
+            if pattern.search(value) and not value.startswith("examples:") and "!/" not in value:
+                mentions.append(f"{'/'.join(inside)}:{text.lineno}: {value[:60]!r}")
+        for node in nodes_of(path):
             if isinstance(node, ast.ImportFrom) and INSIDE.match(node.module or ""):
                 mentions.append(f"{'/'.join(inside)}:{node.lineno}: imports {node.module}")
     assert not mentions, "\n".join(mentions)
@@ -110,7 +116,7 @@ def test_no_code_outside_its_folder_names_a_format() -> None:
 def imported_modules(path: Path) -> Iterator[tuple[int, str]]:
     """Yield line and dotted name of each module of ours that a module imports; ``from a import b`` counts as a and
     a.b."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes_of(path):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -136,7 +142,7 @@ def is_private_to(imported: str, importer: Path) -> bool:
 def test_private_modules_are_imported_only_inside_their_package() -> None:
     intruders = [
         f"{path.relative_to(PACKAGE)}:{line}: {name}"
-        for path in sorted(PACKAGE.rglob("*.py"))
+        for path in MODULES
         for line, name in imported_modules(path)
         if is_private_to(name, path)
     ]
@@ -161,117 +167,6 @@ def test_formats_do_not_import_each_other() -> None:
     assert not intruders, "\n".join(intruders)
 
 
-SHARED_NAMES = {
-    *("check", "convert", "identify", "info", "thumbnail"),  # a command, and what batch does with one file
-    *("cameras_lights", "materials", "nodes", "options", "rig", "scene"),  # the same thing in another layer
-    *("writing", "rules"),  # in the folders of formats
-}
-
-
-def test_modules_of_different_layers_have_different_names() -> None:
-    layers: dict[str, set[str]] = {}
-    for path in PACKAGE.rglob("*.py"):
-        if path.stem != "__init__":
-            layers.setdefault(path.stem, set()).add(path.relative_to(PACKAGE).parts[0])
-    shared = {name for name, where in layers.items() if len(where) > 1}
-    assert shared <= SHARED_NAMES, sorted(shared - SHARED_NAMES)
-
-
-LOADED = """
-import sys
-from keyframer.cli import main
-for arguments in {arguments}:
-    main(arguments)
-print(*(name for name in sys.modules if name.partition(".")[0] == "keyframer"), file=sys.stderr)
-"""
-IDENTIFY = [["identify", "examples/windmill.3ds"], ["identify", "README.md"], ["identify", "-r", "examples"]]
-
-
-def _loaded_by(arguments: list[list[str]]) -> set[str]:
-    """Return the modules of this project that a process has imported after these commands."""
-    script = LOADED.format(arguments=arguments)
-    ran = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=120)
-    return set(ran.stderr.splitlines()[-1].split())
-
-
-def _module_name(path: Path) -> str:
-    return ".".join(("keyframer", *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__")
-
-
-def test_typing_is_avoided_only_in_modules_that_identify_imports() -> None:
-    avoiding = {
-        _module_name(path)
-        for path in PACKAGE.rglob("*.py")
-        if re.search(r"^TYPE_CHECKING = False", path.read_text(encoding="utf-8"), re.M)
-    }
-    assert "keyframer.formats.contract" in avoiding
-    loaded = _loaded_by(IDENTIFY)
-    assert avoiding <= loaded, sorted(avoiding - loaded)
-
-
-RARELY_USED = {
-    "keyframer.cli.convert",  # most files are converted as they are, without operations
-    "keyframer.cli.scene_loading",  # most files have one clip
-    "keyframer.exchange.opening",  # documents are read without scenes
-    "keyframer.textures.pillow",  # optional
-}
-"""modules that load something only for a rare request"""
-
-
-def _lazily_imported(path: Path) -> set[str]:
-    """Return the modules that are imported inside functions of a module."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    functions = [node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
-    nodes = [node for function in functions for node in ast.walk(function)]
-    names = {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
-    return names | {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
-
-
-def test_only_modules_that_start_without_numpy_import_inside_functions(tmp_path: Path) -> None:
-    """These are the modules of `identify` and of the batch driver; every other module is imported by its command."""
-    lean = _loaded_by(IDENTIFY) | _loaded_by([["batch", "check", "examples/windmill.3ds", "-o", str(tmp_path)]])
-    lean |= RARELY_USED
-    lazy = {_module_name(path): _lazily_imported(path) for path in PACKAGE.rglob("*.py")}
-    assert "keyframer.files" in lazy["keyframer.cli.inputs"]
-    assert {name: imports for name, imports in lazy.items() if imports and name not in lean} == {}
-
-
-INSIDE_A_PACKAGE = {
-    "keyframer.cli.batch_options": {"keyframer.cli"},  # the renderer
-    "keyframer.exchange.opening": {"keyframer.exchange.memory_files"},  # scenes
-    "keyframer.formats.contract": {"keyframer.formats.guard", "keyframer.formats._saving"},  # numpy, scenes
-}
-"""imports inside functions that stay in one package, and what they load"""
-
-
-def test_imports_inside_functions_cross_the_border_of_a_package() -> None:
-    """The `__init__` of a package is its border. Standard modules may be imported late if `identify` does not need
-    them."""
-    inside = {}
-    for path in PACKAGE.rglob("*.py"):
-        package = _module_name(path).rpartition(".")[0]
-        names = {name for name in _lazily_imported(path) if name in (package, f"{package}.{name.rpartition('.')[2]}")}
-        if path.name != "__init__.py" and package != "keyframer" and names:  # there every module is a layer
-            inside[_module_name(path)] = names
-    assert inside == INSIDE_A_PACKAGE
-
-
-def test_imports_inside_functions_are_few() -> None:
-    """Half of them import the parts of a format, which its class loads on first use."""
-    count = 0
-    for path in PACKAGE.rglob("*.py"):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        functions = [node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
-        lines = {
-            node.lineno
-            for function in functions
-            for node in ast.walk(function)
-            if isinstance(node, (ast.Import, ast.ImportFrom))
-        }
-        count += len(lines)
-    assert count < 100
-
-
 FOUND_BY_NAME = {
     "keyframer": "public names, each in the module that declares it",
     "keyframer.batch": "public names, each in the module that declares it",
@@ -287,55 +182,20 @@ OTHER_PACKAGES = {"DracoPy", "fsspec.core", "distributed"}
 
 def test_parts_of_formats_exporters_and_importers_are_not_imported_by_strings() -> None:
     finders = set()
-    for path in PACKAGE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for path in MODULES:
+        for node in nodes_of(path):
             if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in (
                 "import_module",
                 "__import__",
             ):
                 (name, *_) = node.args
                 if not (isinstance(name, ast.Constant) and name.value in OTHER_PACKAGES):
-                    finders.add(_module_name(path))
-    assert finders == set(FOUND_BY_NAME)
-
-
-def test_array_types_are_declared_once() -> None:
-    shared = {
-        ast.unparse(node.value).removeprefix("npt.")
-        for node in ast.parse((PACKAGE / "arrays.py").read_text(encoding="utf-8")).body
-        if isinstance(node, ast.Assign)
-    }
-    assert "NDArray[np.float64]" in shared
-    again = [
-        f"{path.relative_to(PACKAGE)}:{node.lineno}"
-        for path in sorted(PACKAGE.rglob("*.py"))
-        for node in ast.parse(path.read_text(encoding="utf-8")).body
-        if isinstance(node, ast.Assign) and ast.unparse(node.value).removeprefix("npt.") in shared
-        if path.name != "arrays.py"
-    ]
-    assert not again, again
-
-
-def test_modules_that_every_start_imports_are_not_imported_late() -> None:
-    """Except for the modules of a format: its class imports them, and another file may need those of another format."""
-    loaded = _loaded_by([["identify", "examples/windmill.3ds"]])
-    late = {
-        f"{_module_name(path)} imports {name}"
-        for path in PACKAGE.rglob("*.py")
-        for name in _lazily_imported(path) & loaded
-        if not (path.name == "__init__.py" and path.parent.name in FOLDERS)
-    }
-    assert late == {
-        "keyframer.cli imports keyframer.cli.identify",  # the parser is loaded for all other commands
-        "keyframer.cli.batch_options imports keyframer.cli",  # the renderer
-        "keyframer.exchange imports keyframer.exchange",  # stage archives
-    }
-
-
-def test_gltf_has_about_25_modules() -> None:
-    """The `__init__` files do not count. Each module has one topic; earlier, some sixty modules had 20 lines each."""
-    modules = [path for path in (PACKAGE / "exchange" / "gltf").rglob("*.py") if path.name != "__init__.py"]
-    assert len(modules) <= 25, sorted(path.name for path in modules)
+                    finders.add(
+                        ".".join(("keyframer", *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(
+                            ".__init__"
+                        )
+                    )
+    assert {finder.replace("/", ".").removesuffix(".__init__") for finder in finders} == set(FOUND_BY_NAME)
 
 
 @pytest.mark.parametrize("folder", ["blender", "benchmarks", "tools", "tests"])
@@ -345,7 +205,7 @@ def test_names_imported_from_the_library_exist(folder: str) -> None:
     for path in sorted((ROOT / folder).rglob("*.py")):
         if "node_modules" in path.parts:
             continue
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        for node in nodes_of(path):
             if isinstance(node, ast.ImportFrom) and re.match(r"keyframer(\.|$)", node.module or ""):
                 module = importlib.import_module(node.module or "")
                 names = [alias.name for alias in node.names]

@@ -18,6 +18,7 @@ from keyframer.scene import Scene
 from keyframer.scene.loss_report import LossReport
 from tests.exchange.truth import (
     ORACLES,
+    animation_of,
     between_jumps,
     frames_of,
     geometry,
@@ -26,6 +27,7 @@ from tests.exchange.truth import (
     key_seconds,
     mirror_of,
     node_lines,
+    settings_of,
     sources_of,
     to_file_axes,
 )
@@ -53,8 +55,8 @@ class Case:
 
     def __post_init__(self) -> None:
         self.gltf = Gltf(self.data)
-        clips = self.gltf.json["scenes"][0]["extras"]["keyframer"].get("clips", [])
-        self.animation: int | None = clips[self.clip].get("animation") if clips else None
+        self.animation = animation_of(self.gltf, self.clip)
+        self.settings = None if self.animation is None else settings_of(self.gltf, self.animation)
 
     def seconds(self, generator: np.random.Generator, most: int) -> np.ndarray:
         """Return frames of Blender's 24 a second, keys, and times between."""
@@ -81,10 +83,11 @@ def in_sampler(case: Case, seconds: np.ndarray) -> Difference:
     """Compare with the independent sampler."""
     gltf = case.gltf
     worlds = gltf.worlds(seconds, case.animation)
-    clip = None if case.animation is None else gltf.json["animations"][case.animation]
+    animations = [gltf.json["animations"][number] for number in (case.animation, case.settings) if number is not None]
     pointers = {
-        channel["target"]["extensions"]["KHR_animation_pointer"]["pointer"]: clip["samplers"][channel["sampler"]]
-        for channel in ([] if clip is None else clip["channels"])
+        channel["target"]["extensions"]["KHR_animation_pointer"]["pointer"]: animation["samplers"][channel["sampler"]]
+        for animation in animations
+        for channel in animation["channels"]
         if channel["target"]["path"] == "pointer"
     }
     cameras = {}
@@ -126,14 +129,14 @@ def in_blender(cases: Iterable[Case], folder: Path, most: int = 5) -> Iterator[t
     with open(folder / "requests", "w", encoding="utf-8") as requests:
         for number, case in enumerate(cases):
             path = folder / f"{number}.glb"
-            path.write_bytes(_with_plain_names(case.data))
+            path.write_bytes(with_plain_names(case.data))
             seconds = case.seconds(generator, most)
             shapes = _shapes(case)
             request = {
                 "file": str(path),
                 "names": [f"n{index}" for index in range(len(case.gltf.nodes))],
                 "seconds": seconds.tolist(),
-                "animation": None if case.animation is None else f"a{case.animation}",
+                "animations": [f"a{number}" for number in (case.animation, case.settings) if number is not None],
                 "vertices": {f"n{place}": numbers.tolist() for place, (_, numbers, _) in shapes.items()},
             }
             requests.write(json.dumps(request) + "\n")
@@ -146,7 +149,7 @@ def in_blender(cases: Iterable[Case], folder: Path, most: int = 5) -> Iterator[t
             yield case, _compared(case, seconds, shapes, json.loads(line))
 
 
-def _with_plain_names(data: bytes) -> bytes:
+def with_plain_names(data: bytes) -> bytes:
     """Return the file with nodes named n0, n1 … and animations a0, a1 …: Blender changes names that are long or
     equal."""
     length = struct.unpack_from("<I", data, 12)[0]
@@ -162,7 +165,7 @@ def _with_plain_names(data: bytes) -> bytes:
 
 
 Shapes = dict[int, tuple[int, np.ndarray, np.ndarray]]
-"""by glTF node: the node of the scene, some vertices as Blender numbers them, the same as the scene does"""
+"""by glTF node: the node of the scene, some vertices as the player numbers them, the same as the scene does"""
 
 
 def _shapes(case: Case, some: int = 12) -> Shapes:

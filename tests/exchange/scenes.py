@@ -24,6 +24,7 @@ from keyframer.scene import (
     Space,
     TextureMap,
 )
+from tests.damaged import as_read_from_a_file
 
 CUBE = np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], np.float32) * (1.0, 1.25, 1.5)
 FACES = np.array(
@@ -252,6 +253,7 @@ def nothing() -> Scene:
     return Scene()
 
 
+@as_read_from_a_file()
 def sick() -> Scene:
     """Non-finite or very large numbers wherever a file may have them."""
     nan, inf, huge = float("nan"), float("inf"), 1e300

@@ -43,6 +43,7 @@ from keyframer.scene import (
 from keyframer.scene.environment import Fog, Gradient, LayeredFog
 from keyframer.scene.loss_report import CannotWrite, LossReport, Outcome
 from keyframer.scene.node import Morph
+from tests.damaged import as_read_from_a_file
 from tests.exchange.reading.making import Json, glb, triangle
 from tests.exchange.reading.test_embedded import encoded, picture
 from tests.formats.threeds.bridge.everything import everything
@@ -773,7 +774,8 @@ def test_frames_sampled_from_keys_are_not_reported_as_exact(target: str, tmp_pat
 @pytest.mark.parametrize("name", TARGETS)
 def test_invalid_links_are_reported_as_dropped(name: str, tmp_path: Path) -> None:
     nodes = [Node("a"), Node("b", parent=9), Node("c", target=9), Node("d")]
-    scene = Scene(nodes=nodes, clips=[Clip(end=10.0, channels=[Channel(number, moving()) for number in (0, 9)])])
+    with as_read_from_a_file():
+        scene = Scene(nodes=nodes, clips=[Clip(end=10.0, channels=[Channel(number, moving()) for number in (0, 9)])])
     scene.nodes[3].parent = 3
     report = keyframer.save(scene, tmp_path / name, **TARGETS[name])
     dropped = {loss.path: loss.detail for loss in report if loss.outcome is Outcome.DROPPED}

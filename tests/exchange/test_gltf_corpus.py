@@ -13,7 +13,7 @@ import pytest
 import keyframer
 from keyframer.scene import LightType, Scene
 from keyframer.scene.loss_report import LossReport
-from tests.corpus import animation_files, needs_corpus
+from tests.corpus import animation_files, more_animation_files, needs_corpus
 from tests.exchange.players import cases, in_sampler, in_three, troubles
 from tests.exchange.test_gltf_lights import without_our_extras
 from tests.exchange.truth import (
@@ -24,6 +24,7 @@ from tests.exchange.truth import (
     needs_node_tools,
     node_lines,
 )
+from tests.exchange.vertex_players import Player, in_babylon, in_vtk, needs_babylon, needs_vtk
 from tests.oracles.gltf.sampler import Gltf
 
 pytestmark = needs_corpus
@@ -52,7 +53,8 @@ class Exported(NamedTuple):
 @pytest.fixture(scope="module", params=range(GROUPS))
 def exports(request: pytest.FixtureRequest) -> list[Exported]:
     """Export a part of the loadable files once for all tests, because this takes most of the time."""
-    scenes = [(path.name, strict_scene(path)) for path in animation_files()[request.param :: GROUPS]]
+    files = [*animation_files(), *more_animation_files()][request.param :: GROUPS]
+    scenes = [(path.name, strict_scene(path)) for path in files]
     return [Exported(name, scene, *glb_of(scene)) for name, scene in scenes if scene is not None]
 
 
@@ -99,6 +101,15 @@ def test_three_js_plays_the_same_animation(exports: list[Exported], tmp_path: Pa
     compared = list(in_three(moving, tmp_path, 8))
     assert len(compared) > 4
     assert [trouble for case, difference in compared for trouble in troubles(case, difference)] == []
+
+
+@pytest.mark.parametrize("play", [pytest.param(in_babylon, marks=needs_babylon), pytest.param(in_vtk, marks=needs_vtk)])
+def test_other_players_draw_the_pose(exports: list[Exported], play: Player, tmp_path: Path) -> None:
+    """Vertices and visibility at ten times, in Babylon.js and VTK."""
+    moving = [case for exported in exports if is_animated(exported.scene) for case in cases(*exported)]
+    compared = [*play(moving, tmp_path)]
+    assert len(compared) > 4
+    assert [difference for _, differences in compared for difference in differences] == []
 
 
 def test_lights_are_restored_within_one_percent(exports: list[Exported]) -> None:

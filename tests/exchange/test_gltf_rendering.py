@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import keyframer
+from keyframer.scene import Handedness, Material, Node, Scene, Space
 from tests.exchange.test_gltf_textures import validate
 from tests.exchange.textured import make_files
 from tests.exchange.truth import needs_node_tools
 from tests.oracles.gltf.pictures import Painter, Shown, open_painter, why_no_pictures
+from tests.rendering.simple import scene_of, square, turned_square
 
 WHY = why_no_pictures()
 needs_pictures = pytest.mark.skipif(WHY is not None, reason=str(WHY))
@@ -82,6 +85,44 @@ def test_picture_is_unchanged_after_another_export(
         pair = zip(two_pictures(painter, path)[1:], two_pictures(painter, again)[1:], strict=True)
         for before, after in pair:
             assert (np.abs(before - after).max(axis=2) > 24).mean() < 0.002
+
+
+def quads() -> dict[str, tuple[Scene, bool]]:
+    """Squares that face the viewer or turn their back, and whether they are visible by the rules of glTF: the corners
+    of a front run counter-clockwise, below a node that mirrors them clockwise."""
+    out: dict[str, tuple[Scene, bool]] = {}
+    for name, mesh, is_front in (("front", square, True), ("back", turned_square, False)):
+        out[name] = scene_of(mesh(), materials=[Material("one-sided")]), is_front
+        out[f"{name} without a material"] = scene_of(mesh()), is_front
+        out[f"two-sided {name}"] = scene_of(mesh(), materials=[Material("two-sided", two_sided=True)]), True
+        glass = Material("glass", transparency=0.5)
+        out[f"translucent {name}"] = scene_of(mesh(), materials=[glass]), is_front
+        left = scene_of(mesh(), materials=[Material("one-sided")])
+        left.space = Space("z", Handedness.LEFT)
+        out[f"left-handed {name}"] = left, is_front
+        mirrored = scene_of(mesh(), materials=[Material("one-sided")])
+        mirrored.nodes[0].scale = np.array([-1.0, 1.0, 1.0])
+        out[f"mirrored {name}"] = mirrored, is_front
+        again = replace(mirrored, nodes=[*mirrored.nodes, Node("above", scale=np.array([1.0, 1.0, -1.0]))])
+        again.nodes[0].parent = 1
+        out[f"{name} mirrored twice"] = again, is_front
+    return out
+
+
+@pytest.mark.parametrize("name", quads())
+def test_backs_of_faces_are_drawn_by_the_rules_of_gltf(name: str) -> None:
+    scene, is_visible = quads()[name]
+    for two_sided in (False, True):
+        picture = np.asarray(keyframer.render(scene, size=64, background=None, two_sided=two_sided))
+        assert (picture[:, :, 3].max() > 0) == (is_visible or two_sided)
+
+
+@needs_pictures
+def test_three_js_shows_the_same_faces(painter: Painter, tmp_path: Path) -> None:
+    for name, (scene, is_visible) in quads().items():
+        keyframer.save(scene, tmp_path / f"{name}.glb")
+        pixels = np.asarray(painter.show(tmp_path / f"{name}.glb", (0.0,), (64, 64)).pictures[0])
+        assert (pixels != pixels[0, 0]).any() == is_visible, name
 
 
 @needs_node_tools

@@ -9,9 +9,12 @@ import numpy as np
 import pytest
 
 import keyframer
+from keyframer.curves import Interpolation, Track
 from keyframer.formats import FORMATS
+from keyframer.scene import Channel, Node
 from tests.corpus import CORPUS, needs_corpus
 from tests.exchange.players import cases_of, in_sampler, in_three, troubles
+from tests.exchange.scenes import SCENES
 from tests.exchange.truth import (
     ALLOWED_INFOS,
     glb_of,
@@ -20,6 +23,7 @@ from tests.exchange.truth import (
     needs_node_tools,
     node_lines,
 )
+from tests.exchange.vertex_players import Player, in_babylon, in_vtk, needs_babylon, needs_vtk
 from tests.oracles.gltf.sampler import Gltf
 from tests.samples import sample_files
 
@@ -72,6 +76,29 @@ def test_three_js_and_the_sampler_match_the_pose(tmp_path: Path) -> None:
     differences = [*in_three(cases, tmp_path, 8)]
     differences += [(case, in_sampler(case, case.seconds(np.random.default_rng(5), 40))) for case in cases]
     assert [trouble for case, difference in differences for trouble in troubles(case, difference)] == []
+
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+
+
+def appearing() -> keyframer.Scene:
+    """Return a scene with an object that is hidden at the start, and with a field of view that changes."""
+    scene = SCENES["looking"]()
+    scene.nodes.append(Node("appears", mesh=0))
+    track = Track("visible", np.array([0.0, 9.0, 21.0]), np.array([[0.0], [1.0], [0.0]]), Interpolation.STEP)
+    scene.clips[0].channels.append(Channel(len(scene.nodes) - 1, track))
+    return scene
+
+
+@pytest.mark.parametrize("play", [pytest.param(in_babylon, marks=needs_babylon), pytest.param(in_vtk, marks=needs_vtk)])
+def test_other_players_draw_the_pose(play: Player, tmp_path: Path) -> None:
+    """Vertices and visibility at ten times, in Babylon.js and VTK."""
+    scenes = [(path.name, scene) for known in FORMATS for path, scene in loadable(known.name)]
+    scenes += [(path.name, keyframer.load(path)) for path in EXAMPLES.glob("*.3ds")]
+    scenes += [(name, make()) for name, make in SCENES.items() if name != "sick"]
+    compared = [*play(cases_of([*scenes, ("appearing", appearing())]), tmp_path)]
+    assert len(compared) > 45
+    assert [difference for _, differences in compared for difference in differences] == []
 
 
 @needs_corpus

@@ -24,6 +24,7 @@ from tests.exchange.truth import (
     moments,
     needs_node_tools,
     node_lines,
+    settings_of,
     to_file_axes,
 )
 from tests.oracles.gltf.sampler import Gltf
@@ -63,6 +64,31 @@ def test_nodes_are_where_the_pose_has_them(name: str, options: dict[str, object]
         origins, shapes = largest_differences(scene, gltf, seconds, clip=clip, unit=unit)
         assert origins <= 1e-4 * report.measured["size"]
         assert shapes <= 1e-4 * report.measured["size"]
+
+
+@pytest.mark.parametrize(
+    ("unit", "metres"), [("mm", 0.001), ("cm", 0.01), ("m", 1.0), ("km", 1000.0), ("inch", 0.0254), ("foot", 0.3048)]
+)
+def test_named_units_are_written_in_metres(unit: str, metres: float) -> None:
+    """The international inch is 25.4 mm and the foot has twelve of them, exactly, since 1959."""
+    scene = Scene(nodes=[Node("a", position=np.array([3.0, 0.0, 0.0]), mesh=0)], meshes=[cube()])
+    gltf = Gltf(glb_of(scene, unit=unit)[0])
+    world = gltf.worlds(np.zeros(1))[0, gltf_node_of(gltf, scene, 0)]
+    assert world[:3, 3].tolist() == pytest.approx([3.0 * metres, 0.0, 0.0], rel=1e-6)
+
+
+def test_times_of_samplers_have_their_extremes() -> None:
+    """glTF requires ``min`` and ``max`` of the input of every sampler; players take the duration from them."""
+    several_keys = 0
+    for name in HEALTHY:
+        gltf = Gltf(glb_of(SCENES[name]())[0])
+        samplers = [sampler for animation in gltf.json.get("animations", []) for sampler in animation["samplers"]]
+        for accessor in {sampler["input"] for sampler in samplers}:
+            times = gltf.accessor(accessor)
+            declared = gltf.json["accessors"][accessor]
+            assert (declared["min"], declared["max"]) == ([times.min()], [times.max()]), name
+            several_keys += times.min() < times.max()
+    assert several_keys > len(HEALTHY) // 2
 
 
 @pytest.mark.parametrize("name", HEALTHY)
@@ -228,19 +254,63 @@ def test_frame_rate_can_be_chosen() -> None:
     assert key_seconds(gltf)[-1] == pytest.approx(2.0)
 
 
-def test_authored_keys_are_in_extras() -> None:
-    scene = SCENES["splines"]()
+def test_nothing_that_the_file_shows_is_in_extras_too() -> None:
+    """A second version could contradict what other programs change."""
+    for make in SCENES.values():
+        root = Gltf(glb_of(make())[0]).json
+        parts = [*root.get("nodes", ()), *root.get("materials", ()), *root.get("cameras", ())]
+        parts += root.get("extensions", {}).get("KHR_lights_punctual", {}).get("lights", [])
+        for part in parts:
+            ours = part.get("extras", {}).get("keyframer", {})
+            assert not {"tracks", "position", "scale_axes_xyzw", "fov_degrees", "color", "transparency"} & ours.keys()
+            assert "diffuse" not in ours or "baseColorTexture" in part["pbrMetallicRoughness"]
+
+
+@pytest.mark.parametrize("name", ["looking", "hidden"])
+def test_pointers_are_in_an_animation_of_their_own(name: str) -> None:
+    """VTK drops a whole animation because of one channel that it does not know."""
+    gltf = Gltf(glb_of(SCENES[name]())[0])
+    motion, settings = gltf.json["animations"]
+    assert settings["name"] == f"{motion['name']} settings"
+    assert settings["extras"] == {"keyframer": {"settings_of": motion["name"]}}
+    paths = [{channel["target"]["path"] for channel in animation["channels"]} for animation in (motion, settings)]
+    assert "pointer" not in paths[0]
+    assert paths[1] == {"pointer"}
+    ends = [
+        max(float(gltf.accessor(sampler["input"])[-1, 0]) for sampler in animation["samplers"])
+        for animation in (motion, settings)
+    ]
+    assert ends == [pytest.approx(1.0)] * 2  # as long as the clip, so that loops stay together
+
+
+def test_a_clip_with_pointers_only_is_one_animation() -> None:
+    scene = SCENES["looking"]()
+    (clip,) = scene.clips
+    clip.name = "zoom"
+    clip.channels = [channel for channel in clip.channels if channel.track.kind == "fov"]
+    (animation,) = Gltf(glb_of(scene)[0]).json["animations"]
+    assert animation["name"] == "zoom"
+    assert {channel["target"]["path"] for channel in animation["channels"]} == {"pointer"}
+
+
+def test_names_of_animations_are_unique() -> None:
+    scene = SCENES["looking"]()
+    scene.clips = [
+        Clip(name, list(scene.clips[0].channels), start=0, end=30) for name in ("walk", "walk", "walk settings")
+    ]
+    animations = Gltf(glb_of(scene)[0]).json["animations"]
+    assert len({animation["name"] for animation in animations}) == len(animations) == 6
+
+
+def test_geometry_that_appears_is_hidden_by_its_scale_only() -> None:
+    """Babylon.js never shows a node that KHR_node_visibility hides at the start."""
+    scene = SCENES["hidden"]()
+    track = next(channel.track for channel in scene.clips[0].channels if channel.track.kind == "visible")
+    track.values = 1.0 - track.values
     gltf = Gltf(glb_of(scene)[0])
-    tracks = gltf.nodes[gltf.named("base")]["extras"]["keyframer"]["tracks"]
-    authored = {track["kind"]: track for track in tracks}
-    source = scene.clips[0].channels[0].track
-    assert authored["position"]["times"] == source.times.tolist()
-    assert authored["position"]["values"] == source.values.tolist()
-    assert authored["position"]["tension"] == source.tension.tolist()
-    assert authored["rotation"]["form"] == "axis_angle_relative"
-    assert gltf.nodes[gltf.named("base")]["extras"]["keyframer"]["pivot"] == [0.5, 0.0, 1.0]
-    wrapped = Gltf(glb_of(SCENES["wrapped"]())[0])
-    assert wrapped.nodes[wrapped.named("loop")]["extras"]["keyframer"]["tracks"][0]["wrap"] == "loop"
+    blinks = gltf.nodes[geometry(gltf, gltf_node_of(gltf, scene, 2))]
+    assert blinks["extensions"]["KHR_node_visibility"] == {"visible": True}
+    assert blinks["scale"] == [0, 0, 0]
 
 
 def test_hidden_geometry_has_scale_zero_and_children_stay_visible() -> None:
@@ -256,7 +326,7 @@ def test_hidden_geometry_has_scale_zero_and_children_stay_visible() -> None:
     shown = [1, 0, 1, 0]
     assert np.linalg.det(worlds[:, blinks, :3, :3]) == pytest.approx(np.array(shown, float))
     pointer = f"/nodes/{blinks}/extensions/KHR_node_visibility/visible"
-    animation = gltf.json["animations"][0]
+    animation = gltf.json["animations"][settings_of(gltf, 0)]
     outcomes = [
         gltf.sampled(animation["samplers"][channel["sampler"]], seconds, "visible")[:, 0].tolist()
         for channel in animation["channels"]
@@ -274,6 +344,7 @@ def test_outcome_of_visibility_keys(core_only: bool) -> None:
     losses = [*glb_of(SCENES["hidden"](), core_only=core_only)[1], *glb_of(scene, core_only=core_only)[1]]
     assert [(loss.path, loss.outcome, loss.detail) for loss in losses if loss.path.endswith("/visible")] == [
         ("/nodes/blinks/visible", Outcome.EXACT, "scale 0 while hidden"),
+        ("/nodes/bone/visible", Outcome.DROPPED, "the node has no geometry to hide"),
         ("/nodes/skin/visible", Outcome.APPROXIMATED, "a skinned mesh cannot be hidden without KHR_node_visibility"),
     ]
 

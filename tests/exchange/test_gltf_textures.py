@@ -222,6 +222,30 @@ def test_self_illumination_has_the_colour_of_the_surface(tmp_path: Path) -> None
     assert material["emissiveFactor"] == [1, 1, 1]
 
 
+@pytest.mark.parametrize("share", [0.0, 0.25, 1.0])
+@pytest.mark.parametrize("amount", [None, 1.0, 0.5])
+def test_self_illumination_is_taken_from_the_base_colour(tmp_path: Path, share: float, amount: float | None) -> None:
+    """The two parts add up to the colour: 1 under an image of full amount, otherwise (0.5, 0.2, 0.8) as linear light,
+    by the formula of sRGB. Reading gives both back."""
+    picture().save(tmp_path / "a.png")
+    scene = square(**({} if amount is None else {"texture1": TextureMap("a.png", amount=amount)}))
+    material = scene.materials[0]
+    material.diffuse, material.self_illumination = (0.5, 0.2, 0.8), share
+    gltf, _, path = saved(scene, tmp_path)
+    written = gltf.json["materials"][0]
+    color = np.array([((level + 0.055) / 1.055) ** 2.4 for level in (0.5, 0.2, 0.8)])
+    color += (1 - color) * (amount or 0.0)
+    surface = written["pbrMetallicRoughness"]
+    assert surface.get("baseColorFactor", [1, 1, 1])[:3] == pytest.approx(color * (1 - share), abs=1e-6)
+    assert written.get("emissiveFactor", [0, 0, 0]) == pytest.approx(color * share, abs=1e-6)
+    if share and amount:
+        assert written["emissiveTexture"] == surface["baseColorTexture"]
+    back = keyframer.load(path).materials[0]
+    assert back.self_illumination == pytest.approx(share, abs=1e-6)
+    assert back.diffuse == pytest.approx((0.5, 0.2, 0.8), abs=1e-6)
+    assert set(back.maps) == set(material.maps)
+
+
 def in_max(
     uv: tuple[float, float], scale: tuple[float, float], offset: tuple[float, float], degrees: float
 ) -> tuple[float, float]:

@@ -38,6 +38,7 @@ from keyframer.scene import (
 )
 from tests import crashers
 from tests.cli.running import EXAMPLE
+from tests.damaged import as_read_from_a_file
 from tests.golden.make import format_of
 from tests.samples import all_samples
 from tests.slow import SLOW
@@ -317,6 +318,7 @@ PLACES = ("node", "vertex", "key", "time", "camera", "light", "material")
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), -float("inf")])
 @pytest.mark.parametrize("place", PLACES)
+@as_read_from_a_file()
 def test_non_finite_number_in_a_scene(place: str, number: float, tmp_path: Path) -> None:
     """In any part of a scene: the written file is valid, or nothing is written; there are no warnings (they are
     errors)."""
@@ -343,14 +345,14 @@ def test_non_finite_number_in_a_scene(place: str, number: float, tmp_path: Path)
 
 
 def test_keys_closer_than_single_precision_seconds(tmp_path: Path) -> None:
-    """glTF stores seconds in 32 bits: two keys get the same time, and the authored keys stay distinct."""
+    """glTF stores seconds in 32 bits: two keys get the same time. Frames this far away are not written."""
     times = np.array([0.0, 1e9, 1e9 + 1])
     track = Track("position", times, np.eye(3), Interpolation.LINEAR, flags=np.array([1, 2, 3]))
     scene = Scene([Node("far", NodeKind.BONE)], clips=[Clip(channels=[Channel(0, track)], end=1e9 + 1)])
     keyframer.save(scene, tmp_path / "far.glb")
     assert errors(tmp_path / "far.glb", None) == set()
-    (channel,) = keyframer.load(tmp_path / "far.glb").clips[0].channels
-    assert channel.track.times.tolist() == times.tolist()
+    (clip,) = keyframer.load(tmp_path / "far.glb").clips
+    assert (clip.channels, clip.end) == ([], 1e9 + 1)
 
 
 def test_fog_with_a_non_finite_number(tmp_path: Path) -> None:
@@ -366,7 +368,9 @@ def test_fog_with_a_non_finite_number(tmp_path: Path) -> None:
 @pytest.mark.parametrize("rate", [1e-12, 0.0, 1e6, 4e9])
 def test_meaningless_frame_rates(rate: float, tmp_path: Path) -> None:
     track = Track("position", np.array([0.0, 3.0]), np.eye(3)[:2], Interpolation.LINEAR)
-    scene = Scene([Node("box", NodeKind.BONE)], clips=[Clip(channels=[Channel(0, track)], end=3.0, rate=rate)])
+    with as_read_from_a_file():
+        clip = Clip(channels=[Channel(0, track)], end=3.0, rate=rate)
+    scene = Scene([Node("box", NodeKind.BONE)], clips=[clip])
     assert reread(scene, tmp_path) >= 2  # if 3 units are 100,000 years, there are too many frames
 
 

@@ -134,11 +134,29 @@ def geometry(gltf: Gltf, number: int) -> int | None:
     return next((i for i, node in enumerate(gltf.nodes) if node["name"] == name and "mesh" in node), None)
 
 
+def animation_of(gltf: Gltf, clip: int) -> int | None:
+    """Return the index of the animation with the motion of a clip; None if nothing moves."""
+    clips = gltf.json["scenes"][0]["extras"]["keyframer"].get("clips", [])
+    name = clips[clip].get("animation") if clips else None
+    names = [animation["name"] for animation in gltf.json.get("animations", [])]
+    assert len(set(names)) == len(names)
+    return None if name is None else names.index(name)
+
+
+def settings_of(gltf: Gltf, animation: int) -> int | None:
+    """Return the index of the animation with the settings that belong to one with motion; None if there is none."""
+    name = gltf.json["animations"][animation]["name"]
+    for number, other in enumerate(gltf.json["animations"]):
+        if other.get("extras", {}).get("keyframer", {}).get("settings_of") == name:
+            return number
+    return None
+
+
 def largest_differences(
     scene: Scene, gltf: Gltf, seconds: np.ndarray, *, clip: int = 0, unit: float = 1.0, vertices: int = 24
 ) -> tuple[float, float]:
     """Return the differences of node origins and of vertices of visible meshes from the pose, in scene units."""
-    animation = gltf.json["scenes"][0]["extras"]["keyframer"]["clips"][clip].get("animation") if scene.clips else None
+    animation = animation_of(gltf, clip) if scene.clips else None
     worlds = gltf.worlds(seconds, animation)
     frames = frames_of(gltf, scene, seconds, clip) if scene.clips else seconds
     pose = keyframer.pose(scene, frames=frames, clip=clip)

@@ -109,7 +109,9 @@ def figures(draw: st.DrawFn, *, sizes: bool = False, widest: float = 2.5) -> Sce
 
 
 def save_and_load(scene: Scene, format: str, folder: Path, name: str = "made", **options: object) -> Scene:
-    """Save the scene in a format, and load it with the reading options of the writer."""
+    """Save the scene in a format, with keys if it has them, and load it with the reading options of the writer."""
+    if format == "ase":
+        options = {"keys": True, **options}
     known = next(format_ for format_ in keyframer.supported_formats() if format_.name == format)
     written = known.from_scene(scene, options)
     path = folder / f"{name}{SUFFIXES[format]}"

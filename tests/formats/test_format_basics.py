@@ -204,7 +204,7 @@ def test_parts_are_in_the_package_of_the_format(known: Format) -> None:
     parts = (known.reader(), known.writer(), known.merger())
     assert all(type(part).__module__.startswith(f"{home}.bridge") for part in parts)
     assert known.codec().decode.__module__ == f"{home}.document"  # type: ignore[attr-defined]
-    assert known.rules().__module__ == f"{home}.rules"
+    assert known.rules().__module__.startswith(home)
     assert (known.dialect_type() is None) == (known.name == "3ds")
 
 

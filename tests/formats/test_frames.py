@@ -8,7 +8,7 @@ import pytest
 from keyframer.curves import Interpolation, Track
 from keyframer.errors import FormatError
 from keyframer.formats.kit.frame_times import at_whole_frames, frame_count
-from keyframer.formats.kit.rigid_joints import report_frames
+from keyframer.formats.kit.rigid_joints import report_frames, sample_joints
 from keyframer.formats.kit.scene_writing import CannotMerge
 from keyframer.scene import Channel, Clip, Node, Scene
 from keyframer.scene.loss_report import LossReport
@@ -78,5 +78,7 @@ def test_a_clip_that_ends_before_its_frames_is_reported(end: float, reported: li
 
 def test_one_frame_is_reported_in_the_singular() -> None:
     report = LossReport("any")
-    report_frames(Clip("still"), 30.0, 1, "1 joint", report)
+    scene = Scene([Node("a")])
+    joints = sample_joints(scene, Clip("still"), 30.0, report, depth_first=False)
+    report_frames(scene, Clip("still"), 30.0, joints, "joint", report)
     assert [loss.detail for loss in report] == ["1 frame of 1 joint"]

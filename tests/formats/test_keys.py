@@ -79,16 +79,59 @@ def test_times_between_frames_are_rounded_and_reported() -> None:
     assert loss.error == pytest.approx(2.0 * 0.001 / 10, rel=0.5)
 
 
-def test_rounded_times_are_reported_with_a_rate_that_would_store_them() -> None:
-    rules = KeyRules(30.0, 1.0, rate_advice="more")
-    fitted_track, loss = fitted(line(0.0, 10.5, 30.0, how=Interpolation.LINEAR), rules)
-    assert fitted_track.times.tolist() == [0, 10, 30]
-    assert loss.detail == "times were rounded by up to 0.017 s: fps=60 would store them exactly"
-    frames = np.linspace(0, 30, 3001)
-    wanted = np.interp(frames, [0, 10.5, 30], [0, 2, 4]) - np.interp(frames, [0, 10, 30], [0, 2, 4])
-    assert (loss.error, loss.unit) == (pytest.approx(np.abs(wanted).max(), rel=0.1), "scene unit")
-    _, loss = fitted(spin(0.0, 1.0, how=Interpolation.LINEAR), KeyRules(29.97, 1.0, rate_advice="more"))
-    assert loss.unit == "degree"
+FRAMES = KeyRules(30.0, 1.0, rate_advice="more")
+
+
+def test_keys_between_frames_are_sampled_on_frames() -> None:
+    """The line has a corner at 10.5. Frames 10 and 11 are on it; the straight piece between them cuts the corner."""
+    fitted_track, loss = fitted(line(0.0, 10.5, 30.0, how=Interpolation.LINEAR), FRAMES)
+    assert fitted_track.times.tolist() == [0, 10, 11, 30]
+    heights = np.interp([0, 10, 11, 30], [0, 10.5, 30], [0, 2, 4])
+    np.testing.assert_allclose(fitted_track.values[:, 1], heights)
+    assert loss.detail == "keys between frames: written as 4 linear keys; fps=20 would store them exactly"
+    cut = 2 - (heights[1] + heights[2]) / 2
+    assert (loss.outcome, loss.unit) == (Outcome.APPROXIMATED, "scene unit")
+    assert loss.error == pytest.approx(cut * math.hypot(1, 0.5))
+
+
+def test_constant_speed_is_exact_although_its_keys_are_between_frames() -> None:
+    """A quarter of a second is 7.5 frames: rounding would be wrong by half a frame, 6 degrees."""
+    quarters = spin(0.0, *[math.pi / 2] * 4, how=Interpolation.LINEAR)
+    fitted_track, loss = fitted(replace(quarters, times=7.5 * np.arange(5)), FRAMES)
+    assert not np.mod(fitted_track.times, 1).any()
+    assert loss.error == pytest.approx(0.0, abs=1e-6)
+    angles = compile_track(fitted_track)(np.arange(31.0))
+    np.testing.assert_allclose(np.abs(angles[:, 2]), np.abs(np.sin(np.arange(31.0) * 2 * math.pi / 60)), atol=1e-9)
+
+
+def test_rounding_is_kept_if_it_is_nearer() -> None:
+    """A peak just after frame 10, high and narrow: the frames on both sides of it are far below it."""
+    track = Track("position", np.array([0.0, 9.0, 10.05, 11.0, 30.0]), np.zeros((5, 3)), Interpolation.LINEAR)
+    track.values[2] = 100.0
+    fitted_track, loss = fitted(track, FRAMES)
+    assert fitted_track.times.tolist() == [0, 9, 10, 11, 30]
+    assert loss.detail == "times were rounded by up to 0.0017 s"
+    assert loss.error is not None
+    assert loss.error < 9.1
+
+
+def test_times_of_single_precision_are_on_frames() -> None:
+    seconds = (np.arange(1000) / 24).astype(np.float32).astype(np.float64)
+    track = Track("position", seconds * 30, np.random.default_rng(1).random((1000, 3)))
+    fitted_track, loss = fitted(track, replace(FRAMES, per_second=24.0))
+    assert fitted_track.times.tolist() == list(range(1000))
+    assert loss.outcome is Outcome.EXACT
+
+
+def test_steps_between_frames_move_to_the_next_frame() -> None:
+    """So every frame shows its value, of several steps that of the last."""
+    track = Track("position", np.array([0.0, 3.2, 3.6, 7.0]), 5.0 * np.eye(4)[:, :3], Interpolation.STEP)
+    fitted_track, loss = fitted(track, FRAMES)
+    assert fitted_track.times.tolist() == [0, 4, 4, 7, 7]
+    frames = np.arange(10.0)
+    np.testing.assert_array_equal(compile_track(fitted_track)(frames), compile_track(track)(frames))
+    assert loss.outcome is Outcome.APPROXIMATED
+    assert loss.detail.startswith("steps were moved to the next frame, by up to 0.027 s")
 
 
 def test_a_single_key_between_frames_is_exact() -> None:
@@ -171,7 +214,7 @@ def test_cubic_keys_are_sampled_within_the_tolerance() -> None:
 def test_keys_that_would_coincide_are_sampled() -> None:
     """30 frames per second in a format that has ten: the middle key would coincide with another."""
     fitted_track, loss = fitted(line(0.0, 1.0, 2.0, 30.0), KeyRules(10.0, 1.0))
-    assert "several keys would have the same time: written as " in loss.detail
+    assert loss.detail.startswith("keys between frames: written as ")
     assert len(set(fitted_track.times.tolist())) == len(fitted_track.times)
     assert not np.mod(fitted_track.times, 1).any()
 

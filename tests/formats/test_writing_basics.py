@@ -19,6 +19,7 @@ from keyframer.formats.kit.scene_writing import (
 )
 from keyframer.scene import Clip, Node, Scene
 from keyframer.text import encode_name
+from tests.damaged import as_read_from_a_file
 from tests.growth import assert_linear
 
 NAN, INF = math.nan, math.inf
@@ -64,17 +65,19 @@ def test_each_kind_of_track_has_its_own_tolerance(kind: str, form: RotationForm,
 
 
 @pytest.mark.parametrize(
-    ("clip", "fps", "units"),
+    ("stored", "fps", "units"),
     [
-        (Clip(rate=24.0), 24.0, 24.0),
-        (Clip(rate=4800.0, units_per_frame=200.0), 24.0, 4800.0),
-        (Clip(rate=0.0), 30.0, 30.0),
-        (Clip(rate=NAN, units_per_frame=160.0), 30.0, 4800.0),
-        (Clip(rate=-5.0, units_per_frame=0.0), 30.0, 30.0),
-        (Clip(rate=INF), 30.0, 30.0),
+        ({"rate": 24.0}, 24.0, 24.0),
+        ({"rate": 4800.0, "units_per_frame": 200.0}, 24.0, 4800.0),
+        ({"rate": 0.0}, 30.0, 30.0),
+        ({"rate": NAN, "units_per_frame": 160.0}, 30.0, 4800.0),
+        ({"rate": -5.0, "units_per_frame": 0.0}, 30.0, 30.0),
+        ({"rate": INF}, 30.0, 30.0),
     ],
 )
-def test_an_invalid_time_base_becomes_30_frames_per_second(clip: Clip, fps: float, units: float) -> None:
+def test_an_invalid_time_base_becomes_30_frames_per_second(stored: dict[str, float], fps: float, units: float) -> None:
+    with as_read_from_a_file():
+        clip = Clip(**stored)  # type: ignore[arg-type]
     assert (frames_per_second(clip), units_per_second(clip)) == (fps, units)
 
 

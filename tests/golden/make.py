@@ -104,8 +104,15 @@ def _shared_weights(count: int) -> bytes:
     return w.h3dm([w.model_mesh(vertices=((0, 3),) * count)], [w.model_joint()])
 
 
+_WITH_CR_LF = w.main(w.chunk(0x3D3D, w.chunk(0x1100, b"a\r\nb\r\nc\0"), _BOX), w.chunk(0xB000, w.node(b"Box")))
+_WITH_LF = _WITH_CR_LF.replace(b"\r\n", b"\n\n")  # as long as before
+
 EXTRA: dict[str, list[Case]] = {
     "IO_EMPTY": [("3ds", b""), ("hale3d", b"")],
+    "IO_TEXT_MODE": [
+        ("3ds", _WITH_CR_LF.replace(b"\r\n", b"\n")),  # a transfer that removes CR
+        ("3ds", _WITH_LF.replace(b"\n", b"\r\n")),  # one that adds it
+    ],
     "LIMIT_FILE_SIZE": [("3ds", w.editor(_BOX)), ("hale3d", w.h3da([w.joint()]))],
     "LIMIT_RECORDS": [("3ds", w.editor(_BOX)), ("hale3d", w.h3da([w.joint()] * 3))],
     "LIMIT_DEPTH": [("3ds", w.editor(_BOX)), ("3ds", w.keyframer(w.node()))],
@@ -128,6 +135,10 @@ EXTRA: dict[str, list[Case]] = {
     "SEM_MANY_CHANNELS": [
         ("midtown", w.clip(*[w.channel(b"", 3)] * 1_001, frames=0)),
         ("midtown", w.clip(*[w.channel(b"", 3, kind=2)] * 1_002, frames=0)),
+    ],
+    "SEM_MOTION_NOT_PLAYED": [
+        ("midtown", w.clip(*[w.channel(w.floats(*[0.5] * 6), 6)] * 2, frames=1)),
+        ("midtown", w.clip(w.channel(w.floats(*[0.5] * 9), 9), w.channel(w.floats(*[0.5] * 6), 6), frames=1)),
     ],
     "SEM_DEEP_HIERARCHY": [
         ("hale3d", w.h3da([w.joint(b"\0", n - 1) for n in range(1_002)])),

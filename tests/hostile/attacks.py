@@ -248,6 +248,33 @@ def bump_maps() -> Files:
     return {"a.3ds": _textured(*names, slot=0xA230), **{name.decode(): picture for name in names}}
 
 
+def _spellings(count: int, extension: str) -> list[bytes]:
+    """Return names of one file in upper and lower case."""
+    words = ("".join("aA"[at >> bit & 1] for bit in range(12)) for at in range(count))
+    return [f"{word}.{extension}".encode() for word in words]
+
+
+def a_jpeg_of_many_names() -> Files:
+    """A progressive JPEG is slow to decode; here every spelling of its name is another name."""
+    from PIL import Image
+
+    stream = io.BytesIO()
+    picture = Image.effect_noise((256, 256), 20.0).resize((2048, 2048))
+    picture.save(stream, "JPEG", progressive=True, quality=5)
+    return {"a.3ds": _textured(*_spellings(100, "jpg")), "aaaaaaaaaaaa.jpg": stream.getvalue()}
+
+
+def bump_maps_of_one_image() -> Files:
+    return {"a.3ds": _textured(*_spellings(100, "png"), slot=0xA230), "aaaaaaaaaaaa.png": png(1024, 1024)}
+
+
+def an_icon_of_many_names() -> Files:
+    """An icon contains a PNG of any size, whatever the icon says; Pillow decodes it when the icon is opened."""
+    picture = png(4096, 4096, bits=1)
+    head = struct.pack("<HHH", 0, 1, 1) + struct.pack("<BBBBHHII", 0, 0, 0, 0, 1, 32, len(picture), 22)
+    return {"a.3ds": _textured(*_spellings(100, "ico")), "aaaaaaaaaaaa.ico": head + picture}
+
+
 def images_that_must_be_made_anew() -> Files:
     """glTF does not support GIF: every image is decoded and compressed again."""
     names = [b"%d.gif" % at for at in range(6)]
@@ -470,6 +497,27 @@ def animations_that_share_a_sampler() -> Files:
     return {"a.glb": gltf(content, times + values)}
 
 
+def a_camera_that_turns_for_days() -> Files:
+    """A camera without a target, whose rotation has two keys 92 hours apart."""
+    end = 333_000.0
+    content = _scene_of(
+        [{"camera": 0}],
+        cameras=[{"type": "perspective", "perspective": {"yfov": 1, "znear": 1}}],
+        bufferViews=[{"buffer": 0, "byteLength": 8}, {"buffer": 0, "byteOffset": 8, "byteLength": 32}],
+        accessors=[
+            {"bufferView": 0, "componentType": 5126, "count": 2, "type": "SCALAR", "min": [0], "max": [end]},
+            {"bufferView": 1, "componentType": 5126, "count": 2, "type": "VEC4"},
+        ],
+        animations=[
+            {
+                "samplers": [{"input": 0, "output": 1}],
+                "channels": [{"sampler": 0, "target": {"node": 0, "path": "rotation"}}],
+            }
+        ],
+    )
+    return {"a.glb": gltf(content, struct.pack("<10f", 0, end, 0, 0, 0, 1, 0, 0, 1, 0))}
+
+
 def a_skin_of_zeros() -> Files:
     accessors = [_zeros(60_000), _zeros(60_000, "VEC4", 5121), _zeros(60_000, "VEC4")]
     mesh = {"primitives": [{"attributes": {"POSITION": 0, "JOINTS_0": 1, "WEIGHTS_0": 2}}]}
@@ -652,13 +700,13 @@ ATTACKS: dict[str, Attack] = {
         *(instances_of_one_mesh, instances_that_move, a_morph_of_many_keys, morphs_of_many_nodes, layers_of_glass),
         *(layers_of_boards, many_lights, faces_of_many_materials),
         *(pngs_of_8192, pngs_of_4096_in_colour, a_png_of_16_bits, bump_maps, images_that_must_be_made_anew),
-        *(images_that_claim_much,),
+        *(images_that_claim_much, a_jpeg_of_many_names, bump_maps_of_one_image, an_icon_of_many_names),
         *(joints_that_share_components, joints_in_a_chain, vertices_that_share_weights),
         *(a_model_and_its_long_animation, a_slow_animation, u3d_to_the_end_of_time, u3d_turns),
         *(midtown_frames, midtown_bones, node_turns_without_end, node_turns, nodes_of_a_long_animation),
         *(zeros_without_a_view, as_many_zeros_as_pass, instances_of_zeros, primitives_of_the_same_zeros),
         *(targets_of_the_same_zeros, sparse_zeros, channels_that_share_a_sampler, animations_that_share_a_sampler),
-        *(a_skin_of_zeros, images_inside, json_in_json, many_small_things),
+        *(a_camera_that_turns_for_days, a_skin_of_zeros, images_inside, json_in_json, many_small_things),
         *(ase_turns, ase_to_the_end_of_time, ase_chain),
         *(symbols_of_symbols, a_chain_of_symbols, a_symbol_with_a_long_name, elements_with_long_paths),
         *(a_chain_of_references, nodes_of_three_bytes, nodes_as_many_as_pass, objects_of_a_show),

@@ -47,6 +47,7 @@ OPERATIONS: dict[str, list[str]] = {
     "nodeanim": ["convert", "{file}", "-o", "{out}/x.nanim"],
     "ase": ["convert", "{file}", "-o", "{out}/x.ase"],
     "cut": ["convert", "{file}", "--cut", "1:50", "--rate", "60", "--reverse", "-o", "{out}/x.glb"],
+    "rate": ["convert", "{file}", "--rate", "25", "-o", "{out}/x.3ds"],
     "view": ["view", "{file}", "--export", "{out}/x.html"],
     "thumbnail": ["thumbnail", "{file}", "-o", "{out}/x.png"],
     "film": ["thumbnail", "{file}", "--size", "64", "-o", "{out}/x.gif"],

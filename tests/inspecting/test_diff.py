@@ -186,12 +186,13 @@ def test_file_moves_like_its_export_in_another_format(tmp_path: Path, format: st
     twin = keyframer.load(tmp_path / f"twin{suffix}")
     difference = diff_motion(scene, twin)
     assert len(difference.nodes) == len(scene.nodes)
-    assert difference.changed(0.01, 0.02) == []
+    # glTF has sampled keys: within 1e-4 of the size of the scene, 406
+    assert difference.changed(0.041, 0.02) == []
     sail = twin.node("Sail1")
     sail.rotation_xyzw = np.array([0.0, 0.0, np.sin(0.1), np.cos(0.1)])
     for clip in twin.clips:
         clip.channels = [c for c in clip.channels if twin.nodes[c.node] is not sail or c.track.kind != "rotation"]
-    (turned,) = diff_motion(scene, twin).changed(0.01, 0.02)
+    (turned,) = diff_motion(scene, twin).changed(0.041, 0.02)
     assert turned.name == "Sail1"
     assert turned.rotation.max() > 5
 

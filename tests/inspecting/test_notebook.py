@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import html
 import io
 import json
 import re
@@ -15,7 +16,7 @@ from PIL import Image
 
 import keyframer
 from keyframer.curves import Track
-from keyframer.inspecting.notebook_tables import clip_html, document_html, track_html
+from keyframer.inspecting.notebook_tables import channel_html, clip_html, document_html, track_html
 from keyframer.rendering.notebook_picture import pose_html, scene_html
 from keyframer.scene import Node, Scene, TextureMap
 from tests.cli.running import EXAMPLE
@@ -90,6 +91,16 @@ def test_scene_is_shown_as_a_picture() -> None:
         assert picture.size == (192, 192)
     scene = keyframer.load(EXAMPLE)
     assert pose_html(keyframer.pose(scene, frames=[50])) != text
+
+
+def test_html_is_about_the_object_and_small() -> None:
+    scene = keyframer.load(EXAMPLE)
+    posed = keyframer.pose(scene, frames=[0, 10])
+    channel = scene.clips[0].channels[0]
+    for value, text in ((scene, scene_html(scene)), (posed, pose_html(posed)), (channel, channel_html(channel))):
+        assert html.escape(repr(value)) in text
+        assert len(text) < 50_000
+    assert "<svg" in channel_html(channel)
 
 
 def test_names_are_escaped_in_html() -> None:

@@ -26,6 +26,7 @@ from keyframer.inspecting.panels import (
 )
 from keyframer.scene import Channel, Clip, Node, RawChannel, Scene
 from tests.cli.running import EXAMPLE
+from tests.damaged import as_read_from_a_file
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -173,6 +174,18 @@ def test_text_from_files_is_escaped() -> None:
     drawing.png()
 
 
+@pytest.mark.parametrize("quote", ['"', "'"])
+def test_quotes_are_escaped(quote: str) -> None:
+    """Escaped text cannot end an attribute, whichever quotes surround it."""
+    text = f"a{quote} onload={quote}alert(1)"
+    element = ET.fromstring(f"<g id={quote}{escape_markup(text)}{quote}/>")
+    assert element.attrib == {"id": text}
+    drawing = Drawing(10, 10, text)
+    drawing.add(TextLabel((0, 0), text), Mark((0, 0), "#000000", title=text))
+    assert f"a{quote}" not in drawing.svg()
+    assert [part.text for part in parsed(drawing).iter() if part.text and "alert" in part.text] == [text] * 3
+
+
 def test_ticks_are_at_round_numbers() -> None:
     assert ticks(0, 100, 10) == [0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100]
     assert ticks(-0.3, 0.3, 4) == pytest.approx([-0.2, 0, 0.2])
@@ -189,6 +202,7 @@ def test_constant_value_has_a_range() -> None:
 
 
 @pytest.mark.parametrize("times", [[], [np.nan], [0.0, np.inf], [5.0, 5.0, 5.0], [1e300, -1e300]])
+@as_read_from_a_file()
 def test_unusual_tracks_are_plotted(times: list[float]) -> None:
     track = Track("position", np.array(times), np.full((len(times), 3), 1e30), Interpolation.TCB)
     panel = panel_of(track, "t", "", "", None)
@@ -305,6 +319,7 @@ def test_extreme_keys_are_drawn_without_warnings(odd: float, interpolation: Inte
 
 
 @pytest.mark.parametrize("odd", EXTREME_NUMBERS)
+@as_read_from_a_file()
 def test_motion_paths_at_an_extreme_rate(odd: float) -> None:
     track = Track("position", np.array([0.0, 1e300]), np.array([[0.0, 0, 0], [1, 1, 1]]), Interpolation.LINEAR)
     scene = Scene(nodes=[Node("a")], clips=[Clip("c", [Channel(0, track)], units_per_frame=odd)])

@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 import keyframer
+from keyframer.checking import check_opened
 from keyframer.curves import Interpolation, Track
 from keyframer.exchange.opening import OpenedFile, open_file
-from keyframer.inspecting.document_tables import file_tables
+from keyframer.formats.kit.summary_tables import Table
+from keyframer.inspecting.document_tables import file_tables, use_encoding
 from keyframer.inspecting.scene_tables import scene_tables, tree_order
 from keyframer.inspecting.tables import json_rows
 from keyframer.scene import Camera, Channel, Clip, Light, LightType, Material, Mesh, Node, RawChannel, Scene, Skin
@@ -29,7 +31,12 @@ def tables(scene: Scene) -> dict[str, Rows]:
 
 def tables_of_file(data: bytes, format: str, path: Path | None = None) -> dict[str, Rows]:
     opened = OpenedFile(data, format=format, path=path)
-    return {table.name: json_rows(table) for table in file_tables(opened)[1]}  # type: ignore[misc]
+    return {table.name: json_rows(table) for table in tables_of(opened)}  # type: ignore[misc]
+
+
+def tables_of(opened: OpenedFile) -> list[Table]:
+    checked = check_opened(opened)
+    return file_tables(opened, checked.verdict, checked.issues)
 
 
 def every_feature() -> Scene:
@@ -94,7 +101,7 @@ def test_deep_tree_needs_no_recursion() -> None:
 
 @pytest.mark.parametrize(("name", "path"), all_samples(), ids=lambda value: getattr(value, "name", value))
 def test_every_sample(name: str, path: Path) -> None:
-    sample_tables = {table.name: table for table in file_tables(open_file(path))[1]}
+    sample_tables = {table.name: table for table in tables_of(open_file(path))}
     assert "scene" in sample_tables
     scene = keyframer.load(path, salvage=True)
     assert len(sample_tables["tree"].rows if "tree" in sample_tables else []) == len(scene.nodes)
@@ -106,16 +113,14 @@ def test_every_sample(name: str, path: Path) -> None:
 def test_samples_cover_every_table() -> None:
     seen: set[str] = set()
     for _, path in all_samples():
-        seen |= {table.name for table in file_tables(open_file(path))[1]}
+        seen |= {table.name for table in tables_of(open_file(path))}
     wanted = {"scene", "tree", "curves", "meshes", "surfaces", "images", "cameras", "lights", "skins", "raw_channels"}
     assert wanted <= seen
 
 
 def test_issues_of_building_the_scene_are_listed() -> None:
     file_rows = tables_of_file(retail(walk()), "midtown")
-    assert [row["code"] for row in file_rows["scene_issues"]] == ["SCENE_DEFAULT_RIG"]
-    cut = tables_of_file(wave()[:-17], "hale3d")  # issues of the document are listed elsewhere
-    assert "scene_issues" not in cut
+    assert [row["code"] for row in file_rows["issues"]] == ["SCENE_DEFAULT_RIG"]
 
 
 def test_companions_beside_the_file_are_used(tmp_path: Path) -> None:
@@ -127,7 +132,10 @@ def test_companions_beside_the_file_are_used(tmp_path: Path) -> None:
 def test_names_in_another_code_page() -> None:
     data = uto3d.write(uto3d.Scene(meshes=[uto3d.mesh(b"T\x94wer", 10)]), uto3d.B)
     for encoding, wanted in ((None, "T”wer"), ("cp437", "Töwer")):
-        tree = next(table for table in file_tables(OpenedFile(data), encoding)[1] if table.name == "tree")
+        opened = OpenedFile(data)
+        use_encoding(opened, encoding)
+        tree = next(table for table in tables_of(opened) if table.name == "tree")
         assert tree.rows[0][0] == wanted
     midtown = open_file(sample_files("midtown")[0])  # has no names, and no such option
-    assert file_tables(midtown, "cp437")[1]
+    use_encoding(midtown, "cp437")
+    assert tables_of(midtown)

@@ -17,6 +17,7 @@ from keyframer.limits import Budget
 from keyframer.posing import Rig, bounds_and_duration, pose
 from keyframer.posing.bounds_and_duration import clip_span, measured_once, scene_size
 from keyframer.scene import Channel, Clip, Mesh, Node, Scene
+from tests.damaged import as_read_from_a_file
 from tests.samples import all_samples
 from tests.slow import SLOW
 
@@ -145,6 +146,7 @@ def test_inside_measured_once_all_scenes_have_the_first_size() -> None:
     assert scene_size(far) == 5.0
 
 
+@as_read_from_a_file()
 def position_track(*times: float, interpolation: Interpolation = Interpolation.LINEAR) -> Track:
     return Track("position", np.array(times), np.zeros((len(times), 3)), interpolation)
 

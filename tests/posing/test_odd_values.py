@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import keyframer
 from keyframer.curves import Interpolation, RotationForm, Track, Wrap
 from keyframer.scene import Camera, Channel, Clip, Light, LightType, Mesh, Morph, Node, NodeKind, Scene
+from tests.damaged import as_read_from_a_file
 from tests.slow import SLOW
 
 NAN, INF = float("nan"), float("inf")
@@ -48,6 +49,7 @@ def test_a_channel_without_a_usable_key_leaves_the_node_at_rest(kind: str, bad: 
 
 
 @pytest.mark.parametrize("bad", [NAN, INF, 1e200])
+@as_read_from_a_file()
 def test_one_bad_key_is_ignored(bad: float) -> None:
     values = [[0, 0, 0], [bad, 7, 7], [10, 0, 0]]
     world = posed_world(scene_with(Channel(0, Track("position", [0, 1, 10], values, Interpolation.LINEAR))))
@@ -120,6 +122,7 @@ numbers = st.one_of(st.floats(width=32), st.floats(-10, 10), st.sampled_from([NA
 
 @settings(max_examples=150 if SLOW else 50)
 @given(st.data())
+@as_read_from_a_file()
 def test_any_numbers(data: st.DataObject) -> None:
     channels = []
     for kind in ("position", "rotation", "scale", "roll", "visible", "fov"):

@@ -10,6 +10,7 @@ from keyframer.curves import Interpolation, RotationForm, Track
 from keyframer.posing import Rig
 from keyframer.posing import rig as rig_module
 from keyframer.scene import Camera, Channel, Clip, Handedness, Light, LightType, Node, NodeKind, Scene, Space
+from tests.damaged import as_read_from_a_file
 from tests.growth import assert_linear
 from tests.posing import plain
 from tests.slow import SLOW
@@ -53,7 +54,9 @@ def test_exactly_one_of_times_and_frames() -> None:
 
 @pytest.mark.parametrize(("rate", "units"), [(0.0, 1.0), (-1.0, 1.0), (float("nan"), 1.0), (30.0, 0.0)])
 def test_a_clip_without_a_usable_rate_is_posed_by_frames(rate: float, units: float) -> None:
-    scene = Scene(nodes=[Node("a")], clips=[Clip(channels=[sliding()], rate=rate, units_per_frame=units)])
+    clip = Clip(channels=[sliding()])
+    clip.rate, clip.units_per_frame = rate, units
+    scene = Scene(nodes=[Node("a")], clips=[clip])
     posed = keyframer.pose(scene, frames=[5])
     assert np.isnan(posed.times_seconds).all()
     assert np.isfinite(posed.world).all()
@@ -101,6 +104,7 @@ def test_scale_along_rotated_axes() -> None:
             np.testing.assert_allclose(posed.world[index, node], expected, atol=1e-12)
 
 
+@as_read_from_a_file()
 def test_the_later_of_two_channels_is_used_and_unknown_nodes_are_ignored() -> None:
     channels = [sliding(), sliding(size=3), sliding(node=77), sliding(node=-1)]
     posed = keyframer.pose(Scene(nodes=[Node("a")], clips=[Clip(channels=channels)]), frames=[10])

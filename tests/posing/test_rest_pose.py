@@ -14,6 +14,7 @@ from keyframer.posing import channels as channels_module
 from keyframer.posing import local_matrices as locals_module
 from keyframer.posing.rest_pose import RestTransforms, world_at
 from keyframer.scene import Camera, Channel, Clip, Node, NodeKind, Scene
+from tests.damaged import as_read_from_a_file
 from tests.posing import plain
 from tests.samples import all_samples
 
@@ -24,6 +25,7 @@ def slide(node: int, *places: tuple[float, float, float]) -> Channel:
     return Channel(node, Track("position", [4.0 * i for i in range(len(places))], places, Interpolation.LINEAR))
 
 
+@as_read_from_a_file()
 def family() -> Scene:
     """A tower that moves and rotates, a camera on it aimed at a target below another moving node, rotated scale axes,
     a node with two channels of one kind and one with a channel without usable keys.

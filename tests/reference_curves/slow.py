@@ -14,6 +14,8 @@ Quaternion = list[float]  # x, y, z, w
 
 WILD = 1e150  # numbers beyond this are left out like infinities: their squares must stay finite
 VANISHED = 1e-6  # a vector part shorter than this has no direction worth trusting
+HALF_PI = math.pi / 2 * (1 + 1e-6)  # a turn of pi in single precision is slightly more than pi, and is no long way
+FULL_TURN = 2 * math.pi - 2e-5
 
 
 @dataclass
@@ -252,8 +254,28 @@ def rotation_value(track: SlowTrack, keys: list[Key], looping: bool, t: float, m
         return q0
     if track.interpolation in ("LINEAR", "SAMPLED"):
         return product(q0, exp(times(u, way)))
-    a = outgoing_half_exponent(keys, absolute, turns, looping, i)
-    b = incoming_half_exponent(keys, absolute, turns, looping, i + 1)
+    a = outgoing_half_exponent(keys, absolute, turns, looping, i, margin)
+    b = incoming_half_exponent(keys, absolute, turns, looping, i + 1, margin)
+    angle = 2 * math.sqrt(sum(x * x for x in way))
+    margin.saw(angle - FULL_TURN)
+    none = [0.0, 0.0, 0.0]
+    if angle < FULL_TURN:
+        return squad(q0, way, a, b, u, margin)
+    axis = times(2 / angle, way)
+    quarter = times(math.pi / 2, axis)  # of quaternion space: its product with q is q (axis, 0)
+    s = u * angle / math.pi
+    v = s + 1 - angle / math.pi
+    if s < 1:
+        return squad(q0, quarter, a, none, s, margin)  # squad(p, a, pp, pp, s)
+    if v <= 0:
+        return product(q0, exp(times(u, way)))
+    qq = times(-1, product(q1, [*axis, 0.0]))
+    return squad(qq, quarter, none, b, v, margin)
+
+
+def squad(q0: Quaternion, way: Vector, a: Vector, b: Vector, u: float, margin: Margin) -> Quaternion:
+    """slerp(slerp(q0, q1, u), slerp(a0, b1, u), 2u(1-u)), with q1 = q0 exp(way), a0 = q0 exp(a), b1 = q1 exp(b)."""
+    q1 = product(q0, exp(way))
     a0, b1 = product(q0, exp(a)), product(q1, exp(b))
     predicted = minus(plus(way, b), a)  # P = L + B - A
     inner = log_near(product(conjugate(a0), b1), predicted, margin)
@@ -297,36 +319,51 @@ def half_turn(axis_angle: Vector) -> Vector:
     return times(angle / 2, [x / length, y / length, z / length])
 
 
+def tangent_difference(turn: Vector, margin: Margin) -> Vector:
+    """The turn by the short way: of q and -q the one nearer to the neighbour. A full turn or more: half pi."""
+    half = math.sqrt(sum(x * x for x in turn))
+    margin.saw(2 * half - FULL_TURN)
+    margin.saw(half - HALF_PI)
+    if 2 * half >= FULL_TURN:
+        return times(math.pi / 2 / half, turn)
+    if half > HALF_PI:
+        return times((half - math.pi) / half, turn)
+    return turn
+
+
 def log_pair(
-    keys: list[Key], absolute: list[Quaternion], turns: list[Vector], looping: bool, j: int
+    keys: list[Key], absolute: list[Quaternion], turns: list[Vector], looping: bool, j: int, margin: Margin
 ) -> tuple[Vector, Vector, tuple[float, float, float, float]]:
     """L- and L+ of key j seen from q_j, and the TCB weights."""
     before, after = neighbours(keys, looping, j)
+    here = conjugate(absolute[j])
+
+    def difference(segment: int) -> Vector:
+        return turned(here, tangent_difference(turns[segment + 1], margin))
+
     if before is None or after is None:  # an end: the one existing difference twice
         only = before if after is None else after
         assert only is not None
-        way = turned(conjugate(absolute[j]), turns[only + 1])
-        return way, way, weights(keys[j], 1, 1)
-    here = conjugate(absolute[j])
+        return difference(only), difference(only), weights(keys[j], 1, 1)
     lengths = (
         keys[before + 1].time - keys[before].time,
         keys[after + 1].time - keys[after].time,
     )
-    return turned(here, turns[before + 1]), turned(here, turns[after + 1]), weights(keys[j], *lengths)
+    return difference(before), difference(after), weights(keys[j], *lengths)
 
 
 def outgoing_half_exponent(
-    keys: list[Key], absolute: list[Quaternion], turns: list[Vector], looping: bool, j: int
+    keys: list[Key], absolute: list[Quaternion], turns: list[Vector], looping: bool, j: int, margin: Margin
 ) -> Vector:
-    back, ahead, (_, _, out_back, out_ahead) = log_pair(keys, absolute, turns, looping, j)
+    back, ahead, (_, _, out_back, out_ahead) = log_pair(keys, absolute, turns, looping, j, margin)
     kdm, kdp = out_back, out_ahead - 1
     return times(0.5, plus(times(kdm, back), times(kdp, ahead)))
 
 
 def incoming_half_exponent(
-    keys: list[Key], absolute: list[Quaternion], turns: list[Vector], looping: bool, j: int
+    keys: list[Key], absolute: list[Quaternion], turns: list[Vector], looping: bool, j: int, margin: Margin
 ) -> Vector:
-    back, ahead, (in_back, in_ahead, _, _) = log_pair(keys, absolute, turns, looping, j)
+    back, ahead, (in_back, in_ahead, _, _) = log_pair(keys, absolute, turns, looping, j, margin)
     ksm, ksp = 1 - in_back, -in_ahead
     return times(0.5, plus(times(ksm, back), times(ksp, ahead)))
 

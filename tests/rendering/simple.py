@@ -23,6 +23,13 @@ def square(size: float = 1.0, y: float = 0.0) -> Mesh:
     return Mesh("square", points, np.array([[0, 1, 2], [0, 2, 3]]))
 
 
+def turned_square(y: float = 0.0) -> Mesh:
+    """A square that shows its back to `FRONT`: its corners run clockwise."""
+    mesh = square(y=y)
+    mesh.corners = mesh.corners[:, ::-1]
+    return mesh
+
+
 def scene_of(*meshes: Mesh, materials: list[Material] | None = None) -> Scene:
     """Each mesh on a separate node, with the material of the same index."""
     for number, mesh in enumerate(meshes):
@@ -33,10 +40,15 @@ def scene_of(*meshes: Mesh, materials: list[Material] | None = None) -> Scene:
 
 
 def rendered(
-    scene: Scene, view: View = FRONT, size: int = 32, source: TextureSource | None = None, finer: int = 1
+    scene: Scene,
+    view: View = FRONT,
+    size: int = 32,
+    source: TextureSource | None = None,
+    finer: int = 1,
+    two_sided: bool = False,
 ) -> np.ndarray:
     """The picture in studio light."""
-    stage = DrawableScene(scene, source)
+    stage = DrawableScene(scene, source, two_sided=two_sided)
     return render(stage, pose(scene, frames=[0.0]), 0, view, size, size, Exposure("studio"), finer)
 
 

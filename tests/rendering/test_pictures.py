@@ -17,7 +17,7 @@ from keyframer.rendering.lighting import file_lighting
 from keyframer.rendering.viewpoint import View
 from keyframer.scene import Light, LightType, Material, Mesh, Node, NodeKind, Scene, TextureMap
 from keyframer.textures import TextureFinder, TextureSource
-from tests.rendering.simple import FRONT, rendered, scene_of, square
+from tests.rendering.simple import FRONT, rendered, scene_of, square, turned_square
 
 RED, BLUE = Material("red", diffuse=(1.0, 0.0, 0.0)), Material("blue", diffuse=(0.0, 0.0, 1.0))
 
@@ -42,12 +42,27 @@ def test_the_nearer_square_is_visible(swap: bool) -> None:
     assert picture[16, 9, 2] > 100
 
 
-def test_faces_are_lit_from_both_sides() -> None:
-    mesh = square()
-    front = rendered(scene_of(mesh, materials=[RED]))
-    turned = square()
-    turned.corners = turned.corners[:, ::-1]
-    assert np.array_equal(front, rendered(scene_of(turned, materials=[RED])))
+def test_faces_of_two_sided_materials_are_lit_from_both_sides() -> None:
+    front = rendered(scene_of(square(), materials=[RED]))
+    two_sided = Material("red", diffuse=(1.0, 0.0, 0.0), two_sided=True)
+    assert np.array_equal(front, rendered(scene_of(turned_square(), materials=[two_sided])))
+    assert np.array_equal(front, rendered(scene_of(turned_square(), materials=[RED]), two_sided=True))
+
+
+def test_backs_of_one_sided_faces_are_not_drawn() -> None:
+    assert not rendered(scene_of(turned_square(), materials=[RED])).any()
+    assert not rendered(scene_of(turned_square())).any()  # faces without a material are one-sided, as in the glTF file
+    behind = rendered(scene_of(turned_square(), square(1.0, 1.0), materials=[RED, BLUE]))
+    assert behind[16, 16, 2] > 100  # through the back of a face one sees what is behind it
+
+
+@pytest.mark.parametrize("near", [9.0, 11.0])
+def test_faces_that_reach_behind_the_eye_keep_their_front(near: float) -> None:
+    """A floor below the eye, of which one or two corners are behind the picture plane."""
+    floor = Mesh("floor", np.array([[-50.0, -near, -1], [50, -near, -1], [0, 90, -1]]), np.array([[0, 1, 2]]))
+    assert rendered(scene_of(floor, materials=[RED]))[30, 16, 0] > 50
+    floor.corners = floor.corners[:, ::-1]
+    assert not rendered(scene_of(floor, materials=[RED])).any()
 
 
 def textured(tmp_path: Path, image: Image.Image, **options: object) -> np.ndarray:

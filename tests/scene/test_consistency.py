@@ -10,7 +10,7 @@ import pytest
 
 import keyframer
 from keyframer.scene import Material, Mesh, Morph, Node, Scene, Skin
-from keyframer.scene.consistency import check_consistency
+from keyframer.scene.scene import check_consistency
 from tests.formats.editing import set_fields
 from tests.samples import all_samples
 

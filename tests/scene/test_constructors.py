@@ -11,6 +11,7 @@ import pytest
 
 import keyframer
 from keyframer import Camera, Channel, Clip, Light, Material, Mesh, Node, Scene, Skin, Space, Track
+from tests.damaged import as_read_from_a_file
 
 TURN = Track("rotation", [0], [[0, 0, 0, 1]], form=keyframer.RotationForm.QUATERNION_ABSOLUTE)
 
@@ -46,6 +47,30 @@ TURN = Track("rotation", [0], [[0, 0, 0, 1]], form=keyframer.RotationForm.QUATER
         (lambda: Clip("c", unit="ms"), "Clip 'c': unit must be one of frame, tick, second, not 'ms'"),
         (lambda: Clip("c", TURN), "Clip 'c': channels must be a list of Channel, not <Track"),
         (lambda: Clip("c", [TURN]), "Clip 'c': channels must be a list of Channel, not a list with <Track"),
+        (lambda: Track("fov", [0, 2, 1], [1, 2, 3]), "'fov': times must be sorted, but key 2 at 1 follows key 1 at 2"),
+        (lambda: Track("fov", ["a"], [1]), "'fov': times must be numbers"),
+        (lambda: Track("position", [0, 1], [[1, 2, 3], [1, 2]]), "'position': values must be numbers, all rows of the"),
+        (lambda: Clip("c", rate=0), "Clip 'c': rate must be a number above 0, not 0"),
+        (lambda: Clip("c", rate=float("nan")), "Clip 'c': rate must be a number above 0, not nan"),
+        (lambda: Clip("c", units_per_frame=-1), "Clip 'c': units_per_frame must be a number above 0, not -1"),
+        (lambda: Clip("c", rate="fast"), "Clip 'c': rate must be a number above 0, not 'fast'"),
+        (
+            lambda: Mesh("m", np.eye(3), [[0, 1, 3]]),
+            "Mesh 'm': corners refer to index 3, but the number of vertices is 3",
+        ),
+        (lambda: Mesh("m", np.eye(3), [[0, 1, -1]]), "Mesh 'm': corners refer to index -1"),
+        (lambda: Mesh("m", np.eye(3), [[0, 1, 1.5]]), "Mesh 'm': corners must be whole numbers"),
+        (lambda: Mesh("m", np.eye(3), [[0, 1, 2]], edges=[1, 2]), "Mesh 'm': edges must be 1 number, not 2 numbers"),
+        (lambda: Skin("s", [0], [np.eye(4)], [0], [1], [1.0]), "Skin 's': joint indices refer to index 1"),
+        (lambda: Scene([Node("a", parent=3)]), "node 'a': parent 3 does not exist: the scene has 1 node"),
+        (lambda: Scene([Node("a", target=-1)]), "node 'a': target -1 does not exist"),
+        (lambda: Scene([Node("a", light=1)], lights=[Light("l")]), "node 'a': light 1 does not exist: .* has 1 light"),
+        (
+            lambda: Scene([Node("a")], clips=[Clip("c", [Channel(1, TURN)])]),
+            "clip 'c': channels refer to index 1, but the number of nodes is 1",
+        ),
+        (lambda: Camera("c", target=[1, 2]), r"Camera 'c': target must be 3 numbers, not \[1, 2\]"),
+        (lambda: keyframer.TextureMap("a", scale=2), "scale must be 2 numbers, not 2"),
         (lambda: Space("up"), "Space: up must be 'x', 'y' or 'z', not 'up'"),
         (lambda: Space("z", "left"), "Space: handedness must be a Handedness, not 'left'"),
         (lambda: Scene(nodes=Node("a")), "Scene: nodes must be a list of Node, not <Node"),
@@ -71,9 +96,49 @@ def test_lists_become_arrays() -> None:
     assert keyframer.pose(scene, frames=[0]).vertices(0).shape == (1, 3, 3)
 
 
+MAKERS: dict[str, Callable[[Any], Any]] = {
+    "list": list,
+    "tuple": tuple,
+    "array": np.array,
+    "singles": lambda rows: np.array(rows, np.float32),
+    "buffer": lambda rows: memoryview(np.array(rows, float)),
+}
+
+
+@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
+def test_constructors_take_what_numpy_takes(make: Callable[[Any], Any]) -> None:
+    node = Node("a", position=make([1, 2, 3]), scale=make([1, 1, 1]), pivot=make([0, 0, 1]))
+    assert node.position.tolist() == [1.0, 2.0, 3.0]
+    assert node.position.dtype.kind == "f"
+    mesh = Mesh("m", make([[0, 0, 0], [1, 0, 0], [0, 1, 0]]), make([[0, 1, 2]]), face_materials=make([0]))
+    assert mesh.corners.dtype.kind == "i"
+    material = Material("red", diffuse=make([1, 0, 0]))
+    assert material.diffuse == (1.0, 0.0, 0.0)
+    light, camera = Light("l", color=make([1, 1, 0]), target=make([0, 0, 0])), Camera("c", target=make([1, 2, 3]))
+    assert (light.color, light.target, camera.target) == ((1.0, 1.0, 0.0), (0.0, 0.0, 0.0), (1.0, 2.0, 3.0))
+    texture = keyframer.TextureMap("a.png", scale=make([2, 2]), offset=make([0, 0.5]))
+    assert (texture.scale, texture.offset) == ((2.0, 2.0), (0.0, 0.5))
+    track = Track("position", make([0, 10]), make([[0, 0, 0], [1, 2, 3]]))
+    assert track.values.tolist() == [[0.0, 0.0, 0.0], [1.0, 2.0, 3.0]]
+
+
 def test_a_parent_may_follow_its_child() -> None:
-    nodes = [Node("c", parent=2), Node("a"), Node("b", parent=1), Node("far", parent=99)]
-    assert len(Scene(nodes=nodes).nodes) == 4
+    nodes = [Node("c", parent=2), Node("a"), Node("b", parent=1)]
+    assert len(Scene(nodes=nodes).nodes) == 3
+
+
+def test_an_empty_list_may_be_filled_later() -> None:
+    scene = Scene([Node("a", camera=0)])
+    scene.cameras.append(Camera("c"))
+    assert keyframer.pose(scene, frames=[0]).camera_fov_degrees.tolist() == [[48.0]]
+
+
+def test_parts_of_files_may_be_damaged() -> None:
+    """While a file is read, constructors keep what it contains; the reader reports it."""
+    with as_read_from_a_file():
+        track = Track("fov", [2, 1], [40, 50])
+        scene = Scene(nodes=[Node("far", parent=99)], clips=[Clip("c", [Channel(7, track)])])
+    assert keyframer.pose(scene, frames=[0]).world.shape == (1, 1, 4, 4)
 
 
 def test_nodes_are_found_by_name() -> None:

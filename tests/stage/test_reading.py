@@ -13,7 +13,17 @@ import keyframer
 from keyframer.scene import LightType, NodeKind, Scene, Space
 from tests.exchange.reading.making import glb, split_glb
 from tests.exchange.test_gltf_lights import without_extras
-from tests.stage.archives import box_scene, fixture, model, moving_head, scene_object, show
+from tests.stage.archives import (
+    MOVING_HEAD_GEOMETRIES,
+    MOVING_HEAD_MODELS,
+    MOVING_HEAD_MODES,
+    box_scene,
+    fixture,
+    model,
+    moving_head,
+    scene_object,
+    show,
+)
 from tests.stage.boxes import boxes, world_matrices
 
 GEOMETRY = '<Geometry3D fileName="box.3ds"/>'
@@ -140,6 +150,25 @@ def test_missing_model_is_a_warning_and_other_models_are_loaded() -> None:
     assert "gone.glb" in next(iter(scene.issues)).message
 
 
+@pytest.mark.parametrize("kind", ["show", "fixture"])
+def test_left_handed_model_is_refused_with_its_place(kind: str) -> None:
+    """A U3D file under the name of a 3D Studio file: neither specification allows it."""
+    if kind == "show":
+        place, data = "box.3ds", show(scene_object(GEOMETRY), {"box.3ds": model(".u3d")})
+    else:
+        place = "models/3ds/head.3ds"
+        members = {place: model(".u3d")}
+        data = fixture(MOVING_HEAD_MODELS, MOVING_HEAD_GEOMETRIES, members, MOVING_HEAD_MODES)
+    expected = f"IO_UNRECOGNISED at 0x0 in {place}: models in shows and fixtures must be right-handed"
+    with pytest.raises(keyframer.FormatError) as caught:
+        load(data)
+    assert str(caught.value) == expected
+    assert [str(issue) for issue in keyframer.check(data).issues if issue.code == "IO_UNRECOGNISED"] == [
+        f"error: {expected}"
+    ]
+    assert load(data, salvage=True).nodes
+
+
 def test_damaged_model_is_named_and_salvage_keeps_the_others() -> None:
     members = {"box.3ds": model(".3ds"), "bad.3ds": model(".3ds")[:200]}
     data = show(scene_object('<Geometry3D fileName="bad.3ds"/>' + GEOMETRY), members)
@@ -196,6 +225,13 @@ def test_unknown_mode_is_reported_and_the_first_is_used() -> None:
     scene = load(show(placed, {"spot.gdtf": moving_head()}))
     assert "LINK_UNRESOLVED_NAME" in scene.issues.counts
     assert len(boxes(scene)) == 3
+
+
+@pytest.mark.parametrize("mode", ["Other", ""])
+def test_chosen_mode_that_does_not_exist_lists_the_modes(mode: str) -> None:
+    assert len(boxes(keyframer.load(moving_head(), mode="Default"))) == 3
+    with pytest.raises(ValueError, match=rf"the fixture has no mode '{mode}' \(available: Default"):
+        keyframer.load(moving_head(), mode=mode)
 
 
 def test_geometry_reference_places_another_geometry() -> None:

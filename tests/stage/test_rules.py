@@ -92,7 +92,7 @@ CASES: dict[str, tuple[bytes, list[str]]] = {
     "packing.mvr": (
         show(BOX, {"box.3ds": model(".3ds")}, packed={"notes.txt": ZIP_BZIP2}),
         [
-            "error: STAGE_PACKING in notes.txt: compressed by method 12: members must be stored or deflated, "
+            "warning: STAGE_PACKING in notes.txt: compressed by method 12: members must be stored or deflated, "
             "and not encrypted",
             "info: STAGE_FILE_UNUSED in notes.txt: nothing in the archive refers to this file",
         ],

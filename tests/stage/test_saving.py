@@ -41,6 +41,16 @@ def test_references_follow_the_models(tmp_path: Path) -> None:
     assert new == expected
 
 
+def test_model_whose_name_is_only_an_extension_is_converted(tmp_path: Path) -> None:
+    data = show(scene_object('<Geometry3D fileName=".3ds"/>'), {".3ds": model(".3ds")})
+    assert len(boxes(keyframer.load(data))) == 1
+    written, _ = rewrite(data, tmp_path, ".mvr", models="gltf")
+    assert names(written) == ["GeneralSceneDescription.xml", ".3ds.glb"]
+    assert b'fileName=".3ds.glb"' in ZipFile(io.BytesIO(written)).read("GeneralSceneDescription.xml")
+    before, after = boxes(keyframer.load(data)), boxes(keyframer.load(written))
+    assert np.array(after) == pytest.approx(np.array(before), abs=0.1)
+
+
 def test_model_is_in_metres_with_y_up(tmp_path: Path) -> None:
     written, _ = rewrite(SHOW, tmp_path, ".mvr", models="gltf")
     points = glb_points(ZipFile(io.BytesIO(written)).read("box.glb"))

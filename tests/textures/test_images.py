@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import struct
 import zlib
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image, ImageFile
 
-from keyframer.scene import Material, Scene, TextureMap
+import keyframer
+from keyframer.limits import Limits
+from keyframer.scene import EmbeddedImage, Material, Mesh, Node, Scene, TextureMap
 from keyframer.textures import ImageLimits, ImageRefused, TextureFinder, TextureSource, open_texture, scene_textures
 from keyframer.textures.image_files import decode_texture, ifl_names
 from keyframer.textures.texture_usage import describe_embedded_image
@@ -33,7 +37,7 @@ def saved(kind: str, mode: str = "RGB") -> bytes:
     return stream.getvalue()
 
 
-@pytest.mark.parametrize("kind", ["PNG", "TGA", "GIF", "BMP", "PCX", "TIFF", "WEBP", "PPM", "SGI", "DDS", "ICO"])
+@pytest.mark.parametrize("kind", ["PNG", "TGA", "GIF", "BMP", "PCX", "TIFF", "WEBP", "PPM", "SGI", "DDS"])
 def test_formats(tmp_path: Path, kind: str) -> None:
     path = tmp_path / f"x.{kind.lower()}"
     path.write_bytes(saved(kind))
@@ -205,6 +209,93 @@ def test_image_lists(tmp_path: Path) -> None:
         ("unusable", "an Autodesk image list (IFL) whose first image is missing or another list"),
         ("unusable", "an Autodesk image list (IFL) whose first image is missing or another list"),
     ]
+
+
+@pytest.fixture
+def decodes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The formats of the images that Pillow opens and decodes, in order: ``open PNG``, ``load PNG``."""
+    seen: list[str] = []
+    load, open_image = ImageFile.ImageFile.load, Image.open
+
+    def counted_load(image: ImageFile.ImageFile) -> object:
+        if image.tile:
+            seen.append(f"load {image.format}")
+        return load(image)
+
+    def counted_open(*arguments: Any, **options: Any) -> Image.Image:
+        opened = open_image(*arguments, **options)
+        seen.append(f"open {opened.format}")
+        return opened
+
+    monkeypatch.setattr(ImageFile.ImageFile, "load", counted_load)
+    monkeypatch.setattr(Image, "open", counted_open)
+    return seen
+
+
+@pytest.fixture
+def spellings(tmp_path: Path) -> list[str]:
+    """Names of one file, which is also in the folder as a link and, with the same content, as a copy."""
+    (tmp_path / "stone.png").write_bytes(saved("PNG"))
+    (tmp_path / "copy.png").write_bytes(saved("PNG"))
+    os.symlink("stone.png", tmp_path / "link.png")
+    return ["STONE.PNG", "stone.png", "Stone.tga", "maps/stone.png", "C:\\stone.png", "copy.png", "link.png"]
+
+
+def test_image_is_decoded_once_for_all_names(spellings: list[str], tmp_path: Path, decodes: list[str]) -> None:
+    source = TextureSource(TextureFinder([tmp_path]))
+    textures = [source.open(name).texture for name in spellings]
+    assert [texture.name for texture in textures if texture] == [*["stone.png"] * 5, "copy.png", "link.png"]
+    assert decodes.count("load PNG") == 1
+    for name in ("a", "b"):
+        embedded = EmbeddedImage(name, saved("BMP"), "image/bmp")  # equal bytes in two objects
+        assert source.open_map(TextureMap(name, embedded=embedded)).texture is not None
+    assert decodes.count("load BMP") == 1
+
+
+def test_damaged_image_is_decoded_once_for_all_names(tmp_path: Path, decodes: list[str]) -> None:
+    (tmp_path / "bad.bmp").write_bytes(saved("BMP")[:-20])
+    source = TextureSource(TextureFinder([tmp_path]))
+    reasons = {source.open(name).reason for name in ("bad.bmp", "BAD.BMP", "Bad.Bmp")}
+    assert reasons == {"BMP, damaged or cut off"}
+    assert decodes.count("load BMP") == 1
+
+
+def textured(names: list[str], slot: str = "texture1") -> Scene:
+    materials = [Material(f"m{at}", maps={slot: TextureMap(name)}) for at, name in enumerate(names)]
+    corners = [[0, 1, 2]] * len(names)
+    mesh = Mesh("m", [[0, 0, 0], [1, 0, 0], [0, 1, 0]], corners, uv=[[0, 0], [1, 0], [0, 1]])
+    mesh.face_materials = np.arange(len(names))
+    return Scene([Node("n", mesh=0)], [mesh], materials)
+
+
+def test_images_of_a_scene_are_opened_once(spellings: list[str], tmp_path: Path, decodes: list[str]) -> None:
+    uses = scene_textures(textured(spellings), TextureFinder([tmp_path]))
+    assert [use.image for use in uses] == ["PNG, 6 x 4"] * len(spellings)
+    assert decodes == ["open PNG", "open PNG"]  # the file and its copy
+
+
+def test_images_of_a_glb_are_decoded_once(spellings: list[str], tmp_path: Path, decodes: list[str]) -> None:
+    report = keyframer.save(textured(spellings), tmp_path / "out.glb", texture_path=[tmp_path])
+    assert not [loss for loss in report if "missing" in loss.detail]
+    assert decodes.count("load PNG") == 1
+
+
+def test_images_that_are_computed_belong_to_the_budget(tmp_path: Path) -> None:
+    """Decoding an image pays for one normal map: the budget of three images is enough for three normal maps."""
+    (tmp_path / "stone.png").write_bytes(saved("PNG"))
+    names = ["STONE.PNG", "stone.png", "Stone.png", "sTone.png", "stOne.png"]
+    limits = Limits(image_bytes=3 * 4 * 6 * 4)
+    report = keyframer.save(textured(names, "bump"), tmp_path / "out.glb", texture_path=[tmp_path], limits=limits)
+    maps = [loss for loss in report if loss.path.endswith("/bump")]
+    assert [("LIMIT_IMAGE_BYTES" in loss.detail) for loss in maps] == [False, False, False, True, True]
+
+
+def test_icons_are_not_read() -> None:
+    """Pillow decodes an icon when it is opened, before its size is known."""
+    data = saved("ICO")
+    for look in (decode_texture, describe_embedded_image):
+        with pytest.raises(ImageRefused, match="not an image that can be read"):
+            look(data, "x.ico")
 
 
 @needs_corpus

@@ -1,4 +1,4 @@
-"""ASE files written by Keyframer, read by assimp's importer: the same triangles and materials at the same positions."""
+"""ASE files written by Keyframer, read by assimp's importer: the same triangles, materials and motion."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from keyframer.formats.kit.coordinates import in_space
 from keyframer.scene import Scene, Space
 from tests.corpus import CORPUS
 
+pytestmark = pytest.mark.skipif(shutil.which("assimp") is None, reason="assimp is not installed (Debian: assimp-utils)")
 ROOT = Path(__file__).parents[1]
 SOURCES = [
     ROOT / "samples/3ds/windmill.3ds",
@@ -80,8 +81,6 @@ def expected(scene: Scene) -> tuple[dict[str, Floats], Colors]:
 @pytest.mark.parametrize("by_way_of", ["", ".glb"], ids=["directly", "through glTF"])
 @pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.name)
 def test_assimp_reads_the_same(source: Path, by_way_of: str, tmp_path: Path) -> None:
-    if shutil.which("assimp") is None:
-        pytest.skip("assimp is not installed (Debian: assimp-utils)")
     if not source.is_file():
         pytest.skip("the shared corpus of real files is not on this machine")
     scene = replace(keyframer.load(source, salvage=True), origin=None)
@@ -104,3 +103,92 @@ def test_assimp_reads_the_same(source: Path, by_way_of: str, tmp_path: Path) -> 
             )
             np.testing.assert_allclose(a, b, atol=2e-6 * size)
     assert wanted or source.name in ("skinned.ase", "assimp__assimp__CameraRollAnimWithChildObject.3ds")
+
+
+Channels = dict[str, dict[str, Floats]]
+
+
+def motion_by_assimp(path: Path, folder: Path) -> Channels:
+    """Times in seconds and keys of every channel that assimp finds, by node and kind: rows of time, value."""
+    out = folder / "out.assxml"
+    done = subprocess.run(["assimp", "dump", str(path), str(out)], capture_output=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stdout[-300:]
+    text = out.read_text(errors="replace")
+    rates = re.findall(r'<Animation name="[^"]*" duration="[^"]*" tick_cnt="([^"]*)"', text)
+    assert len(rates) <= 1
+    channels: Channels = {}
+    for node, body in re.findall(r'<NodeAnim node="([^"]*)">(.*?)</NodeAnim>', text, re.DOTALL):
+        channels[node] = {}
+        for kind, tag in (("position", "PositionKey"), ("rotation", "RotationKey"), ("scale", "ScalingKey")):
+            keys = re.findall(rf'<{tag} time="([^"]*)">([^<]*)</{tag}>', body)
+            channels[node][kind] = np.array(
+                [[float(time) / float(rates[0]), *map(float, row.split())] for time, row in keys]
+            )
+    return channels
+
+
+def local_motion(scene: Scene, number: int, seconds: Floats) -> Floats:
+    """The matrices (T, 4, 4) of a node relative to its parent, from the pose of the scene."""
+    posed = keyframer.pose(scene, frames=seconds * scene.clips[0].frames_per_second)
+    parent = scene.nodes[number].parent
+    world = np.asarray(posed.world)
+    return world[:, number] if parent is None else np.linalg.inv(world[:, parent]) @ world[:, number]
+
+
+def rotation_matrix(x: float, y: float, z: float, w: float) -> Floats:
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+            [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+            [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    ("source", "moving"),
+    [
+        (
+            ROOT / "samples/3ds/windmill.3ds",
+            {"Camera": "position rotation", "Camera.target": "position", "Lamp": "rotation", "Rotor": "rotation"}
+            | {"Cock": "rotation"},
+        ),
+        (CORPUS / "3ds/assimp__assimp__RotatingCube.3DS", {"Box01": "rotation"}),
+        (ROOT / "samples/hale3d/wave-nul-ended.anim", None),
+        (ROOT / "samples/midtown/retail.anim", None),
+    ],
+    ids=lambda value: value.name if isinstance(value, Path) else "",
+)
+def test_assimp_finds_the_motion(source: Path, moving: dict[str, str] | None, tmp_path: Path) -> None:
+    """Every node that moves has a channel, whose keys are those of the source at all frames, to float32 and to the five
+    digits that assimp prints."""
+    if not source.is_file():
+        pytest.skip("the shared corpus of real files is not on this machine")
+    scene = in_space(replace(keyframer.load(source), origin=None), Space("z"))
+    keyframer.save(scene, tmp_path / "made.ase")
+    channels = motion_by_assimp(tmp_path / "made.ase", tmp_path)
+    clip = scene.clips[0]
+    names = [node.name for node in scene.nodes]
+    if moving is None:
+        found = np.arange(clip.end + 1) / clip.frames_per_second
+        moving = {}
+        for number, name in enumerate(names):
+            local = local_motion(scene, number, found)
+            kinds = (("position", local[:, :3, 3]), ("rotation", local[:, :3, :3]))
+            changes = [kind for kind, values in kinds if np.ptp(values, axis=0).max() > 1e-6]
+            if changes:
+                moving[name] = " ".join(changes)
+        assert moving
+    channels = {name.replace(".Target", ".target"): keys for name, keys in channels.items()}
+    assert moving.keys() <= channels.keys()
+    for name, kinds in moving.items():
+        for kind in kinds.split():
+            rows = channels[name][kind]
+            local = local_motion(scene, names.index(name), rows[:, 0])
+            np.testing.assert_allclose(np.diff(rows[:, 0]) * clip.frames_per_second, 1.0, atol=1e-4)
+            assert len(rows) > 2
+            if kind == "position":
+                np.testing.assert_allclose(rows[:, 1:], local[:, :3, 3], atol=2e-5 * np.abs(local[:, :3, 3]).max())
+            else:
+                turned = np.array([rotation_matrix(*row) for row in rows[:, 1:]])
+                np.testing.assert_allclose(turned, local[:, :3, :3], atol=5e-5)

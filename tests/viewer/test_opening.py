@@ -243,6 +243,18 @@ def test_images_are_found_beside_the_scene(tmp_path: Path, name: str, status: li
     assert file.loaded.data == scene[1]
 
 
+def test_dropped_file_is_not_its_own_image(tmp_path: Path) -> None:
+    """The scene names itself as an image: it is missing, or the file of that name in another folder is used."""
+    scene = ("scenes/SELF.PNG", hostile_file(b"SELF.PNG", tmp_path).read_bytes())
+    assert [loss["status"] for loss in losses_of(scene)["images"]] == ["missing"]
+    other = DroppedFile("maps/self.png", picture("PNG"))
+    (file,) = view_dropped([DroppedFile(*scene), other], LIMITS)
+    assert file.loaded.scene is not None
+    (embedded,) = [map.embedded for material in file.loaded.scene.materials for map in material.maps.values()]
+    assert embedded is not None
+    assert embedded.data == other.data
+
+
 def test_buffers_of_gltf_are_found_among_the_dropped_files(tmp_path: Path) -> None:
     path = write_foreign(tmp_path, "beside")
     numbers = (tmp_path / "some numbers.bin").read_bytes()

@@ -171,7 +171,7 @@ def test_missing_images_and_losses_are_under_issues(shown: Watched) -> None:
 
 def keyframer_report() -> tuple[object, keyframer.LossReport]:
     """Return the losses of exporting the windmill as the page does."""
-    return export(keyframer.load(EXAMPLE), GltfOptions(keys="cubic", authored_keys=False))
+    return export(keyframer.load(EXAMPLE), GltfOptions(keys="cubic"))
 
 
 def test_every_animation_can_be_selected(shown: Watched, running: Viewer) -> None:

@@ -13,7 +13,9 @@ from PIL import Image
 import keyframer
 from keyframer.exchange.gltf.conventions import Axes
 from keyframer.formats.threeds.records import HideTrack, Keys
+from keyframer.scene import Light, LightType, Material, Node, NodeKind
 from keyframer.viewer import Viewer
+from tests.rendering.simple import scene_of, square
 from tests.viewer.browser import Browser, Watched
 from tests.viewer.hostile import hostile_file
 from tests.viewer.opening import EXAMPLE, FILES, viewed
@@ -159,6 +161,25 @@ def test_visibility_is_animated(browser: Browser, tmp_path: Path) -> None:
                 assert visible == [not 3 <= frame < 7]
                 assert visible == [bool(keyframer.pose(scene, frames=[frame]).visible[0, number])]
             assert shown.troubles == []
+    finally:
+        viewer.close()
+
+
+def test_backs_of_one_sided_faces_are_not_drawn(browser: Browser, tmp_path: Path) -> None:
+    """As in thumbnails and in the exported file; with the lights of the file and with those of a studio."""
+    materials = [Material("one"), Material("two", two_sided=True)]
+    scene = scene_of(square(), square(), materials=materials)
+    scene.lights.append(Light("lamp", LightType.OMNI))
+    scene.nodes.append(Node("lamp", NodeKind.LIGHT, light=0, position=np.array([0.0, -9.0, 0.0])))
+    keyframer.save(scene, tmp_path / "sides.3ds")
+    viewer = Viewer(viewed(tmp_path / "sides.3ds"))
+    try:
+        with browser.page(viewer.url) as shown:
+            sides = "() => keyframerViewer.stage.model.meshes.map(mesh => [mesh.material.name, mesh.material.side])"
+            for lights in ("file", "studio"):
+                shown.page.select_option("#lights", lights)
+                shown.settle()
+                assert sorted(shown.page.evaluate(sides)) == [["one", 0], ["two", 2]]  # FrontSide, DoubleSide
     finally:
         viewer.close()
 

@@ -88,6 +88,14 @@ def test_other_origins_are_refused(viewer: Viewer, cookie: str, origin: str) -> 
     check_headers(answer)
 
 
+@pytest.mark.parametrize("order", [1, -1])
+def test_every_origin_must_be_ours(viewer: Viewer, cookie: str, order: int) -> None:
+    ours = f"http://127.0.0.1:{viewer.port}"
+    origins = "".join(f"Origin: {origin}\r\n" for origin in (ours, "http://evil.example")[::order])
+    request = f"GET /data/files HTTP/1.1\r\nHost: 127.0.0.1:{viewer.port}\r\nCookie: {cookie}\r\n{origins}\r\n"
+    assert parse(exchange(viewer.port, request.encode())).status == 403
+
+
 def test_our_own_origin_is_accepted(viewer: Viewer, cookie: str) -> None:
     assert ask(viewer, "/data/files", Origin=f"http://127.0.0.1:{viewer.port}", Cookie=cookie).status == 200
 

@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import urllib.request
+from html.parser import HTMLParser
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from keyframer.scene import Channel, Clip, Node, Scene
 from keyframer.viewer import ViewedFile, Viewer, packed_page, track_curves, viewed_file
 from keyframer.viewer.json_data import columns
 from keyframer.viewer.resources import Resources
+from keyframer.viewer.standalone_page import Assets
 from keyframer.viewer.track_curves import ClipCurves
 from tests.cli.running import Run
 from tests.cli.test_hostile_names import HOSTILE, UNSAFE
@@ -101,13 +103,16 @@ def test_curves_do_not_depend_on_other_requested_tracks(monkeypatch: pytest.Monk
     assert len({str(track_json["components"]) for track_json in together}) > 2
 
 
-def test_page_contains_authored_keys_once(tmp_path: Path) -> None:
-    """In its tracks, and not also in its model; a file without them reports that."""
+def test_saved_model_keeps_its_motion() -> None:
+    """The page saves the GLB that it shows."""
     (file,) = viewed(EXAMPLE)
-    assert b'"tracks"' not in (file.model() or b"")
-    report = keyframer.save(keyframer.load(EXAMPLE), tmp_path / "a.glb", authored_keys=False)
-    assert [loss.outcome.value for loss in report if loss.path == "/clips/0/authored_keys"] == ["dropped"]
-    assert b'"tracks"' not in (tmp_path / "a.glb").read_bytes()
+    model = file.model()
+    assert model is not None
+    scene, saved = keyframer.load(EXAMPLE), keyframer.load(BytesIO(model))
+    frames = np.linspace(scene.clips[0].start, scene.clips[0].end, 40)
+    before, after = (keyframer.pose(some, frames=frames).world for some in (scene, saved))
+    assert np.ptp(before, axis=0).max() > 1
+    np.testing.assert_allclose(after, before, atol=3e-4 * np.abs(before[..., :3, 3]).max())
 
 
 def test_page_of_many_tracks_reads_all_keys_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -220,6 +225,44 @@ def test_exported_page_allows_only_hashed_scripts(tmp_path: Path) -> None:
     for part in parts:
         digest = base64.b64encode(hashlib.sha256(part.encode()).digest()).decode()
         assert f"'sha256-{digest}'" in csp[1]
+
+
+class _Parts(HTMLParser):
+    """The contents of scripts and styles as a browser finds them."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.contents: list[str] = []
+        self._inside = False
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag in ("script", "style"):
+            self._inside = True
+            self.contents.append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._inside = False
+
+    def handle_data(self, data: str) -> None:
+        if self._inside:
+            self.contents[-1] += data
+
+
+@pytest.mark.parametrize("hidden", ["</script>", "</SCRIPT >", "<script>", "<!--", "<!--<script>"])
+def test_program_of_the_exported_page_cannot_end_its_own_script(hidden: str, tmp_path: Path) -> None:
+    """A string of the program may contain what ends a script, or what makes a browser ignore its end."""
+    (tmp_path / "assets").mkdir()
+    (tmp_path / "index.html").write_text("<!doctype html>")
+    program, style = f"before('{hidden}'); after()", "a::after { content: '</style>' }"
+    (tmp_path / "assets/index-x.js").write_text(program)
+    (tmp_path / "assets/index-x.css").write_text(style)
+    page = packed_page(viewed(SAMPLES / "3ds/tracks.3ds"), Assets(tmp_path)).decode()
+    found_style, _, found_program = _Parts(page).contents
+    assert hidden not in found_program
+    assert found_program.replace(r"\x3c", "<") == program
+    assert found_style.replace(r"<\/", "</") == style
 
 
 @pytest.mark.parametrize("name", ["html", "markdown", "bidi"])

@@ -48,7 +48,7 @@ export async function markKey(store: Store, data: Data): Promise<void> {
 
 export function selectIssue(store: Store, issue: IssueInfo): void {
   if (issue.node !== null) selectNode(store, issue.node);
-  selectOffset(store, issue.offset);
+  if (issue.offset !== null) selectOffset(store, issue.offset);
 }
 
 /** Shows and highlights a byte. */

@@ -60,7 +60,8 @@ export interface Timing {
 export interface IssueInfo {
   severity: "error" | "warning" | "info";
   code: string;
-  offset: number;
+  /** null if the problem is not in the content of the file */
+  offset: number | null;
   path: string;
   message: string;
   node: number | null;
@@ -68,7 +69,8 @@ export interface IssueInfo {
 
 export interface Failure {
   code: string;
-  offset: number;
+  /** null if the problem is not in the content of the file */
+  offset: number | null;
   path: string;
   message: string;
   /** what the user can do */
@@ -121,11 +123,14 @@ export interface ClipInfo {
 /** The description of a file with the chosen clip. */
 export interface SceneInfo extends SceneDescription, ClipInfo {}
 
+/** The verdicts of `keyframer check`. */
+export type Verdict = "clean" | "readable with problems" | "damaged" | "not readable";
+
 export interface SceneDescription {
   name: string;
   size: number;
   format: string | null;
-  verdict: string;
+  verdict: Verdict;
   failure: Failure | null;
   issues: IssueInfo[];
   /** number of issues that are not listed, by code */

@@ -5,6 +5,7 @@ Anyone who can reach the scheduler can run code on the workers: see docs/batch.m
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
@@ -46,12 +47,19 @@ def connect(
         client = distributed.Client(address, security=security, timeout=seconds, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
         raise ClusterError(f"no scheduler answers at {address}: {error}") from None
+    loggers = [logging.getLogger(name) for name in ("distributed", "distributed.client")]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:  # a lost connection is reported by `ExecutorLost`
+        logger.setLevel(logging.CRITICAL)
     try:
         executor = client.get_executor(pure=False)
         executor.workers = sum(client.nthreads().values()) or 1
+        executor.remote = True
         yield executor
     finally:
         client.close()
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
 
 
 def isolated_task(seconds: float | None = SECONDS, memory: int | None = MEMORY) -> partial[list[Result]]:

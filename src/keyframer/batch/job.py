@@ -5,13 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 from keyframer import __version__
 from keyframer.batch.defaults import DONE, FAILED
-from keyframer.errors import FormatError
-from keyframer.fields import dataclass
+from keyframer.errors import FormatError, known_offset
 from keyframer.text import safe_text
 
 _MOST_CHARACTERS = 1_000
@@ -83,7 +82,7 @@ def fail(result: Result, code: str, message: str, offset: int = 0, path: str = "
     result["status"] = FAILED
     result["error"] = {
         "code": code,
-        "offset": offset,
+        "offset": known_offset(code, offset, path),
         "path": safe_text(path)[:_MOST_CHARACTERS],
         "message": safe_text(message)[:_MOST_CHARACTERS],
     }

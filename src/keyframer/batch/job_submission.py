@@ -21,6 +21,13 @@ _STOP_INTERVAL = 0.5
 """seconds between checks of ``stop`` while nothing finishes"""
 
 
+class ExecutorLost(Exception):
+    """A remote executor lost jobs, which says nothing about their files: a dead scheduler or worker, a network fault.
+
+    These jobs have no result. The message gives the reason.
+    """
+
+
 def run(
     jobs: Iterable[Job],
     executor: Executor,
@@ -36,7 +43,12 @@ def run(
     raises is split in halves until the responsible file is alone. Only this file fails: with the code of a
     `FormatError`, otherwise with RUN_WORKER_KILLED. If the executor refuses a task, all of its files fail. Once
     ``stop()`` returns true, no more tasks are submitted; jobs that were not started have no result.
+
+    If the executor is remote (it has a true attribute ``remote``), no file fails for a lost task. If it refuses or
+    cancels a task, `ExecutorLost` is raised at once; if a task of one file raises, after all others have finished.
     """
+    remote = bool(getattr(executor, "remote", False))
+    lost: list[Exception] = []
     default_task: Callable[[Sequence[Job]], Any] = (
         begin_all if getattr(executor, "finishes_later", False) else perform_all
     )
@@ -61,35 +73,47 @@ def run(
                 try:
                     future = executor.submit(task or default_task, task_jobs)
                 except Exception as error:
+                    if remote:
+                        raise ExecutorLost(_reason(error)) from None
                     yield from (_lost(job, error) for job in task_jobs)
                     continue
                 waiting[future] = task_jobs
                 future.add_done_callback(finished.put)
             if not waiting:
-                return
+                break
             try:
                 future = finished.get(timeout=_STOP_INTERVAL)
             except Empty:
                 continue
-            yield from _results(future, waiting.pop(future), to_retry, stopping)
+            task_jobs = waiting.pop(future)
+            try:
+                results = future.result()
+            except (CancelledError, Stopped):
+                if stopping:
+                    continue
+                cancelled = RuntimeError("the task was cancelled")
+                if remote:
+                    raise ExecutorLost(_reason(cancelled)) from None
+                results = [_lost(job, cancelled) for job in task_jobs]
+            except Exception as error:
+                half = len(task_jobs) // 2
+                if half:
+                    to_retry.extend((task_jobs[:half], task_jobs[half:]))
+                    continue
+                if remote and not isinstance(error, FormatError):
+                    lost.append(error)
+                    continue
+                results = [_lost(job, error) for job in task_jobs]
+            yield from results
     finally:
         for future in waiting:
             future.cancel()
+    if lost:
+        raise ExecutorLost(_reason(lost[0]))
 
 
-def _results(
-    future: Future[list[Result]], task_jobs: list[Job], to_retry: deque[list[Job]], stopping: bool
-) -> Iterable[Result]:
-    try:
-        return future.result()
-    except (CancelledError, Stopped):
-        return () if stopping else [_lost(job, RuntimeError("the task was cancelled")) for job in task_jobs]
-    except Exception as error:
-        if len(task_jobs) == 1:
-            return [_lost(task_jobs[0], error)]
-        half = len(task_jobs) // 2
-        to_retry.extend((task_jobs[:half], task_jobs[half:]))
-        return ()
+def _reason(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}" if type(error) is not RuntimeError else str(error)
 
 
 def _lost(job: Job, error: BaseException) -> Result:

@@ -9,8 +9,7 @@ import os
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Sequence
-
-from keyframer.fields import dataclass
+from dataclasses import dataclass
 
 LONGEST_NAME = 255
 """maximum number of bytes of a name on most file systems"""

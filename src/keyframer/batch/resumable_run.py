@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Executor
 from contextlib import suppress
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -24,7 +24,6 @@ from keyframer.batch.ledger_rows import Row
 from keyframer.batch.operations import OPERATIONS
 from keyframer.catalogue import RUN_OUTPUT_REFUSED
 from keyframer.errors import FormatError
-from keyframer.fields import dataclass
 from keyframer.files import sweep
 from keyframer.formats import COMPANION_ENDINGS
 

@@ -4,16 +4,16 @@ and place in the file, with counts and a verdict; it can be converted to JSON.""
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import IO
 
-from keyframer.catalogue import CATALOGUE, IO_READ_FAILED
-from keyframer.errors import FormatError, reason_of
+from keyframer.catalogue import CATALOGUE, IO_READ_FAILED, IO_TEXT_MODE
+from keyframer.errors import FormatError, known_offset, reason_of
 from keyframer.exchange import Importer, reader_by_name
 from keyframer.exchange.opening import OpenedFile, open_file
-from keyframer.fields import dataclass
 from keyframer.files import PathLike
-from keyframer.formats import Format
+from keyframer.formats import Format, text_mode_damage
+from keyframer.formats.contract import HEAD_SIZE
 from keyframer.formats.document import Document
 from keyframer.formats.kit.scene_reading import Reporter, scene_of
 from keyframer.issues import Issue, IssueLog, IssueType, Severity
@@ -36,10 +36,17 @@ _PASS_OF_FAMILY = {
 }
 
 NOT_READABLE = "not readable"
+DAMAGED = "damaged"
 WITH_PROBLEMS = "readable with problems"
 CLEAN = "clean"
 _PASS_ORDER = list(PASSES)
-VERDICTS = (NOT_READABLE, WITH_PROBLEMS, CLEAN)
+VERDICTS = {
+    NOT_READABLE: "neither loading nor salvage gives a scene",
+    DAMAGED: "loading is refused; salvage may help",
+    WITH_PROBLEMS: "errors or warnings, but the file is loaded",
+    CLEAN: "at most infos",
+}
+"""every verdict and its meaning, the worst first"""
 
 
 def pass_of(code: str) -> str:
@@ -66,13 +73,14 @@ class Report:
     size: int | None = None
     """size of the file in bytes; None if it is unknown"""
     readable: bool = True
+    damaged: bool = False
+    """whether loading refuses the file unless unsafe parts are left out (salvage)"""
 
     @property
     def verdict(self) -> str:
-        """``not readable`` if the file cannot be read, ``clean`` without warnings and errors, else ``readable with
-        problems``."""
-        if not self.readable:
-            return NOT_READABLE
+        """One of ``VERDICTS``: ``not readable``, ``damaged``, ``readable with problems`` or ``clean``."""
+        if not self.readable or self.damaged:
+            return DAMAGED if self.readable else NOT_READABLE
         worst = self.issues.worst()
         return CLEAN if worst is None or worst <= Severity.INFO else WITH_PROBLEMS
 
@@ -88,8 +96,7 @@ class Report:
 
     def count(self, severity: str) -> int:
         """Return the number of issues of a severity (``error``, ``warning``, ``info``), listed or not."""
-        wanted = Severity[severity.upper()]
-        return sum(count for (_, counted), count in self.issues.counts_by_severity.items() if counted is wanted)
+        return self.issues.count(Severity[severity.upper()])
 
     def fails(self, fail_on: str) -> bool:
         """Return whether the file cannot be read, or has an issue of this severity or a higher one."""
@@ -104,7 +111,7 @@ class Report:
         """Return the report with the codes ``only`` (all if empty) except ``ignore``; ``SEC_`` stands for all codes
         that begin with it.
 
-        The verdict *not readable* stays, whatever is ignored.
+        The verdicts *not readable* and *damaged* stay, whatever is ignored.
         """
         if not only and not ignore:
             return self
@@ -145,7 +152,7 @@ def issue_record(issue: Issue) -> dict[str, object]:
         "pass": pass_of(issue.code),
         "severity": issue.severity.label,
         "code": issue.code,
-        "offset": issue.offset,
+        "offset": known_offset(issue.code, issue.offset, issue.path),
         "path": truncated_text(issue.path),
         "message": truncated_text(issue.message),
     }
@@ -192,12 +199,20 @@ def check_opened(opened: OpenedFile) -> Report:
     try:
         if opened.importer is not None:  # salvage: one issue for each part that cannot be read
             scene = opened.scene(salvage=True)
+            damaged = scene.issues.first_unsafe() is not None
             opened.importer.check(opened.data, scene, opened.limits)
-            return Report(scene.issues.sorted_by(sort_key), opened.importer, size)
+            return Report(scene.issues.sorted_by(sort_key), opened.importer, size, damaged=damaged)
         document = opened.document
     except FormatError as error:
-        return unreadable(error, opened.known_reader, size)
-    return _check_document(document, lambda: opened.scene(salvage=True), size)
+        report = unreadable(error, opened.known_reader, size)
+    else:
+        report = _check_document(document, lambda: opened.scene(salvage=True), size)
+    damage = text_mode_damage(opened.detection, opened.data[:HEAD_SIZE], lambda: opened.data)
+    if damage is None:
+        return report
+    issues = report.issues.copy()
+    issues.add(IO_TEXT_MODE, "/", 0, damage=damage)
+    return replace(report, issues=issues.sorted_by(sort_key))
 
 
 def check_document(document: Document) -> Report:
@@ -209,14 +224,18 @@ def _check_document(document: Document, make_scene: Callable[[], Scene], size: i
     limits = document.limits
     issues = IssueLog(limits.issues_per_code, limits.issues)
     scene = None
+    readable = True
     try:
         if document.format.reader() is not None:
             scene = make_scene()
     except FormatError as error:  # over a limit
         issues.add_issue(_issue(error))
-    issues.extend(document.issues if scene is None else scene.issues)  # a scene has the issues of its document, too
+        readable = False
+    reading_issues = document.issues if scene is None else scene.issues  # a scene has those of its document, too
+    damaged = reading_issues.first_unsafe() is not None
+    issues.extend(reading_issues)
     document.format.apply_rules(document, scene, Reporter(document, issues))
-    return Report(issues.sorted_by(sort_key), document.format, size)
+    return Report(issues.sorted_by(sort_key), document.format, size, readable, damaged)
 
 
 def unreadable(error: FormatError, reader: Format | Importer | None = None, size: int | None = None) -> Report:

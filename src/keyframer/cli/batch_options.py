@@ -55,7 +55,8 @@ def wanted_extensions(options: argparse.Namespace) -> tuple[str, ...]:
 def job_options(options: argparse.Namespace) -> dict[str, Any]:
     """Return the given options as plain values, which are hashed and sent to workers; raises ValueError."""
     given = vars(options)
-    values = {name: given.get(name) for name in ("dialect", "max_error", "keys", "core_only", "unit", "ignore")}
+    names = ("dialect", "max_error", "keys", "core_only", "embed_source", "unit", "ignore")
+    values = {name: given.get(name) for name in names}
     values["only"] = given.get("only")
     values |= {name: given.get(name) for name in ("table", "encoding", "fail_on", "no_textures", "texture_recursive")}
     values["from"] = given.get("from_format")

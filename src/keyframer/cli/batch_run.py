@@ -17,15 +17,16 @@ from keyframer.batch import storage
 from keyframer.batch.cluster import ClusterError, connect, isolated_task
 from keyframer.batch.defaults import FAILED, FILES_PER_TASK, FINDINGS, LEDGER
 from keyframer.batch.job import options_hash
+from keyframer.batch.job_submission import ExecutorLost
 from keyframer.batch.ledger import Ledger, LedgerError
 from keyframer.batch.local_executor import LocalExecutor, available_cores
 from keyframer.batch.operations import OPERATIONS
 from keyframer.batch.resumable_run import InputFile, ResumableRun
 from keyframer.cli import batch_inputs, batch_options, batch_report
+from keyframer.cli.exit_handling import CLUSTER_LOST, INPUTS_FAILED, INTERRUPTED, SUCCESS
 from keyframer.cli.exit_handling import FINDINGS as EXIT_FINDINGS
-from keyframer.cli.exit_handling import INPUTS_FAILED, INTERRUPTED, SUCCESS
 from keyframer.cli.messages import StatusLine, detail, failure, note, shown_name
-from keyframer.cli.output_targets import output_errors
+from keyframer.cli.output_targets import output_errors, refuse_file_as_folder
 from keyframer.errors import FormatError
 from keyframer.files import check_output, note_input
 from keyframer.text import counted, safe_text
@@ -86,7 +87,7 @@ def run(options: argparse.Namespace) -> int:
         return _run(options)
     except (LedgerError, ClusterError) as error:
         print(f"keyframer: {safe_text(str(error))}", file=sys.stderr)
-        return INPUTS_FAILED
+        return CLUSTER_LOST if isinstance(error, ClusterError) else INPUTS_FAILED
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -94,6 +95,8 @@ def _run(options: argparse.Namespace) -> int:
         options.parser.error("no input: give a folder or a file")
     if (options.tls_ca or options.tls_cert or options.tls_key) and not options.cluster:
         options.parser.error("--tls-ca, --tls-cert and --tls-key need --cluster")
+    if not storage.is_url(options.output):
+        refuse_file_as_folder(options, "the output of a batch is a folder")
     out = options.output if storage.is_url(options.output) else os.path.abspath(options.output)
     try:
         job_options = batch_options.job_options(options)
@@ -128,13 +131,20 @@ def _run(options: argparse.Namespace) -> int:
         batch_report.show_refused(ledger)
         _sweep(batch_run, options)
         progress = Progress(options, batch_run.summary.total)
+        lost = None
         try:
             _work(batch_run, executor, options, progress, stopping)
+        except ExecutorLost as error:
+            lost = error
         finally:
             progress.clear()
             _sweep(batch_run, options)
             batch_report.show_refused(ledger)
-        return _summarise(batch_run, options, progress, ledger_path, stopping.is_set())
+        code = _summarise(batch_run, options, progress, ledger_path, stopping.is_set(), lost is not None)
+        if lost is not None:
+            text = f"the cluster lost tasks ({lost}); the same command processes the files that are not finished"
+            print(f"keyframer: {safe_text(text)}", file=sys.stderr)
+        return code
 
 
 def _check_ledger(path: str, inputs: list[InputFile]) -> None:
@@ -236,11 +246,16 @@ def _work(
 
 def _show_failure(result: dict[str, Any]) -> None:
     error = result["error"]
-    failure(result["source"], FormatError(error["code"], error["offset"], error["path"], error["message"]))
+    failure(result["source"], FormatError(error["code"], error["offset"] or 0, error["path"], error["message"]))
 
 
 def _summarise(
-    batch_run: ResumableRun, options: argparse.Namespace, progress: Progress, ledger_path: str, stopped: bool
+    batch_run: ResumableRun,
+    options: argparse.Namespace,
+    progress: Progress,
+    ledger_path: str,
+    stopped: bool,
+    cluster_lost: bool,
 ) -> int:
     summary = batch_run.summary
     seconds = progress.seconds
@@ -249,7 +264,7 @@ def _summarise(
     parts += [f"{findings:,} of them with issues"] if findings or options.operation == "check" else []
     parts.append(f"{failed:,} failed")
     parts += [f"{summary.skipped:,} already finished by an earlier run"] if summary.skipped else []
-    if stopped:
+    if stopped or cluster_lost:
         parts.append(f"{summary.total - summary.finished:,} not finished")
     rate = f", {summary.processed / seconds:.0f} per second" if summary.processed and seconds >= 1 else ""
     note(options, f"{', '.join(parts)}; {clock(seconds)}{rate}")
@@ -266,4 +281,6 @@ def _summarise(
     if stopped:
         note(options, "stopped; the same command resumes from here")
         return INTERRUPTED
+    if cluster_lost:
+        return CLUSTER_LOST
     return INPUTS_FAILED if failed else EXIT_FINDINGS if findings else SUCCESS

@@ -11,15 +11,16 @@ from keyframer.checking.check_report import COLUMNS, SCHEMA, SCHEMA_VERSION, rep
 from keyframer.cli import inputs, reading_options, record_output, scene_loading, shared_arguments
 from keyframer.cli.exit_handling import FINDINGS, SUCCESS
 from keyframer.cli.inputs import Input
-from keyframer.cli.messages import as_format_error, is_not_about_content, note, shown_name
+from keyframer.cli.messages import as_format_error, note, shown_name
+from keyframer.errors import known_offset
 from keyframer.exchange import reader_by_name
-from keyframer.text import counted, did_you_mean
+from keyframer.text import did_you_mean
 
 ABOUT = """List everything that is wrong with a file.
 
 Each issue of structure, links, data or scene has a code, a severity, a byte
-offset and a path. The verdict is clean, readable with problems, or not
-readable.
+offset and a path. The verdict is clean, readable with problems, damaged
+(loading is refused, --salvage may help), or not readable.
 
 An error makes a scene unsafe to build, so load and convert refuse the file
 (--salvage leaves out the unsafe parts). Errors with a DATA_ code are invalid
@@ -89,7 +90,8 @@ def _check(item: Input, options: argparse.Namespace) -> Report:
 def _rows(records: record_output.Records, name: str, report: Report) -> None:
     """Write a row for each issue, for each code with unlisted issues, and for a file without issues."""
     for issue in report.issues:
-        place = (issue.offset, truncated_text(issue.path), truncated_text(issue.message))
+        offset = known_offset(issue.code, issue.offset, issue.path)
+        place = (offset, truncated_text(issue.path), truncated_text(issue.message))
         records.row([name, report.verdict, issue.severity.label, issue.code, *place])
     for code, count in unlisted(report).items():
         records.row([name, report.verdict, None, code, None, None, f"{count} more, not listed"])
@@ -99,26 +101,23 @@ def _rows(records: record_output.Records, name: str, report: Report) -> None:
 
 def _pretty(name: str, report: Report, options: argparse.Namespace) -> None:
     """Print the verdict in one line, then one line for each issue."""
-    counts = [
-        f"{report.count(severity)} info" if severity == "info" else counted(report.count(severity), severity)
-        for severity in ("error", "warning", "info")
-        if report.count(severity)
-    ]
+    counts = report.issues.counts_text()
     colour = not record_output.is_plain(options)
     verdict = _painted(report.verdict, _VERDICT_COLOURS[report.verdict]) if colour else report.verdict
-    lines = [f"{shown_name(name)}: {verdict}" + (f" ({', '.join(counts)})" if counts else "")]
+    lines = [f"{shown_name(name)}: {verdict}" + (f" ({counts})" if counts else "")]
     for issue in report.issues:
         severity = issue.severity.label
         word = _painted(severity, _COLOURS[severity]) if colour else severity
-        without_place = is_not_about_content(issue.code, issue.offset, issue.path)
-        where = "" if without_place else f"{issue.code} at {issue.offset:#x} in {truncated_text(issue.path)}: "
+        where = ""
+        if known_offset(issue.code, issue.offset, issue.path) is not None:
+            where = f"{issue.code} at {issue.offset:#x} in {truncated_text(issue.path)}: "
         lines.append(f"  {word}: {where}{truncated_text(issue.message)}")
     lines += [f"  {code}: {count} more, not listed" for code, count in unlisted(report).items()]
     sys.stdout.write("\n".join(lines) + "\n")
 
 
 _COLOURS = {"error": 31, "warning": 33, "info": 36}
-_VERDICT_COLOURS = {"not readable": 31, "readable with problems": 33, "clean": 32}
+_VERDICT_COLOURS = {"not readable": 31, "damaged": 31, "readable with problems": 33, "clean": 32}
 
 
 def _painted(text: str, colour: int) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import sys
 from hashlib import sha256
 from typing import Any
 
@@ -14,7 +15,7 @@ from keyframer.cli.inputs import Input
 from keyframer.cli.messages import StatusLine, detail, error_record, failure, note, shown_name
 from keyframer.cli.output_targets import STDOUT, Targets, check_file, output_errors, refused, write_text
 from keyframer.errors import FormatError
-from keyframer.exchange import EXPORTERS, Exporter, exporter_for
+from keyframer.exchange import EXPORTERS, Exporter, SharedExtension, exporter_for
 from keyframer.exchange.gltf.write.images import Pictures, no_images
 from keyframer.exchange.opening import OpenedFile, source_note
 from keyframer.exchange.saving import save
@@ -36,7 +37,8 @@ per frame instead. The actual error is measured and reported. Data that glTF
 cannot store is kept in extras. Losses are summarised on stderr; -v lists them,
 and --report writes all of them as JSON. Images are searched for only in the
 folder of the file and in those of --texture-path; every guess and every missing
-image is reported."""
+image is reported. If OUT is -, the one file is written to stdout; --to chooses
+its format."""
 
 EXAMPLES = (
     "keyframer convert scene.3ds scene.glb",
@@ -48,6 +50,7 @@ EXAMPLES = (
     "keyframer convert scene.3ds scene.u3d --dialect A",
     "keyframer convert show.mvr new.mvr --models gltf",
     "keyframer convert walk.nanim walk.anim --to hale3d --cut 10:40 --axes y-up",
+    "keyframer convert scene.3ds - --to gltf > scene.glb",
 )
 
 
@@ -55,14 +58,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     inputs.add_arguments(parser)
     reading_options.add_scene_arguments(parser)
     output = parser.add_argument_group("output (the last name is OUT, unless -o is given)")
-    output.add_argument("-o", "--output", metavar="OUT", help="a file, a folder, or a suffix such as .glb")
+    output.add_argument(
+        "-o", "--output", metavar="OUT", help="a file, a folder, a suffix such as .glb, or - for stdout"
+    )
     output.add_argument("-f", "--force", action="store_true", help="overwrite existing files")
     ids = [known.name for known in EXPORTERS]
     output.add_argument(
         "--to",
         metavar="ID",
         choices=ids,
-        help=f"format to write, if the extension of OUT does not determine it: {', '.join(ids)}",
+        help="format to write (default: by the extension of OUT, and that of the input if several have this "
+        f"extension): {', '.join(ids)}",
     )
     output.add_argument("--report", metavar="FILE", help="write the losses of every file as JSON; - for stdout")
     operation_options.add_writing(output)
@@ -75,8 +81,10 @@ def run(options: argparse.Namespace) -> int:
         options.output = options.files.pop()
     if not options.files and options.files_from is None:
         options.parser.error("give at least one file, and OUT: a file, a folder or a suffix such as .glb")
-    if options.output in (None, STDOUT):
-        options.parser.error("OUT must be a file, a folder or a suffix such as .glb")
+    if options.output is None:
+        options.parser.error("OUT must be a file, a folder, a suffix such as .glb, or - for stdout")
+    if options.output == STDOUT:
+        _check_stdout(options)
     if options.report not in (None, STDOUT):
         if not options.force and os.path.lexists(options.report):
             options.parser.error(f"{options.report} exists (-f overwrites it)")
@@ -87,14 +95,19 @@ def run(options: argparse.Namespace) -> int:
             return INPUTS_FAILED
     target = Targets(options, lambda name: os.path.splitext(name)[0] + extension)
     output_name = "x.glb" if target.is_folder else "x" + options.output if target.is_suffix else options.output
+    exporter, extension = None, ""
     try:
         exporter = exporter_for(output_name, options.to)
+    except SharedExtension:
+        pass  # the format of each input decides
     except ValueError as error:
         options.parser.error(f"{error}; --to chooses the format")
     try:
-        extension = exporter.extension(options.dialect)
         operation_options.cut_of(options)
-        options.write_options = exporter.options_from_text(reading_options.pairs_of(options.write, "--write"))
+        written = reading_options.pairs_of(options.write, "--write")
+        if exporter is not None:
+            extension = exporter.extension(options.dialect)
+            exporter.options_from_text(written)
     except ValueError as error:
         options.parser.error(str(error))
     records: list[dict[str, object]] = []
@@ -104,6 +117,8 @@ def run(options: argparse.Namespace) -> int:
         progress.show(f"{done} done, {shown_name(item.name)[-60:]}")
         try:
             with reading_options.budget_for(options, item):
+                if done and options.output == STDOUT:
+                    raise refused("stdout takes only one file (a folder or a suffix as OUT takes several)")
                 path, report = _convert(item, options, target)
         except (*reading_options.LOAD_FAILURES, MemoryError) as error:
             progress.clear()
@@ -121,15 +136,26 @@ def run(options: argparse.Namespace) -> int:
     return code
 
 
-def _input_extensions(exporter: Exporter) -> tuple[str, ...]:
+def _input_extensions(exporter: Exporter | None) -> tuple[str, ...]:
     """Return the extensions of the files to convert in a folder, without those of glTF if glTF is written: earlier
     outputs may be in the same folder."""
-    return tuple(ending for ending in inputs.LOADABLE if exporter.name != "gltf" or ending not in exporter.extensions)
+    earlier = exporter.extensions if exporter is not None and exporter.name == "gltf" else ()
+    return tuple(ending for ending in inputs.LOADABLE if ending not in earlier)
+
+
+def _check_stdout(options: argparse.Namespace) -> None:
+    """End the command with a message if the result cannot be written to stdout."""
+    if options.to is None:
+        options.parser.error("OUT is stdout: --to must choose the format")
+    if options.report == STDOUT:
+        options.parser.error("stdout takes either the file or the report")
+    if inputs.names_several_inputs(options):
+        options.parser.error("stdout takes only one file: OUT must be a folder or a suffix such as .glb")
 
 
 def _convert(item: Input, options: argparse.Namespace, target: Targets) -> tuple[str, LossReport]:
+    """Convert an input; returns the name of the output and the losses."""
     path = target.path_for(item)
-    assert path is not None
     # --fps is applied after loading, by `_apply_operations` or the glTF exporter, even if the reader has no such option
     fps, options.fps = options.fps, None
     try:
@@ -139,33 +165,44 @@ def _convert(item: Input, options: argparse.Namespace, target: Targets) -> tuple
     scene = scene_loading.scene_of_opened(item, opened, options)
     gltf_options: dict[str, Any] = {}
     textures = None
-    exporter = exporter_for(path, options.to)
-    scene = _apply_operations(scene, options, None if exporter.name == "gltf" else fps, exporter.axes)
+    try:
+        exporter = exporter_for(path or "", options.to, scene.source_format)
+    except SharedExtension as error:
+        raise refused(f"{error}; --to chooses the format") from None
+    operations = LossReport(exporter.name)
+    scene = _apply_operations(scene, options, None if exporter.name == "gltf" else fps, exporter.axes, operations)
     if exporter.name == "gltf":
         textures = texture_search.source_for(item, options)
         gltf_options = _gltf_options(options, fps, textures, _source(item, opened))
-    elif options.core_only or options.unit is not None or options.keys is not None:
-        raise refused("--core-only, --unit and --keys need glTF as the output format")
-    save_options = {"dialect": options.dialect, "max_error": options.max_error} | options.write_options | gltf_options
-    with output_errors(path):
-        if target.is_folder:
-            os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
-        report = save(scene, path, format=options.to, overwrite=options.force, **save_options)
+    elif options.core_only or options.embed_source or options.unit is not None or options.keys is not None:
+        raise refused("--core-only, --embed-source, --unit and --keys need glTF as the output format")
+    write_options = exporter.options_from_text(reading_options.pairs_of(options.write, "--write"))
+    save_options = {"dialect": options.dialect, "max_error": options.max_error} | write_options | gltf_options
+    if path is None:
+        report = save(scene, sys.stdout.buffer, format=exporter.name, **save_options)
+    else:
+        with output_errors(path):
+            if target.is_folder:
+                os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+            report = save(scene, path, format=exporter.name, overwrite=options.force, **save_options)
     texture_search.report(item, textures, options)
-    return path, report
+    for done in operations:
+        note(options, f"{shown_name(item.name)}: {done.detail}")
+    report.losses[:0] = operations.losses
+    return path or "<stdout>", report
 
 
 def _apply_operations(
-    scene: Scene, options: argparse.Namespace, fps: float | None, format_axes: tuple[str, str]
+    scene: Scene, options: argparse.Namespace, fps: float | None, format_axes: tuple[str, str], report: LossReport
 ) -> Scene:
     """Return the scene after all chosen operations. ``fps`` is its frame rate, ``format_axes`` are the axes of the
-    output format."""
+    output format, and ``report`` gets what they did."""
     wanted = operation_options.operations_of(options)
     if fps is None and not wanted.keys() - {"max_error"}:
         return scene
     from keyframer.operating.operation_sequence import apply_operations
 
-    return apply_operations(scene, wanted, fps, format_axes)
+    return apply_operations(scene, wanted, fps, format_axes, report)
 
 
 def _gltf_options(
@@ -173,6 +210,7 @@ def _gltf_options(
 ) -> dict[str, Any]:
     """Return the options of the glTF exporter. Images come from the folder of the file and from ``--texture-path``."""
     values = {"core_only": options.core_only or None, "unit": options.unit, "keys": options.keys, "fps": fps}
+    values["embed_source"] = options.embed_source or None
     given = {name: value for name, value in values.items() if value is not None}
     return given | {"source": source, "images": no_images if textures is None else Pictures(textures)}
 

@@ -6,12 +6,12 @@ import errno
 import io
 import os
 import sys
+from typing import TYPE_CHECKING
 
 from keyframer.cli.messages import failure
 from keyframer.errors import FormatError
 from keyframer.text import safe_text
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
@@ -23,6 +23,8 @@ USAGE = 2
 INPUTS_FAILED = 3
 """some inputs failed"""
 INTERNAL = 4
+CLUSTER_LOST = 5
+"""``batch`` has unfinished files, because the cluster cannot be reached or lost tasks"""
 INTERRUPTED = 130
 PIPE_CLOSED = 141
 """the code that shells report for programs ended by SIGPIPE"""
@@ -33,6 +35,7 @@ CODES = {
     USAGE: "wrong usage",
     INPUTS_FAILED: "some inputs failed, or stdout could not be written",
     INTERNAL: "internal error (please report it; KEYFRAMER_DEBUG=1 shows the traceback)",
+    CLUSTER_LOST: "the cluster of batch cannot be reached or lost tasks (the same command resumes)",
     INTERRUPTED: "interrupted by Ctrl-C",
     PIPE_CLOSED: "the reader of the output closed the pipe (no message)",
 }

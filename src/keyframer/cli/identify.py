@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from keyframer.cli import inputs, record_output
 from keyframer.cli.exit_handling import INPUTS_FAILED, SUCCESS
 from keyframer.cli.messages import detail, error_record, failure, note, one_line, shown_name
@@ -10,7 +12,6 @@ from keyframer.formats import FORMATS
 from keyframer.inspecting.identity import COLUMNS, SCHEMA, SCHEMA_VERSION, identify
 from keyframer.text import counted, safe_text
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
 

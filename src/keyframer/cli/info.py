@@ -6,6 +6,7 @@ import argparse
 import sys
 
 from keyframer.checking import check_opened
+from keyframer.checking.check_report import NOT_READABLE
 from keyframer.cli import inputs, reading_options, record_output, scene_loading, shared_arguments, texture_search
 from keyframer.cli.exit_handling import INPUTS_FAILED, SUCCESS
 from keyframer.cli.inputs import Input
@@ -20,6 +21,7 @@ from keyframer.inspecting.document_tables import (
     info_record,
     summary_of,
     summary_table,
+    use_encoding,
 )
 from keyframer.inspecting.tables import aligned, markdown, markdown_cell
 from keyframer.text import counted, safe_text
@@ -111,10 +113,10 @@ def _table_list(tables: list[Table]) -> str:
 def _summary_and_tables(item: Input, options: argparse.Namespace) -> tuple[Summary, list[Table]]:
     """Return the summary and all tables of an input."""
     opened = scene_loading.open_input(item, options)
-    _, tables = file_tables(opened, options.encoding, texture_search.finder_for(item, options))
+    use_encoding(opened, options.encoding)
     checked = check_opened(opened)
-    counts = {"errors": checked.count("error"), "warnings": checked.count("warning")}
-    return summary_of(opened, tables, verdict=checked.verdict, **counts), tables
+    tables = file_tables(opened, checked.verdict, checked.issues, texture_search.finder_for(item, options))
+    return summary_of(opened, tables, checked.verdict, checked.issues), tables
 
 
 def _show_failure(records: record_output.Records, name: str, message: str, shows_tables: bool) -> None:
@@ -124,7 +126,8 @@ def _show_failure(records: record_output.Records, name: str, message: str, shows
     elif shows_tables:
         records.row([name, "error", 0, "message", message])
     else:
-        records.row([name, *[None] * (len(records.columns) - 2), message])
+        values = {"file": name, "verdict": NOT_READABLE, "error": message}
+        records.row([values.get(column) for column in records.columns])
 
 
 def _csv(records: record_output.Records, name: str, tables: list[Table]) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
-from keyframer.errors import FormatError, reason_of
+from keyframer.errors import FormatError, known_offset, reason_of
 from keyframer.text import safe_text
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
 
@@ -61,17 +61,9 @@ def _text_of(error: Exception, name: str | None) -> str:
     """Return the message, with code, offset and path if the error is in the content of a file."""
     if isinstance(error, (OSError, MemoryError)):
         return as_format_error(error, name).message
-    if isinstance(error, FormatError) and is_not_about_content(error.code, error.offset, error.path):
+    if isinstance(error, FormatError) and known_offset(error.code, error.offset, error.path) is None:
         return error.message
     return str(error)
-
-
-def is_not_about_content(code: str, offset: int, path: str) -> bool:
-    """Return whether a failure does not concern the content of a file, so that its code and place are not shown."""
-    return code in _NOT_ABOUT_CONTENT and offset == 0 and path == "/"
-
-
-_NOT_ABOUT_CONTENT = ("IO_READ_FAILED", "RUN_OUTPUT_COLLISION", "RUN_OUTPUT_REFUSED", "RUN_REFUSED")
 
 
 def as_format_error(error: Exception, name: str | None = None) -> FormatError:
@@ -86,7 +78,8 @@ def as_format_error(error: Exception, name: str | None = None) -> FormatError:
 def error_record(error: Exception, name: str | None = None) -> dict[str, object]:
     """Return a failure as part of a JSON record; ``name`` is the file."""
     located = as_format_error(error, name)
-    record: dict[str, object] = {"code": located.code, "offset": located.offset, "path": safe_text(located.path)}
+    offset = known_offset(located.code, located.offset, located.path)
+    record: dict[str, object] = {"code": located.code, "offset": offset, "path": safe_text(located.path)}
     line = getattr(located, "line", None)
     if line is not None:
         record["line"] = line

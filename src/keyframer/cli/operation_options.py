@@ -24,12 +24,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="keep only this node and its descendants (* and ? are wildcards)",
     )
-    group.add_argument("--cut", metavar="A:B", help="keep frames A to B, renumbered from 0")
+    group.add_argument("--cut", metavar="A:B", help="keep frames A to B of the clip, renumbered from 0")
     group.add_argument("--reverse", action="store_true", help="reverse the motion")
     group.add_argument(
-        "--rate", type=rate, metavar="N", help="change to N frames per second; the duration stays the same"
+        "--rate",
+        type=rate,
+        metavar="N",
+        help="change to N frames per second; the duration stays the same. Formats without a frame rate (3ds, midtown) "
+        "are written for 30, or that of --write fps=N, which their readers must be told",
     )
-    group.add_argument("--scale", type=factor, metavar="X", help="multiply all lengths by X")
+    group.add_argument("--scale", type=factor, metavar="X", help="multiply all lengths by X; the unit stays the same")
     group.add_argument(
         "--axes",
         choices=AXES,
@@ -80,6 +84,12 @@ def add_writing(group: argparse._ArgumentGroup) -> None:
         help="replace the models of a fixture instead of adding glTF models to them",
     )
     group.add_argument("--core-only", action="store_true", help="write glTF without extensions")
+    group.add_argument(
+        "--embed-source",
+        action="store_true",
+        help="embed the source file in glTF: as long as the glTF file is not changed, reading gives the source back "
+        "byte for byte, with its authored keys",
+    )
     group.add_argument(
         "--unit",
         type=unit,

@@ -13,10 +13,13 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
+from keyframer.cli import inputs
 from keyframer.cli.exit_handling import INPUTS_FAILED, SUCCESS
 from keyframer.cli.inputs import FileInput, Input, names_several_inputs
 from keyframer.cli.messages import detail, failure
+from keyframer.cli.shared_arguments import PICTURE_KINDS
 from keyframer.errors import FormatError
+from keyframer.exchange import EXPORTERS
 from keyframer.files import OutputExists, OutputRefused, check_output, sweep_once, write_bytes
 from keyframer.text import counted
 
@@ -40,6 +43,23 @@ def has_output_extension(options: argparse.Namespace) -> bool:
     return not names_several_inputs(options) or (out.startswith(".") and os.sep not in out)
 
 
+_FILE_ENDINGS = frozenset(
+    (
+        *inputs.LOADABLE,
+        *(ending for exporter in EXPORTERS for ending in exporter.extensions),
+        *(f".{kind}" for kind in PICTURE_KINDS),
+        *(".svg", ".json", ".csv", ".npz", ".html"),
+    )
+)
+
+
+def refuse_file_as_folder(options: argparse.Namespace, reason: str) -> None:
+    """End the command with a message if OUT, which must be a folder for this ``reason``, has the name of a file."""
+    out: str = options.output or ""
+    if os.path.splitext(out)[1].lower() in _FILE_ENDINGS and not os.path.isdir(out):
+        options.parser.error(f"{out} is the name of a file, but {reason} ({out}/ makes a folder of this name)")
+
+
 class Targets:
     """Assigns an output to each input and refuses the same output for two inputs."""
 
@@ -50,6 +70,9 @@ class Targets:
         self._rename = rename
         self._taken: dict[str, str] = {}
         out = self.out or ""
+        if many:
+            ending = os.path.splitext(out)[1]
+            refuse_file_as_folder(options, f"several inputs need a folder, or a suffix such as {ending}")
         self.is_suffix = out.startswith(".") and os.sep not in out and out.strip(".") != "" and not os.path.exists(out)
         self.is_folder = (
             bool(out) and not self.is_suffix and (many or out.endswith(("/", os.sep)) or os.path.isdir(out))

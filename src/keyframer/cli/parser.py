@@ -7,15 +7,15 @@ import os
 import sys
 from contextlib import nullcontext
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from keyframer import __version__
 from keyframer.cli.exit_handling import FINDINGS, SUCCESS
 from keyframer.cli.inputs import report_skipped
 from keyframer.text import did_you_mean, safe_text
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from contextlib import AbstractContextManager
     from types import ModuleType
     from typing import Any, NoReturn
@@ -109,21 +109,38 @@ class Parser(argparse.ArgumentParser):
                     break
                 if action.nargs != 0 or at == len(word):
                     return word, action, action.nargs != 0 and at == len(word)
-            self.error(f"unknown option {word}{did_you_mean('-' + word, known)}")
+            self._refuse_option(f"-{word[at - 1]}", did_you_mean("-" + word, known))
         name, mark, value = word.partition("=")
         matching = [name] if name in known else [other for other in known if other.startswith(name)]
         if not matching:
-            self.error(f"unknown option {name}{did_you_mean(name, known)}")
+            self._refuse_option(name, did_you_mean(name, known))
         if len({known[other] for other in matching}) > 1:
             self.error(f"{name} is ambiguous: {' or '.join(matching)}")
         action = known[matching[0]]
         return matching[0] + mark + value, action, action.nargs != 0 and not mark
+
+    def _refuse_option(self, name: str, hint: str) -> NoReturn:
+        """Report an unknown option, with the commands that have it."""
+        owners = [command for command, parser in _all_parsers(build_parser()) if name in parser._option_string_actions]
+        if not owners:
+            self.error(f"unknown option {name}{hint}")
+        command = self.prog.partition(" ")[2]
+        self.error(f"{name} belongs to {', '.join(owners)}" + (f", not to {command}" if command else ""))
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
             known = ", ".join(map(str, action.choices))
             message = f"{str(value)!r} is not one of {known}{did_you_mean(str(value), action.choices)}"
             raise argparse.ArgumentError(action, message)
+
+
+def _all_parsers(parser: argparse.ArgumentParser, name: str = "") -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    """Yield the name and the parser of every command, and of every operation of a command."""
+    for action in parser._actions:
+        if action.nargs == argparse.PARSER:
+            for word, command in dict(action.choices or {}).items():
+                yield f"{name}{word}", command
+                yield from _all_parsers(command, f"{name}{word} ")
 
 
 def _is_option(word: str) -> bool:

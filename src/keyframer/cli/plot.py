@@ -16,10 +16,13 @@ from keyframer.errors import FormatError
 from keyframer.inspecting.braille import panels_as_text
 from keyframer.inspecting.charts import chart
 from keyframer.inspecting.motion_paths import motion_paths, path_drawing, paths_as_text
-from keyframer.inspecting.panels import Panel, choose_channels, raw_panel, track_panel
+from keyframer.inspecting.panels import Panel, chosen_panels
 from keyframer.scene import Scene
 
 ABOUT = """Draw curves with keys, tangents, ease and wrap as SVG, PNG or text.
+
+Without -o, the plot is drawn as text if stdout is a terminal, else it is
+written as SVG to stdout.
 
 Without --node and --track all tracks with several keys are plotted, up to
 --most panels, in the units of the file. Rotations are shown as angles about the
@@ -52,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument(
         "--most", type=int, default=24, metavar="N", help="maximum number of panels or paths (default: 24)"
     )
-    what.add_argument("--terminal", action="store_true", help="draw as text on stdout")
+    what.add_argument("--terminal", action="store_true", help="draw as text on stdout (the default in a terminal)")
     what.add_argument("--no-color", action="store_true", help="no colours in the terminal (NO_COLOR does the same)")
     output_targets.add_arguments(parser, required=False, suffix=".svg")
     parser.add_argument(
@@ -62,6 +65,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     inputs.require_input(options)
+    if options.output is None and options.to is None and sys.stdout.isatty():
+        options.terminal = True
     if options.output is None and not options.terminal and inputs.names_several_inputs(options):
         options.parser.error("several files need -o: a folder, or a suffix such as .svg")
     if not 1 <= options.most <= 1_000:
@@ -110,14 +115,9 @@ def _plot(item: Input, options: argparse.Namespace, kind: str, span: tuple[float
 
 
 def _panels(item: Input, scene: Scene, options: argparse.Namespace, span: tuple[float, float] | None) -> list[Panel]:
-    channels = choose_channels(scene, options.node, options.track)
-    raw = [channel for clip in scene.clips[:1] for channel in clip.raw_channels]
-    raw = raw if "raw" in options.track or (not channels and not options.track) else []
-    if "raw" in options.track and not raw:
-        raise LookupError("the file has no raw channels")
-    _note_unplotted(item, len(channels) + len(raw), "tracks", "--most, --node and --track choose", options)
-    panels = [track_panel(scene, scene.clips[0], channel, span) for channel in channels[: options.most]]
-    return [*panels, *(raw_panel(channel) for channel in raw[: options.most - len(panels)])]
+    panels, count = chosen_panels(scene, options.node, options.track, span, options.most)
+    _note_unplotted(item, count, "tracks", "--most, --node and --track choose", options)
+    return panels
 
 
 def _motion(

@@ -115,6 +115,9 @@ def add_picture(parser: argparse.ArgumentParser) -> None:
     what.add_argument(
         "--background", default="neutral", metavar="COLOUR", help="#rrggbb, file, none, or neutral (default)"
     )
+    what.add_argument(
+        "--two-sided", action="store_true", help="draw the back of faces, too (default: only of two-sided materials)"
+    )
 
 
 def add_issues(group: argparse._ArgumentGroup) -> None:

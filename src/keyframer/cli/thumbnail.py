@@ -27,8 +27,9 @@ The first camera of the file that shows something is used, else a camera is
 placed so that everything is visible. The lights of the file are used; the
 picture is brightened or darkened if needed. Images are searched for only in the
 folder of the file and in those of --texture-path. A skeleton without a mesh is
-drawn as bones. The same file gives the same bytes with the same versions of
-numpy and Pillow."""
+drawn as bones. Faces of one-sided materials are visible from the front only;
+--two-sided shows their backs, too. The same file gives the same bytes with the
+same versions of numpy and Pillow."""
 
 EXAMPLES = (
     "keyframer thumbnail scene.3ds -o scene.png",
@@ -158,6 +159,7 @@ def _settings(options: argparse.Namespace) -> Settings:
         bones={"auto": None, "always": True, "never": False}[options.bones],
         around_degrees=options.around,
         above_degrees=options.above,
+        two_sided=options.two_sided,
     )
 
 

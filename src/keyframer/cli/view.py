@@ -9,7 +9,7 @@ import webbrowser
 
 from keyframer.cli import inputs, reading_options, scene_loading, shared_arguments, texture_search
 from keyframer.cli.exit_handling import INPUTS_FAILED, SUCCESS
-from keyframer.cli.inputs import FileInput, Input
+from keyframer.cli.inputs import BadInput, FileInput, Input
 from keyframer.cli.messages import as_format_error, failure, note
 from keyframer.cli.output_targets import check_file, refused, write_file
 from keyframer.errors import FormatError
@@ -28,7 +28,8 @@ contains a secret. The address is printed and, unless --no-open is given, opened
 --export writes one page that works offline and without a server; it contains
 the bytes of the files. More files can be dropped on a page that is served; they
 are kept in memory. Problems of a file are shown in the page even if nothing can
-be played (--salvage leaves out the unsafe parts)."""
+be played (--salvage leaves out the unsafe parts). If none of the files can be
+opened, the command ends."""
 
 EXAMPLES = (
     "keyframer view scene.3ds",
@@ -64,8 +65,29 @@ def run(options: argparse.Namespace) -> int:
         Assets()
     except PageMissing as missing:
         options.parser.error(str(missing))
-    opened = [_viewed(item, options) for item in inputs.inputs_of(options, inputs.LOADABLE)]
-    return _export(opened, options) if options.export is not None else _serve(opened, options)
+    opened = []
+    unreadable: list[tuple[str, Exception]] = []
+    for item in inputs.inputs_of(options, inputs.LOADABLE):
+        opened.append(_viewed(item, options))
+        problem = _problem(item)
+        unreadable += [] if problem is None else [(item.name, problem)]
+    if options.export is not None:
+        return _export(opened, options)
+    if len(unreadable) == len(opened):
+        for name, problem in unreadable:
+            failure(name, problem)
+        return INPUTS_FAILED
+    return _serve(opened, options)
+
+
+def _problem(item: Input) -> Exception | None:
+    """Return why an input does not exist or is none; None for one that can be opened."""
+    if isinstance(item, FileInput):
+        try:
+            os.stat(item.name)
+        except OSError as error:
+            return error
+    return item.error if isinstance(item, BadInput) else None
 
 
 def _viewed(item: Input, options: argparse.Namespace) -> ViewedFile:

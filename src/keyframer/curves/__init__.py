@@ -15,7 +15,7 @@ tracks and samples them together. Invalid keys and times cause no errors or warn
 * Repeat and loop need a last key later than 0, else they are single; see `timeline.TimeWrap`.
 """
 
-from .curve import Curve, compile_track
+from .curve import Curve, compile_track, even_times
 from .curve_bank import CurveBank, Place, family_of
 from .track import Interpolation, RotationForm, Track, Wrap
 from .vector_curves import Hermite
@@ -30,5 +30,6 @@ __all__ = [
     "Track",
     "Wrap",
     "compile_track",
+    "even_times",
     "family_of",
 ]

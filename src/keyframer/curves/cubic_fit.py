@@ -8,12 +8,12 @@ together, with one call for each halving.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from keyframer.arrays import Flags, Floats
-from keyframer.fields import dataclass
 
 from ..maths import quat
 from .key_columns import Indices

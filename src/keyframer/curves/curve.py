@@ -1,11 +1,14 @@
-"""Curve: one compiled track, called with times."""
+"""Curve: one compiled track, called with times; and the times at which tracks are sampled again."""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from keyframer.arrays import Floats
+from keyframer.limits import ensure_budget
 
 from .curve_bank import CurveBank
 from .track import Track
@@ -42,3 +45,23 @@ def compile_track(track: Track, default: ArrayLike | None = None) -> Curve:
     rotation).
     """
     return Curve(track, default)
+
+
+NUMBERS_PER_TIME = 8
+"""least number of samples for each time at which a track is sampled and fitted"""
+_ROUNDING = 1e-6
+"""a time this close to the last one, in steps, is the last one"""
+_MOST_STEPS = 1 << 53
+"""more than any budget"""
+
+
+def even_times(first: float, last: float, step: float = 1.0, *, numbers: int = NUMBERS_PER_TIME) -> Floats:
+    """Return the times from ``first`` in steps to the first one at or after ``last``.
+
+    Everything that samples motion at regular times gets them here, because the budget is asked before anything is
+    allocated: raises `FormatError` (LIMIT_SAMPLES) if it does not allow ``numbers`` samples for each time.
+    """
+    steps = (last - first) / step - _ROUNDING
+    count = max(math.ceil(steps if steps < _MOST_STEPS else _MOST_STEPS), 0) + 1  # steps may be infinite or NaN
+    ensure_budget("samples", count * numbers)
+    return np.asarray(first + step * np.arange(count), np.float64)

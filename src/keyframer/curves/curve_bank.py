@@ -8,6 +8,7 @@ number of numpy calls for any number of tracks. Values of tracks that never chan
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, Protocol
 
@@ -15,7 +16,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from keyframer.arrays import Flags, Floats
-from keyframer.fields import dataclass
 
 from ..limits import spend
 from ..maths import quat

@@ -7,13 +7,13 @@ the keys of all tracks at once.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from keyframer.arrays import Flags, Floats
-from keyframer.fields import dataclass
 
 from .track import Interpolation, Track, Wrap
 

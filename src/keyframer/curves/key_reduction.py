@@ -15,12 +15,12 @@ for r from 1/3.7 to 3.7.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable
+from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
 
 from keyframer.arrays import Flags, Floats
-from keyframer.fields import dataclass
 from keyframer.limits import spend
 from keyframer.maths.distinct_values import unique_values
 

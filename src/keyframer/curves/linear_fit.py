@@ -8,12 +8,12 @@ processed together, with one call for each round.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from keyframer.arrays import Flags, Floats
-from keyframer.fields import dataclass
 
 from ..maths import quat
 from .cubic_fit import BEFORE_JUMP, Allowance, Distance, Functions, turn_degrees, vector_distance

@@ -4,6 +4,11 @@ With L the turn of a segment seen from its first key, a_0 = q_0 exp(A) and b_1 =
 slerp(slerp(q_0, q_1, u), slerp(a_0, b_1, u), 2u(1-u)) is computed as q_0 exp(uL) exp(2u(1-u) N) with
 N = ln(exp(-uL) exp(A) exp(uM)) near A + u (P - L), M = ln(exp(-A) exp(L) exp(B)) near P = L + B - A.
 
+L is the turn of the key: its direction, and as many turns as it says. A and B are computed from turns that take the
+short way. That is what 3D Studio does: tests/truth/test_secondreality.py. A segment of a full turn or more has three
+pieces, as in other implementations of its controller: half a turn in which A has an effect, constant speed, and half a
+turn in which B has an effect.
+
 In a loop the key before the first is q_(-1) = exp(-turn_n) · q_0 and the one after the last exp(turn_1) ·
 q_n: as with vectors, the seam has the increments of the last and the first segment, in the parent's frame.
 """
@@ -26,6 +31,10 @@ Parts = tuple[Floats, Floats, Floats]
 
 # The direction of a shorter vector part has an error above 1e-10, which adding 2 pi k would magnify.
 _VANISHED = 1e-6
+# A turn of pi in single precision is 8.7e-8 above pi. Real files have many; they keep their direction.
+_HALF_TURN = np.pi * (1 + 1e-6)
+# From here on 3D Studio's controller counts a turn as full.
+_FULL_TURN = 2 * np.pi - 2e-5
 
 
 def log_near(v: Parts, w: Floats, predicted: Parts) -> tuple[Parts, Floats]:
@@ -104,20 +113,40 @@ class SquadTable:
 
     def __init__(self, columns: KeyColumns, segments: Segments, rotations: Floats, turns: Floats) -> None:
         local_turn, leave, arrive = _turns_and_tangents(columns, segments, rotations, turns)
-        turned, start, end = quat.exp(np.stack([local_turn, leave, arrive]))
-        exp_m = quat.multiply(quat.multiply(quat.conjugate(start), turned), end)
-        axis, angle = log_near(_columns3(exp_m, 0), exp_m[:, 3], _columns3(local_turn + arrive - leave, 0))
-        self._rows = np.concatenate(
-            [
-                *(rotations, *_axis_and_angle(local_turn), start),  # columns 0, 4, 7, 8
-                *(np.stack(axis, axis=1), angle[:, None]),  # 12, 15: M
-                *(leave, arrive - leave),  # 16, 19: A, P - L
-            ],
-            axis=1,
-        )
+        self._rows = _squad_rows(rotations, local_turn, leave, arrive)
+        half_angle = _axis_and_angle(local_turn)[1][:, 0]
+        full = np.flatnonzero(half_angle >= _FULL_TURN / 2)
+        self._full_turns = len(full)
+        if not len(full):
+            return
+        # the rows of full turns are their first pieces; second and third pieces follow after all rows
+        turn, zero = local_turn[full], np.zeros((len(full), 3))
+        quarter = turn * (0.5 * np.pi / half_angle[full])[:, None]  # half-angle vector of half a turn
+        before_last = quat.multiply(rotations[full], quat.exp(turn - quarter))
+        self._rows[full] = _squad_rows(rotations[full], quarter, leave[full], zero)
+        middle = _squad_rows(rotations[full], turn, zero, zero)
+        last = _squad_rows(before_last, quarter, zero, arrive[full])
+        self._second_pieces = np.zeros(len(self._rows), np.intp)
+        self._second_pieces[full] = len(self._rows) + np.arange(len(full))
+        self._half_turns = np.zeros(len(self._rows))  # 0 for less than a full turn
+        self._half_turns[full] = half_angle[full] / (0.5 * np.pi)
+        self._rows = np.concatenate([self._rows, middle, last])
+
+    def _within_full_turns(self, rows: Indices, u: Floats) -> tuple[Indices, Floats]:
+        """Return rows and u with the pieces of full turns instead of the segments."""
+        half_turns = self._half_turns.take(rows)
+        passed = u * half_turns
+        remaining = half_turns - passed
+        full = half_turns > 0
+        in_last, in_middle = full & (remaining < 1), full & (passed >= 1)
+        second = self._second_pieces.take(rows)
+        rows = np.where(in_last, second + self._full_turns, np.where(in_middle, second, rows))
+        return rows, np.where(in_last, 1 - remaining, np.where(full & ~in_middle, passed, u))
 
     def sample(self, rows: Indices, u: Floats, out: Floats) -> None:
         """Write rotation_xyzw at u (P,) of the segments `rows` (P,) into out (P, 4)."""
+        if self._full_turns:
+            rows, u = self._within_full_turns(rows, u)
         table = self._rows.take(rows, axis=0)
         local_turn = _turn(_columns3(table, 4), table[:, 7] * u)
         back = (-local_turn[0], -local_turn[1], -local_turn[2], local_turn[3])
@@ -128,6 +157,21 @@ class SquadTable:
         axis, angle = log_near(exp_n[:3], exp_n[3], predicted)
         angle *= 2 * u * (1 - u)
         _write(out, _product(_product(_columns4(table, 0), local_turn), _turn(axis, angle)))
+
+
+def _squad_rows(rotations: Floats, local_turn: Floats, leave: Floats, arrive: Floats) -> Floats:
+    """Return the rows of the table: q_0, L, A and B as the formula needs them."""
+    turned, start, end = quat.exp(np.stack([local_turn, leave, arrive]))
+    exp_m = quat.multiply(quat.multiply(quat.conjugate(start), turned), end)
+    axis, angle = log_near(_columns3(exp_m, 0), exp_m[:, 3], _columns3(local_turn + arrive - leave, 0))
+    return np.concatenate(
+        [
+            *(rotations, *_axis_and_angle(local_turn), start),  # columns 0, 4, 7, 8
+            *(np.stack(axis, axis=1), angle[:, None]),  # 12, 15: M
+            *(leave, arrive - leave),  # 16, 19: A, P - L
+        ],
+        axis=1,
+    )
 
 
 def _turns_ahead(segments: Segments, turns: Floats) -> Floats:
@@ -144,8 +188,9 @@ def _turns_and_tangents(
     """Return (K, 3) L of each segment, A at its start and B at its end, 0 where no segment starts."""
     before, after = segments.before, segments.after
     # at an end of a piece, the turn of the one adjacent segment is used for both sides
-    back = turns[np.where(before < 0, after, before) + 1]
-    ahead = turns[np.where(after < 0, before, after) + 1]
+    short = _short_turns(turns)
+    back = short[np.where(before < 0, after, before) + 1]
+    ahead = short[np.where(after < 0, before, after) + 1]
     seen_from_parent = np.stack([_turns_ahead(segments, turns), back, ahead])
     local_turn, back, ahead = quat.rotate(quat.conjugate(rotations), seen_from_parent)
     weights = tcb_weights(columns, segments)
@@ -155,6 +200,13 @@ def _turns_and_tangents(
     arrive[:-1] = arrive_at_key[1:]
     exists = segments.exists[:, None]
     return local_turn, np.where(exists, leave, 0.0), np.where(exists, arrive, 0.0)
+
+
+def _short_turns(half_turns: Floats) -> Floats:
+    """Return turns (K, 3) that take the short way, for tangents; a full turn or more counts as half a turn."""
+    axis, angle = _axis_and_angle(half_turns)
+    shorter = np.where(angle >= 0.5 * _FULL_TURN, 0.5 * np.pi, angle - np.pi)
+    return np.where(angle > 0.5 * _HALF_TURN, shorter * axis, half_turns)
 
 
 def _axis_and_angle(half_turns: Floats) -> tuple[Floats, Floats]:

@@ -8,13 +8,13 @@ one searchsorted over (track, rank) pairs is used. Both take a few numpy calls f
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from keyframer.arrays import Flags, Floats
-from keyframer.fields import dataclass
 
 from .key_columns import Indices, KeyColumns
 from .track import Wrap

@@ -1,20 +1,22 @@
 """Tracks: the authored keys of one animated property as columns, neither sampled nor compiled.
 
-A track may be empty or unsorted, and may have NaN. The constructor refuses unknown kinds, wrong shapes, and an
-interpolation that does not fit the tangents or the rotation form. The docstring of the package describes the evaluation
-of invalid keys.
+A track may be empty, and may have NaN. The constructor refuses unknown kinds, wrong shapes, an interpolation that does
+not fit the tangents or the rotation form, and unsorted times, except in tracks that are read from files. The docstring
+of the package describes the evaluation of invalid keys.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from keyframer.arrays import Floats
-from keyframer.fields import dataclass, documented
+from keyframer.fields import documented
+from keyframer.limits import is_budget_open
 from keyframer.text import counted, did_you_mean
 
 from .lazy_fields import LazyFields, lazy
@@ -106,6 +108,16 @@ class Track(LazyFields):
     extras: dict[str, Any] = lazy(dict)
     """further data of the file, under the id of its format"""
 
+    if TYPE_CHECKING:
+
+        def __init__(
+            self, kind: str, times: ArrayLike, values: ArrayLike, interpolation: Interpolation = Interpolation.LINEAR,
+            wrap: Wrap = Wrap.SINGLE, form: RotationForm = RotationForm.NONE, tension: ArrayLike | None = None,
+            continuity: ArrayLike | None = None, bias: ArrayLike | None = None, ease_to: ArrayLike | None = None,
+            ease_from: ArrayLike | None = None, flags: ArrayLike | None = None, tangents_in: ArrayLike | None = None,
+            tangents_out: ArrayLike | None = None, extras: dict[str, Any] = ...,
+        ) -> None: ...  # fmt: skip
+
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             near = did_you_mean(str(self.kind), KINDS)
@@ -113,11 +125,15 @@ class Track(LazyFields):
         if (type(self.interpolation), type(self.wrap), type(self.form)) != (Interpolation, Wrap, RotationForm):
             self._refuse_choice()
         LazyFields.__post_init__(self)
-        self.times = np.asarray(self.times, dtype=np.float64)
-        self.values = np.asarray(self.values, dtype=np.float64)
+        self.times = self._numbers("times")
+        self.values = self._numbers("values")
         if self.times.ndim != 1:
             raise ValueError(f"track {self.kind!r}: times must be (n,), not {self.times.shape}")
         count = len(self.times)
+        if count > 1 and not is_budget_open() and (self.times[1:] < self.times[:-1]).any():
+            late = int(np.argmax(self.times[1:] < self.times[:-1]))
+            pair = f"key {late + 1} at {self.times[late + 1]:g} follows key {late} at {self.times[late]:g}"
+            raise ValueError(f"track {self.kind!r}: times must be sorted, but {pair}")
         if self.values.ndim not in (1, 2) or len(self.values) != count or 0 in self.values.shape[1:]:
             raise ValueError(f"track {self.kind!r}: values must be ({count},) or ({count}, k), not {self.values.shape}")
         width = KINDS[self.kind]
@@ -144,8 +160,14 @@ class Track(LazyFields):
                 members = ", ".join(map(str, choices))
                 raise ValueError(f"track {self.kind!r}: {name} must be one of {members}, not {value!r}")
 
+    def _numbers(self, name: str) -> Floats:
+        try:
+            return np.asarray(getattr(self, name), dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(f"track {self.kind!r}: {name} must be numbers, all rows of the same length") from None
+
     def _check(self, name: str, shape: tuple[int, ...]) -> None:
-        column = np.asarray(getattr(self, name), dtype=np.float64)
+        column = self._numbers(name)
         if column.shape != shape:
             raise ValueError(f"track {self.kind!r}: {name} must be {shape}, not {column.shape}")
         setattr(self, name, column)

@@ -135,6 +135,7 @@ class GltfExporter(Exporter):
     dialects = ("binary", "text")
     text_options: Mapping[str, str] = {
         "core_only": "bool",
+        "embed_source": "bool",
         "fps": "float",
         "keys": "str",
         "max_error": "float",
@@ -306,10 +307,15 @@ def reader_by_name(name: str) -> Format | Importer:
     return readers[name]
 
 
-def exporter_for(path: PathLike, format: str | None = None) -> Exporter:
+class SharedExtension(ValueError):
+    """Several formats have the extension of an output, and none is that of the source."""
+
+
+def exporter_for(path: PathLike, format: str | None = None, source_format: str | None = None) -> Exporter:
     """Return the exporter with the id ``format`` or, without one, for the extension of a path.
 
-    Built-in exporters have priority over those of other packages. Raises ValueError unless exactly one is left.
+    Built-in exporters have priority over those of other packages, then the one with the id ``source_format``. Raises
+    ValueError unless exactly one is left, `SharedExtension` if there are several.
     """
     extension = os.path.splitext(os.fspath(path))[1].lower()
     candidates = [
@@ -318,11 +324,12 @@ def exporter_for(path: PathLike, format: str | None = None) -> Exporter:
         if exporter.name == format or (format is None and extension in exporter.extensions)
     ]
     candidates = [exporter for exporter in candidates if exporter.name in _BUILT_IN_IDS] or candidates
+    candidates = [exporter for exporter in candidates if exporter.name == source_format] or candidates
     if len(candidates) == 1:
         return candidates[0]
     if candidates:
         names = " or ".join(exporter.name for exporter in candidates)
-        raise ValueError(f"several formats have the extension {extension!r}: {names}")
+        raise SharedExtension(f"several formats have the extension {extension!r}: {names}")
     if format is not None:
         raise ValueError(f"cannot write {format!r} (known: {', '.join(exporter.name for exporter in EXPORTERS)})")
     extensions = ", ".join(dict.fromkeys(extension for exporter in EXPORTERS for extension in exporter.extensions))
@@ -335,6 +342,7 @@ __all__ = [
     "Exporter",
     "Importer",
     "NativeExporter",
+    "SharedExtension",
     "exporter_for",
     "importer_for",
     "reader_by_name",

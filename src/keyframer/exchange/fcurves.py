@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +22,6 @@ from keyframer.exchange.gltf.write.motion import Motion, MotionMaker, Span, brea
 from keyframer.exchange.gltf.write.nodes import AimConstraint, AimMotion, find_aim_constraints, matrices_in_parent
 from keyframer.exchange.gltf.write.options import written_span
 from keyframer.exchange.gltf.write.sampler_keys import CUBIC, LINEAR, STEP, Keys
-from keyframer.fields import dataclass
 from keyframer.limits import Limits, budgeted
 from keyframer.maths import quat
 from keyframer.posing import Rig

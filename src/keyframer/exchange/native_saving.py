@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import re
 from dataclasses import replace
@@ -16,9 +15,9 @@ from keyframer.formats.document import encode
 from keyframer.scene import Material, Scene, TextureMap
 from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.text import safe_text
-from keyframer.textures import ImageRefused, TextureFinder, TextureSource
+from keyframer.textures import ImageRefused, Texture, TextureFinder, TextureSource
 from keyframer.textures.file_names import split_name
-from keyframer.textures.image_files import decode_texture
+from keyframer.textures.image_files import as_png
 from keyframer.textures.texture_finder import HOW_FOUND
 
 _EXTENSIONS = {b"\x89PNG": "png", b"\xff\xd8\xff": "jpg", b"RIFF": "webp"}
@@ -36,6 +35,8 @@ class UnpackedImages:
         self._image_names = image_names
         self._folder = folder
         self._names: dict[tuple[int, str], str] = {}
+        self._alphas: dict[bytes, bytes] = {}
+        """PNGs of the alpha of images, by the content of these"""
         self._source = TextureSource(TextureFinder([] if scene.folder is None else [scene.folder]))
         self.scene = scene
         if any(role_of(map) is not None for material in scene.materials for map in material.maps.values()):
@@ -77,22 +78,22 @@ class UnpackedImages:
             raise ImageRefused("a normal map cannot be used as a height map")
         if role not in _LEGACY_ROLES:
             raise ImageRefused(f"the format has no {role.replace('_', ' ')} map")
-        data = map.embedded.data if map.embedded is not None else self._image_file(map)
         if role == "alpha":
-            stream = io.BytesIO()
-            picture = decode_texture(data, map.file_name).image
-            picture.convert("RGBA").getchannel("A").save(stream, "PNG")
-            return stream.getvalue(), "png", ", with its alpha as grey"
+            texture = self._texture(map)
+            if texture.data not in self._alphas:
+                self._alphas[texture.data] = as_png(texture.image.convert("RGBA").getchannel("A"))
+            return self._alphas[texture.data], "png", ", with its alpha as grey"
+        data = map.embedded.data if map.embedded is not None else self._texture(map).data
         extension = next((extension for head, extension in _EXTENSIONS.items() if data.startswith(head)), None)
         if extension is None:
             raise ImageRefused("not an image of a known type")
         return data, extension, ", as self-illumination" if role == "emission" else ""
 
-    def _image_file(self, map: TextureMap) -> bytes:
+    def _texture(self, map: TextureMap) -> Texture:
         opened = self._source.open_map(map)
         if opened.texture is None:
             raise ImageRefused(opened.reason or HOW_FOUND[opened.match.how])
-        return opened.texture.data
+        return opened.texture
 
     def _name(self, rules: ImageNames, map: TextureMap, role: str, data: bytes, extension: str) -> str:
         """Return a file name within the limits of the format, safe on every system, and not used for other content,
@@ -135,6 +136,15 @@ def _location(map: TextureMap) -> str:
     return "inside the file" if map.embedded is not None else f"{safe_text(map.file_name)[:200]!r} next to the file"
 
 
+def _report_axes(format: Format, scene: Scene, report: LossReport) -> None:
+    """Report that the axes of all nodes were turned, unless the scene has those of the format."""
+    given, written = (scene.space.up, scene.space.handedness.value), format.axes
+    if given != written and scene.nodes and (scene.origin is None or scene.origin.document.format is not format):
+        names = [f"{up.upper()} up, {handedness}-handed" for up, handedness in (given, written)]
+        detail = f"the axes of the scene and of its nodes were turned: {names[0]} became {names[1]}"
+        report.add(Outcome.BAKED, "/space", detail)
+
+
 def save(
     format: Format, scene: Scene, path: Path, dialect: str | None, overwrite: bool, options: dict[str, object]
 ) -> LossReport:
@@ -148,6 +158,7 @@ def save(
     unpacked = UnpackedImages(format.image_names, scene, path.parent)
     written = format.from_scene(unpacked.scene, options)
     unpacked.report(written.report)
+    _report_axes(format, scene, written.report)
     main = (path, encode(written.document) if written.data is None else written.data)
     pair = [(path.with_suffix(suffix), content) for suffix, content in written.companions]
     if any(companion == path for companion, _ in pair):

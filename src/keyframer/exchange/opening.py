@@ -23,7 +23,10 @@ from keyframer.text import safe_text
 if TYPE_CHECKING:  # reading a document needs no scene
     from functools import cached_property
 
+    from numpy.typing import ArrayLike
+
     from keyframer.exchange.memory_files import FindFile
+    from keyframer.posing import Pose, Rig
     from keyframer.scene import Scene
 else:
 
@@ -233,6 +236,32 @@ def load(
     limits = limits or DEFAULT_LIMITS
     with budgeted(limits, size_in_memory(source)):
         return open_file(source, format=format, options=options, limits=limits).scene(salvage=salvage)
+
+
+def scene_from(source: Scene | Source | Document) -> Scene:
+    """Return a scene that is given as such, or load it with `load`."""
+    from keyframer.scene import Scene
+
+    return source if isinstance(source, Scene) else load(source)
+
+
+def pose(
+    scene: Scene | Source | Document,
+    times: ArrayLike | None = None,
+    *,
+    frames: ArrayLike | None = None,
+    clip: int | str = 0,
+    rig: Rig | None = None,
+) -> Pose:
+    """Return the pose of a scene or a file at ``times`` (seconds) or ``frames``; exactly one of them must be given.
+
+    ``clip`` is the index or the name of a clip. For many calls, load the scene and make a `Rig` once, and pass both;
+    the rig replaces ``clip``. Evaluation never raises for bad keys. A track overrides the rest value of its property:
+    the ``position`` of a node with a ``position`` track has no effect.
+    """
+    from keyframer.posing import pose
+
+    return pose(scene_from(scene), times, frames=frames, clip=clip, rig=rig)
 
 
 def read(source: PathLike | IO[bytes], *, format: str | None = None, limits: Limits | None = None) -> Document:

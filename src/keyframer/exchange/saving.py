@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+import os
+import tempfile
 from collections import Counter
 from pathlib import Path
 from typing import IO
@@ -12,14 +15,14 @@ from keyframer.files import PathLike, running
 from keyframer.limits import Limits, budgeted
 from keyframer.posing.bounds_and_duration import measured_once
 from keyframer.scene import Scene
-from keyframer.scene.consistency import check_consistency
 from keyframer.scene.loss_report import Loss, LossReport, Outcome
+from keyframer.scene.scene import check_consistency
 from keyframer.text import counted
 
 
 def save(
     scene: Scene,
-    path: PathLike,
+    path: PathLike | IO[bytes],
     *,
     format: str | None = None,
     dialect: str | None = None,
@@ -30,27 +33,53 @@ def save(
 ) -> LossReport:
     """Write a scene in the format of the extension (or ``format``); returns a loss report.
 
-    ``max_error`` is the allowed error of motion that the format cannot store exactly, as a fraction of the scene's
-    size (default 1e-4, and 0.01 degree for rotations). ``options`` are those of the format; for glTF `GltfOptions`:
-    ``keys`` (``linear``, ``cubic`` or ``frames``), ``core_only``, ``unit``, ``fps`` …, for the formats of
-    `keyframer.formats` the `WriteOptions` of their bridge. If a scene was loaded from a file of the same format,
-    what did not change keeps its records byte for byte. Companion files (the model of a Hale3D animation,
-    the skeleton of a Midtown clip) are written, too. Files are written atomically; existing ones are replaced only with
+    If several formats share the extension, the format from which the scene was loaded is written.
+    Instead of a path, a stream that is open for binary writing can be given, with the id of a ``format``. It gets one
+    file: a scene that becomes several files raises ValueError.
+
+    ``max_error`` is the allowed error of motion that the format cannot store exactly, as a fraction of the scene's size
+    (default 1e-4, and 0.01 degree for rotations). ``options`` are those of the format; for glTF `GltfOptions`: ``keys``
+    (``linear``, ``cubic`` or ``frames``), ``core_only``, ``embed_source``, ``unit``, ``fps`` …, for the formats of
+    `keyframer.formats` the `WriteOptions` of their bridge. If a scene was loaded from a file of the same format, what
+    did not change keeps its records byte for byte. Companion files (the model of a Hale3D animation, the skeleton of a
+    Midtown clip) are written, too. Files are written atomically; existing ones are replaced only with
     ``overwrite``. Motion that exceeds ``limits`` is cut short or less exact, and the report says so; other excess
-    raises `FormatError`. Raises ValueError if the format can store nothing of the scene, or if a scene built by hand
-    is inconsistent.
+    raises `FormatError`. Raises ValueError if the format can store nothing of the scene, or if a scene built by hand is
+    inconsistent.
     """
     check_consistency(scene)
     if max_error is not None:
         options["max_error"] = max_error
-    exporter = exporter_for(path, format)
     with budgeted(limits, scene.stored_bytes), measured_once():
-        report = exporter.save(scene, Path(path), dialect=dialect, overwrite=overwrite, options=options)
+        if isinstance(path, (str, os.PathLike)):
+            exporter = exporter_for(path, format, scene.source_format)
+            report = exporter.save(scene, Path(path), dialect=dialect, overwrite=overwrite, options=options)
+        else:
+            report = _save_to_stream(scene, path, format, dialect, options)
     if len(scene.issues):
         if scene.origin is None:
             _report_unimported(scene, report)
         if scene.issues.first_unsafe() is not None:
             _report_salvaged(scene, report)
+    return report
+
+
+def _save_to_stream(
+    scene: Scene, stream: IO[bytes], format: str | None, dialect: str | None, options: dict[str, object]
+) -> LossReport:
+    if format is None:
+        raise ValueError("a stream has no extension: give the id of a format, such as format='gltf'")
+    if isinstance(stream, io.TextIOBase):
+        raise ValueError("expected a binary stream (open the file with mode 'wb')")
+    exporter = exporter_for("", format)
+    with tempfile.TemporaryDirectory(prefix="keyframer-") as folder:
+        path = Path(folder, f"scene{exporter.extension(dialect)}")
+        report = exporter.save(scene, path, dialect=dialect, overwrite=False, options=options)
+        others = sorted(file.name for file in Path(folder).iterdir() if file != path)
+        if others:
+            raise ValueError(f"this scene becomes several files in the format {format}: give a path ({others[0]}, …)")
+        stream.write(path.read_bytes())
+    report.written = []
     return report
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from lzma import LZMAError
 from struct import error as StructError
 from typing import IO
@@ -16,7 +16,8 @@ from keyframer.files.input_bytes import check_size, read_bytes
 from keyframer.limits import DEFAULT_LIMITS, Budget, Limits
 
 _ENCRYPTED = 1
-"""bit in the flags of a member"""
+_UTF8 = 0x800
+"""bits in the flags of a member"""
 
 
 class Archive:
@@ -28,6 +29,8 @@ class Archive:
             self._zip = ZipFile(source)
         self.members = self._zip.infolist()
         """including folders, in the order of the directory of the archive"""
+        for member in self.members:
+            _use_utf8_name(member)
         self._limits = limits
         self._refused = _refused_members(self.members, Budget(limits, size))
 
@@ -48,6 +51,14 @@ class Archive:
         check_size(member.file_size, self._limits)
         with _archive_errors(), self._zip.open(member) as stream:
             return read_bytes(stream, self._limits, packed=member.compress_size)
+
+
+def _use_utf8_name(member: ZipInfo) -> None:
+    """Read a name as UTF-8 if it is valid UTF-8: not every program sets the flag for it. Others are CP437, as the
+    specification says."""
+    if not member.flag_bits & _UTF8 and not member.filename.isascii():
+        with suppress(UnicodeDecodeError):
+            member.filename = member.filename.encode("cp437").decode()
 
 
 def _refused_members(members: list[ZipInfo], budget: Budget) -> dict[int, FormatError]:

@@ -14,7 +14,7 @@ from keyframer.plugins import call_plugin, load_plugins
 
 TYPE_CHECKING = False  # detection must start fast
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 BUILT_IN: tuple[Format, ...] = (
     threeds.FORMAT,
@@ -75,6 +75,36 @@ def format_by_name(name: str) -> Format:
         if known.name == name:
             return known
     raise ValueError(f"unknown format {name!r} (known: {', '.join(known.name for known in FORMATS)})")
+
+
+def text_mode_damage(detection: Detection, head: bytes, read_all: Callable[[], bytes]) -> str | None:
+    """Describe what a transfer in text mode did to a file; None if no sign of it was found.
+
+    ``read_all()`` returns all bytes of the file and is called only if the ``head`` is suspicious.
+    """
+    if detection.score >= 1:
+        return None
+    damage = _cr_added(read_all()) if b"\r\n" in head and _all_lines_have_cr(head) else None
+    if damage is None and detection.format is not None and detection.format.diagnoses_damage:
+        damage = detection.format.diagnose(read_all())
+    return damage
+
+
+def _all_lines_have_cr(data: bytes) -> bool:
+    return data.count(b"\n") == data.count(b"\r\n")
+
+
+def _cr_added(data: bytes) -> str | None:
+    """Return a message if a transfer in text mode put a CR before every LF and the file is valid without them."""
+    if not _all_lines_have_cr(data):
+        return None
+    repaired = data.replace(b"\r\n", b"\n")
+    detection = detect(repaired)
+    if detection.format is None or detection.score < 1:
+        return None
+    extra = len(data) - len(repaired)
+    title = detection.format.title
+    return f"damaged by a transfer in text mode: without the CR before each LF ({extra} in all) it is a {title} file"
 
 
 _UNKNOWN_FORMAT = Format()

@@ -8,13 +8,12 @@ camera, light or skin.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from keyframer.fields import dataclass
 from keyframer.scene import Channel, Clip, Material, Mesh, Node, Scene
 
 KeyFunction = Callable[[int], object]

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Hashable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from keyframer.errors import FormatError
-from keyframer.fields import dataclass
 from keyframer.formats._matching import (
     NODE_LINKS,
     Matching,
@@ -46,14 +45,15 @@ _AFTER_AXIS_CHANGES = Comparison(1e-12)
 _LAYOUT_INDEPENDENT_OPTIONS = {"max_error", "companion"}
 """writer options that do not affect the layout of the file"""
 _NOT_STORED = "the format cannot store it, or other parts of the scene override it"
+_OVERRIDDEN = "the {kind} track of the node overrides it: change the keys of the track, or remove its channel"
 
 
 def write_scene(format: Format, scene: Scene, options: dict[str, object]) -> Written:
     """Write a scene as a document of a format, merged into its original if possible."""
     writer = format.scene_writer()
     chosen = make_options(format.name, writer.options, options)
-    scene, removed_links = without_invalid_links(scene)
-    with np.errstate(all="ignore"), measured_once():
+    with budgeted(size=scene.stored_bytes), np.errstate(all="ignore"), measured_once():
+        scene, removed_links = without_invalid_links(scene)
         with GcPaused():
             merged = _merged(format, scene, options)
         if isinstance(merged, Written):
@@ -220,10 +220,12 @@ class _Editing:
             if parts and all(number not in getattr(matching, kind) for kind, number in parts):
                 continue  # reported as new
             keys: set[Hashable] = {(kind, matching.key(number, kind)) for kind, number in parts} or {None}
-            is_overridden = _is_overridden(self.after, path, tracks)
+            overriding_track = _overriding_track(path, tracks)
+            is_overridden = overriding_track is not None or _has_derived_value(self.after, path)
             if not keys & written or is_overridden or not _is_storable(path, capabilities):
                 if _part_name(self.after, path) not in names and path_text(path) not in reported:
-                    self.report.add(Outcome.DROPPED, path_text(path), _NOT_STORED)
+                    reason = _OVERRIDDEN.format(kind=overriding_track) if overriding_track else _NOT_STORED
+                    self.report.add(Outcome.DROPPED, path_text(path), reason)
             else:
                 self.report.add(Outcome.EXACT, path_text(path), "written into the original document")
 
@@ -245,19 +247,25 @@ _REST_FIELDS = {"position": "position", "rotation_xyzw": "rotation", "scale": "s
 """fields of a node that tracks override, and the kind of track"""
 
 
-def _is_overridden(scene: Scene, path: Path, tracks: Collection[tuple[int, str]]) -> bool:
-    """Return whether another part overrides a field.
+def _overriding_track(path: Path, tracks: Collection[tuple[int, str]]) -> str | None:
+    """Return the kind of the track that overrides the rest transform or visibility of a node; None if there is none."""
+    match path:
+        case ("nodes", int(number), str(name)) if (number, _REST_FIELDS.get(name)) in tracks:
+            return _REST_FIELDS[name]
+    return None
 
-    A track overrides the rest transform or visibility of its node, the name of a node that of its mesh, camera, light
-    and skin, and the name of a camera or light that of its target. The axes of a mesh follow from its node.
+
+def _has_derived_value(scene: Scene, path: Path) -> bool:
+    """Return whether files derive a field from another part.
+
+    The name of a node is that of its mesh, camera, light and skin, and the name of a camera or light that of its
+    target. The axes of a mesh follow from its node.
     """
     match path:
         case ("meshes" | "cameras" | "lights" | "skins", _, "name" | "axes"):
             return True
         case ("nodes", int(number), "name"):
             return scene.nodes[number].kind is NodeKind.TARGET
-        case ("nodes", int(number), str(name)):
-            return (number, _REST_FIELDS.get(name)) in tracks
     return False
 
 

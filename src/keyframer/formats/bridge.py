@@ -103,7 +103,7 @@ class Merger(ABC, Generic[O]):
 
     def normalise(self, scene: Scene, before: Scene, report: LossReport) -> Scene:
         """Return the scene with values that the format can store; by default only the time unit changes."""
-        return in_time_unit_of(scene, before)
+        return in_time_unit_of(scene, before, report)
 
     def align(self, scene: Scene, before: Scene, report: LossReport) -> Scene:
         """Return the scene with values adapted to ``before``, the original scene with its parts in the same order."""
@@ -131,3 +131,7 @@ class Merger(ABC, Generic[O]):
     def companion_files(self, document: Document, options: Mapping[str, object]) -> tuple[tuple[str, bytes], ...]:
         """Return suffix and bytes of each companion to write; ``options`` are those for reading the document."""
         return ()
+
+    def companion_options(self, written: Written) -> dict[str, object]:
+        """Return options for reading with the companions of a new file."""
+        return {}

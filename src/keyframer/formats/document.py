@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from keyframer.catalogue import IO_EMPTY, IO_UNRECOGNISED
-from keyframer.fields import dataclass
 from keyframer.files import PathLike, check_size, write_bytes
 from keyframer.formats import detect, format_by_name
 from keyframer.formats.contract import Format

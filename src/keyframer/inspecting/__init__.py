@@ -22,7 +22,6 @@ TABLES = {
     "lights": "Lights",
     "skins": "Skins",
     "raw_channels": "Raw channels",
-    "scene_issues": "Issues of the scene",
 }
 """names and titles of the tables that ``info`` has for every format; formats may have more (`Format.tables`)
 

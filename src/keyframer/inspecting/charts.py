@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from keyframer.exchange.opening import Source, scene_from
 from keyframer.inspecting.drawing import Area, Drawing, Line, Mark, Point, TextLabel
-from keyframer.inspecting.panels import Curve, Panel
+from keyframer.inspecting.panels import Curve, Panel, chosen_panels
+from keyframer.scene import Scene
+from keyframer.scene.scene import with_clip
+from keyframer.text import safe_text
 
 COLORS = ("#c62f2f", "#2a8c3a", "#2b5fc0", "#b07a00", "#7a3fb0", "#00868c", "#b5478f", "#5c5c5c")
 WIDTH, PANEL_HEIGHT = 820, 210
@@ -19,6 +24,29 @@ _SMALLEST_MARK, _LARGEST_MARK, _MARK_SHARE = 2.0, 5.0, 0.7
 """smallest and largest mark of a key in pixels, and its share of the average distance between keys"""
 _LEAST_FOR_HANDLES = 12
 """average distance between keys in pixels below which handles are not drawn"""
+
+
+def plot(
+    scene: Scene | Source,
+    *,
+    node: str | Sequence[str] = (),
+    track: str | Sequence[str] = (),
+    clip: int | str = 0,
+    span: tuple[float, float] | None = None,
+    most: int = 24,
+) -> Drawing:
+    """Draw the curves of a scene or a file, with keys, tangents, ease and wrap; notebooks show the drawing.
+    ``plot(scene).save("curves.svg")`` writes SVG or PNG.
+
+    ``node`` and ``track`` choose by names of nodes, also patterns such as ``Sail*``, and by kinds of tracks:
+    ``position``, ``rotation`` …, or ``raw``; without both, all tracks with several keys are drawn. ``clip`` is the
+    index or the name of a clip, ``span`` a range of time in its unit, ``most`` the maximum number of tracks. Raises
+    LookupError for an unknown node, kind or clip.
+    """
+    chosen = with_clip(scene_from(scene), clip)
+    nodes, kinds = ([given] if isinstance(given, str) else list(given) for given in (node, track))
+    title = os.path.basename(os.fspath(scene)) if isinstance(scene, (str, os.PathLike)) else chosen.title
+    return chart(chosen_panels(chosen, nodes, kinds, span, most)[0], safe_text(title))
 
 
 def chart(panels: Sequence[Panel], title: str = "", width: int = WIDTH, panel_height: int = PANEL_HEIGHT) -> Drawing:

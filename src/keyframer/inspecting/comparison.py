@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,6 @@ import numpy as np
 from keyframer.arrays import Floats
 from keyframer.exchange import Importer
 from keyframer.exchange.opening import OpenedFile
-from keyframer.fields import dataclass
 from keyframer.formats.document import Document
 from keyframer.formats.kit.summary_tables import Cell
 from keyframer.inspecting.gltf_diff import diff_gltf

@@ -13,11 +13,11 @@ from keyframer.formats.document import Document
 from keyframer.formats.kit.summary_tables import Table
 from keyframer.inspecting import TABLES
 from keyframer.inspecting.json_values import to_plain
-from keyframer.inspecting.scene_tables import document_scene_tables, imported_tables, issue_table
+from keyframer.inspecting.scene_tables import imported_overview, issue_table, scene_tables
 from keyframer.inspecting.tables import json_rows, json_value
-from keyframer.issues import IssueLog
+from keyframer.issues import IssueLog, Severity
 from keyframer.scene import Scene
-from keyframer.text import counted, safe_text
+from keyframer.text import safe_text
 from keyframer.textures import TextureFinder
 from keyframer.wire.field_types import Blob
 from keyframer.wire.record import Raw, Record
@@ -26,25 +26,34 @@ SCHEMA = "keyframer.info"
 SCHEMA_VERSION = 1
 
 
-def file_tables(
-    opened: OpenedFile, encoding: str | None = None, finder: TextureFinder | None = None
-) -> tuple[IssueLog, list[Table]]:
-    """Return the issues of a file and all tables of ``keyframer info``. ``encoding`` is the code page of names,
-    ``finder`` searches for images."""
-    if opened.importer is not None:
-        scene = opened.scene(salvage=True)
-        return scene.issues, imported_tables(scene, opened.importer, len(opened.data), finder)
-    document = opened.document
-    tables = document_tables(document, len(opened.data))
-    if document.format.reader() is None:
-        return document.issues, tables
-    if encoding is not None and "encoding" in document.format.option_types():
+def use_encoding(opened: OpenedFile, encoding: str | None) -> None:
+    """Read the names of a file in a code page, if its format has such an option; before its scene is made."""
+    if encoding is not None and opened.importer is None and "encoding" in opened.reader.option_types():
         opened.given_options["encoding"] = encoding
-    return document.issues, [*tables, *document_scene_tables(document, opened.scene(salvage=True), finder)]
+
+
+def file_tables(opened: OpenedFile, verdict: str, issues: IssueLog, finder: TextureFinder | None = None) -> list[Table]:
+    """Return all tables of ``keyframer info``: always the overview, and all others that have rows.
+
+    ``verdict`` and ``issues`` are the result of a check; ``finder`` searches for images.
+    """
+    if opened.importer is not None:
+        tables = [imported_overview(opened.scene(salvage=True), opened.importer, len(opened.data))]
+    else:
+        tables = document_tables(opened.document, len(opened.data))
+    tables[0].add("check", check_text(verdict, issues))
+    scene = scene_tables(opened.scene(salvage=True), finder) if _has_scene(opened) else []
+    return [*tables, *([issue_table(issues)] if issues else []), *scene]
+
+
+def check_text(verdict: str, issues: IssueLog) -> str:
+    """Return the result of a check in one line: the verdict, and the number of issues by severity."""
+    counts = issues.counts_text()
+    return f"{verdict} ({counts})" if counts else verdict
 
 
 def document_tables(document: Document, size: int) -> list[Table]:
-    """Return the tables of a document: always the overview, and all others that have rows."""
+    """Return the tables of a document without its issues: always the overview, and all others that have rows."""
     summariser = document.format.summary()
     summary = [] if summariser is None else summariser.summarise(document)
     overview = _overview(document, size)
@@ -52,8 +61,7 @@ def document_tables(document: Document, size: int) -> list[Table]:
         if table.name == "overview":
             overview.rows.extend(table.rows)
     records, raw = _statistics(document)
-    issues = issue_table("issues", document.issues)
-    tables = [*(table for table in summary if table.name != "overview"), records, raw, issues]
+    tables = [*(table for table in summary if table.name != "overview"), records, raw]
     return [overview, *(table for table in tables if table.rows)]
 
 
@@ -68,10 +76,6 @@ def _overview(document: Document, size: int) -> Table:
     table.add("records", sum(1 for _ in document.find(Record)))
     if document.trailing:
         table.add("bytes after the end", len(document.trailing))
-    severities = Counter(issue.severity.label for issue in document.issues)
-    counts = [counted(severities[label], label) for label in ("error", "warning") if severities[label]]
-    counts += [f"{severities['info']} info"] if severities["info"] else []
-    table.add("issues", (", ".join(counts) or "none") + (" (and more)" if document.issues.truncated else ""))
     return table
 
 
@@ -112,8 +116,8 @@ _NAMED = 3
 """maximum number of missing images that are named"""
 
 
-def summary_of(opened: OpenedFile, tables: Sequence[Table], *, verdict: str, errors: int, warnings: int) -> Summary:
-    """Return the summary of a file, with the keys `COLUMNS`; the last three are the result of a check."""
+def summary_of(opened: OpenedFile, tables: Sequence[Table], verdict: str, issues: IssueLog) -> Summary:
+    """Return the summary of a file, with the keys `COLUMNS`; ``verdict`` and ``issues`` are the result of a check."""
     scene = opened.scene(salvage=True) if _has_scene(opened) else Scene()
     by_name = {table.name: table for table in tables}
     stated = {str(row[0]): row[1] for row in by_name["overview"].rows}
@@ -140,8 +144,8 @@ def summary_of(opened: OpenedFile, tables: Sequence[Table], *, verdict: str, err
         "images": len(by_name["textures"].rows) if "textures" in by_name else 0,
         "missing_images": len(_missing(tables)),
         "verdict": verdict,
-        "errors": errors,
-        "warnings": warnings,
+        "errors": issues.count(Severity.ERROR),
+        "warnings": issues.count(Severity.WARNING),
     }
 
 
@@ -174,8 +178,7 @@ def summary_table(summary: Summary, tables: Sequence[Table]) -> Table:
     unnamed = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
     missing_text = f", {len(missing)} missing: {', '.join(missing[:_NAMED])}{unnamed}" if missing else ""
     table.add("images", f"{summary['images']}{missing_text}" if summary["images"] else "none")
-    counts = [counted(summary[key], key[:-1]) for key in ("errors", "warnings") if summary[key]]
-    table.add("check", f"{summary['verdict']} ({', '.join(counts)})" if counts else summary["verdict"])
+    table.add("check", next(value for what, value in tables[0].rows if what == "check"))
     return table
 
 

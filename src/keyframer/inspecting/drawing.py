@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import io
 import math
+import os
 from collections.abc import Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from keyframer.fields import dataclass
+from keyframer.files import PathLike, write_bytes
 from keyframer.text import safe_text
 from keyframer.textures import pillow
 
@@ -69,9 +70,9 @@ class TextLabel:
 Shape = Line | Area | Mark | TextLabel
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Drawing:
-    """Shapes in the order they are drawn, on white."""
+    """Shapes in the order they are drawn, on white. Notebooks show it; `save` writes it to a file."""
 
     width: int
     height: int
@@ -80,6 +81,20 @@ class Drawing:
 
     def add(self, *shapes: Shape) -> None:
         self.shapes.extend(shapes)
+
+    def __repr__(self) -> str:
+        title = f" {self.title!r}" if self.title else ""
+        return f"<Drawing{title}: {self.width} x {self.height}>"
+
+    def _repr_svg_(self) -> str:
+        return self.svg()
+
+    def save(self, path: PathLike, *, overwrite: bool = False) -> None:
+        """Write an ``.svg`` or ``.png`` file atomically; an existing file is replaced only with ``overwrite``."""
+        extension = os.path.splitext(os.fspath(path))[1].lower()
+        if extension not in (".svg", ".png"):
+            raise ValueError(f"drawings are .svg or .png, not {extension!r}")
+        write_bytes(path, self.png() if extension == ".png" else self.svg().encode(), overwrite=overwrite)
 
     def svg(self) -> str:
         """Return an SVG document without scripts, links or embedded fonts."""

@@ -5,12 +5,13 @@ Imports neither numpy nor dataclasses nor typing: ``keyframer identify`` must st
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from keyframer.exchange import IMPORTERS
-from keyframer.formats import detect
+from keyframer.formats import detect, text_mode_damage
 from keyframer.plugins import call_plugin
 from keyframer.text import safe_text
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -59,8 +60,7 @@ def identify(head: bytes, size: int, name: str, read_all: Callable[[], bytes]) -
     detection = detect(head, size=size, name=name)
     identity = Identity(name, size)
     identity.reason = detection.reason
-    if detection.score < 1 and b"\r\n" in head and _all_lines_have_cr(head):
-        identity.damage = _cr_added(read_all())
+    identity.damage = text_mode_damage(detection, head, read_all)
     if detection.format is None:
         _identify_exchange_format(identity, head, name)
         return identity
@@ -71,8 +71,6 @@ def identify(head: bytes, size: int, name: str, read_all: Callable[[], bytes]) -
     identity.dialect = detection.dialect
     identity.score = detection.score
     identity.certainty = certainty(detection.score)
-    if detection.score < 1 and identity.damage is None and detection.format.diagnoses_damage:
-        identity.damage = detection.format.diagnose(read_all())
     return identity
 
 
@@ -86,23 +84,6 @@ def _identify_exchange_format(identity: Identity, head: bytes, name: str) -> Non
             identity.certainty = certainty(identity.score)
             identity.reason = f"{reason}; it can be loaded and converted, but is not kept byte for byte"
             return
-
-
-def _all_lines_have_cr(data: bytes) -> bool:
-    return data.count(b"\n") == data.count(b"\r\n")
-
-
-def _cr_added(data: bytes) -> str | None:
-    """Return a message if a transfer in text mode put a CR before every LF and the file is valid without them."""
-    if not _all_lines_have_cr(data):
-        return None
-    repaired = data.replace(b"\r\n", b"\n")
-    detection = detect(repaired)
-    if detection.format is None or detection.score < 1:
-        return None
-    extra = len(data) - len(repaired)
-    title = detection.format.title
-    return f"damaged by a transfer in text mode: without the CR before each LF ({extra} in all) it is a {title} file"
 
 
 def certainty(score: float) -> str:

@@ -10,12 +10,11 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from keyframer.arrays import Floats
-from keyframer.fields import dataclass
 from keyframer.formats.kit.coordinates import to_right_handed_y_up
 from keyframer.inspecting.panels import Curve, Panel
 from keyframer.inspecting.samples import blocks

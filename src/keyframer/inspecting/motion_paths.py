@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from keyframer.arrays import Floats
-from keyframer.fields import dataclass
 from keyframer.inspecting.braille import Dots
 from keyframer.inspecting.charts import COLORS, tick_text
 from keyframer.inspecting.drawing import Area, Drawing, Line, Mark, Point, TextLabel

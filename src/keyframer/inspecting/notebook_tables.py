@@ -26,7 +26,7 @@ def track_html(track: Track) -> str:
 
 
 def channel_html(channel: Channel) -> str:
-    return track_html(channel.track)
+    return f"<div><code>{escape_markup(repr(channel))}</code><br>{track_html(channel.track)}</div>"
 
 
 def clip_html(clip: Clip) -> str:

@@ -5,14 +5,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
 from keyframer.arrays import Floats
 from keyframer.curves import Interpolation, Track, Wrap, compile_track
-from keyframer.fields import dataclass
 from keyframer.maths import quat
 from keyframer.scene import Channel, Clip, RawChannel, Scene
 from keyframer.text import counted, did_you_mean
@@ -110,6 +109,28 @@ def choose_channels(scene: Scene, nodes: Sequence[str] = (), kinds: Sequence[str
     if nodes or kinds:
         return chosen
     return [channel for channel in chosen if len(channel.track.times) > 1]
+
+
+def chosen_panels(
+    scene: Scene,
+    nodes: Sequence[str] = (),
+    kinds: Sequence[str] = (),
+    span: tuple[float, float] | None = None,
+    most: int = 24,
+) -> tuple[list[Panel], int]:
+    """Return at most ``most`` panels of the first clip, and how many there would be without a maximum.
+
+    They show the channels of `choose_channels`, and raw channels if the kind ``raw`` is requested, or if nothing is
+    requested and there are no others.
+    """
+    channels = choose_channels(scene, nodes, kinds)
+    raw = [channel for clip in scene.clips[:1] for channel in clip.raw_channels]
+    raw = raw if "raw" in kinds or (not channels and not kinds) else []
+    if "raw" in kinds and not raw:
+        raise LookupError("the file has no raw channels")
+    panels = [track_panel(scene, scene.clips[0], channel, span) for channel in channels[:most]]
+    panels += [raw_panel(channel) for channel in raw[: most - len(panels)]]
+    return panels, len(channels) + len(raw)
 
 
 def time_label(clip: Clip) -> str:

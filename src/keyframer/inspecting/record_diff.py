@@ -11,12 +11,11 @@ import hashlib
 import json
 from collections import Counter, deque
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from keyframer.arrays import Floats
-from keyframer.fields import dataclass
 from keyframer.formats.document import Document, place_of
 from keyframer.inspecting.json_values import extra_attributes, to_plain
 from keyframer.text import bytes_to_hex, counted

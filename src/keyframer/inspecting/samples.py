@@ -109,6 +109,7 @@ class Sample:
         by_name = {_name(node.name): number for number, node in nodes} | {node.name: number for number, node in nodes}
         return [by_name[name] if name in by_name else self.scene.find(name) for name in names]
 
+    @np.errstate(all="ignore")  # huge keys may overflow
     def world(self, nodes: int | Sequence[int]) -> Floats:
         """Return the (T, 4, 4) world matrices of a node in the chosen axes, (T, n, 4, 4) of several nodes."""
         world: Floats = self.pose.world[:, nodes]
@@ -164,7 +165,8 @@ class Sample:
         """Yield one row per node and time: world position, rotation, scale (shear is only in the matrices)."""
         frames, seconds = self.pose.frames.tolist(), self.pose.times_seconds.tolist()
         for numbers in blocks(self.numbers, len(frames)):
-            parts = affine.decompose(self.world(numbers))
+            with np.errstate(all="ignore"):
+                parts = affine.decompose(self.world(numbers))
             values = np.concatenate(parts, axis=2).swapaxes(0, 1).tolist()
             visible = self.pose.visible[:, numbers].astype(bool).T.tolist()
             for number, node_values, node_visible in zip(numbers, values, visible, strict=True):

@@ -11,7 +11,6 @@ import numpy as np
 
 from keyframer.curves import Track
 from keyframer.exchange import Importer
-from keyframer.formats.document import Document
 from keyframer.formats.kit.summary_tables import Cell, Table
 from keyframer.inspecting import TABLES
 from keyframer.issues import Issue
@@ -20,29 +19,19 @@ from keyframer.text import counted
 from keyframer.textures import TextureFinder, TextureUse, scene_textures
 
 
-def document_scene_tables(document: Document, scene: Scene, finder: TextureFinder | None = None) -> list[Table]:
-    """Return the tables of the scene of a document, and one of the issues that only the scene has. ``finder`` searches
-    for images."""
-    reported = {(issue.code, issue.path) for issue in document.issues}
-    new = [issue for issue in scene.issues if (issue.code, issue.path) not in reported]
-    return [*scene_tables(scene, finder), *([issue_table("scene_issues", new)] if new else [])]
-
-
-def imported_tables(scene: Scene, importer: Importer, size: int, finder: TextureFinder | None = None) -> list[Table]:
-    """Return the tables of a file of an exchange format."""
+def imported_overview(scene: Scene, importer: Importer, size: int) -> Table:
+    """Return the overview of a file of an exchange format."""
     overview = _table("overview", "what", "value")
     overview.add("format", f"{importer.title} ({importer.name})")
     overview.add("size in bytes", size)
     generator = scene.extras.get("gltf", {}).get("generator")
     if isinstance(generator, str) and generator:
         overview.add("made by", generator)
-    overview.add("issues", scene.issues.total or "none")
-    issues = list(scene.issues)
-    return [overview, *scene_tables(scene, finder), *([issue_table("issues", issues)] if issues else [])]
+    return overview
 
 
-def issue_table(name: str, issues: Iterable[Issue]) -> Table:
-    table = _table(name, "severity", "code", "offset", "path", "message")
+def issue_table(issues: Iterable[Issue]) -> Table:
+    table = _table("issues", "severity", "code", "offset", "path", "message")
     for issue in issues:
         table.add(issue.severity.label, issue.code, issue.offset, issue.path, issue.message)
     return table

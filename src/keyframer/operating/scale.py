@@ -10,15 +10,10 @@ from keyframer.scene import Handedness, Scene
 
 
 def scale(scene: Scene, factor: float) -> Scene:
-    """Return the scene with all lengths multiplied by ``factor``.
-
-    If the length of its unit in metres is known, that is divided by ``factor``: the size in metres stays the same.
-    """
+    """Return the scene with all lengths multiplied by ``factor``; the length of its unit stays the same."""
     if not (math.isfinite(factor) and factor > 0):
         raise ValueError(f"expected a positive factor, not {factor}")
-    metres = scene.space.metres_per_unit
-    space = scene.space if metres is None else replace(scene.space, metres_per_unit=metres / factor)
-    return replace(in_space(scene, scene.space, factor), space=space)
+    return in_space(scene, scene.space, factor)
 
 
 def change_axes(scene: Scene, *, up: str | None = None, handedness: str | Handedness | None = None) -> Scene:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from keyframer.arrays import Floats
-from keyframer.curves import Interpolation, RotationForm, Track, Wrap, compile_track
+from keyframer.curves import Interpolation, RotationForm, Track, Wrap, compile_track, even_times
 from keyframer.curves.key_reduction import Sampling, fewest_keys, sample_together, values_of
 from keyframer.curves.rotation_forms import absolute, finite_keys, increments, select_keys
 from keyframer.formats.kit.scene_writing import DEFAULT_MAX_ERROR, Tolerance, units_per_second
@@ -98,9 +98,8 @@ def _cut(track: Track, begin: float, end: float, unit: float, tolerance: Toleran
         chosen = np.flatnonzero((track.times >= begin) & (track.times <= end))
         sampled_track = select_keys(track, chosen)
         return replace(sampled_track, times=sampled_track.times - begin)
-    steps = math.ceil((end - begin) / unit - 1e-9)
     key_times = track.times[(track.times > begin) & (track.times < end)]
-    times = np.unique(np.concatenate([begin + unit * np.arange(steps), key_times, [end]]))
+    times = np.unique(np.concatenate([even_times(begin, end, unit)[:-1], key_times, [end]]))
     sampled_track = yield from sampled(track, times, tolerance)
     return replace(sampled_track, times=sampled_track.times - begin)
 
@@ -128,7 +127,7 @@ def reverse(scene: Scene, *, max_error: float = DEFAULT_MAX_ERROR) -> Scene:
     def change(track: Track) -> Sampling[Track]:
         source = finite_keys(track)
         if source.wrap is not Wrap.SINGLE and len(source.times) > 1:
-            frames = np.append(begin + unit * np.arange(math.ceil((end - begin) / unit - 1e-9)), end)
+            frames = np.append(even_times(begin, end, unit)[:-1], end)
             source = yield from sampled(source, frames, tolerance)
         return _reversed(source, total) if len(source.times) else source
 
@@ -200,7 +199,7 @@ def change_rate(scene: Scene, frames_per_second: float) -> Scene:
         times = np.where(np.abs(times - near) < 1e-9 * np.maximum(1.0, np.abs(near)), near, times)
         if track.interpolation is not Interpolation.SAMPLED or len(times) < 2 or not np.mod(times, 1).any():
             return replace(track, times=times, **_scaled_tangents(track, factor))
-        frames = np.arange(math.ceil(times[0]), math.ceil(times[-1]) + 1.0)
+        frames = even_times(math.ceil(times[0]), math.ceil(times[-1]))
         values = compile_track(track)(frames / factor)
         return replace(track, times=frames, values=values)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -11,7 +12,6 @@ from keyframer.arrays import Flags, Floats, Indices
 from keyframer.curves import CurveBank, Place, RotationForm
 from keyframer.curves.key_columns import LARGEST_USABLE, largest
 from keyframer.curves.rotation_forms import single_rotations
-from keyframer.fields import dataclass
 from keyframer.maths.distinct_values import unique_values
 from keyframer.scene import Channel, Clip
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from keyframer.arrays import Indices
-from keyframer.fields import dataclass
 from keyframer.scene import Node
 
 

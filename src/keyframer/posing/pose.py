@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from keyframer.arrays import Flags, Floats
-from keyframer.fields import dataclass
 from keyframer.posing.channels import Samples
 from keyframer.posing.rig import Rig
 from keyframer.posing.vertices import posed_vertices
@@ -51,9 +50,12 @@ class Pose:
         """(T, N, 4, 4) relative to the parent, computed on first use; cameras and lights are not aimed at targets."""
         return self.rig.local(self.samples, len(self.frames))
 
-    def vertices(self, node: int) -> Floats:
-        """Return the vertices (T, V, 3) of a node in scene space: morphed, skinned and transformed."""
-        return posed_vertices(self.scene, node, self.world, self.morph_weights.get(node))
+    def vertices(self, node: int | str) -> Floats:
+        """Return the vertices (T, V, 3) of a node, given by its index or name, in scene space: morphed, skinned and
+        transformed. Raises LookupError if there is no such node.
+        """
+        number = self.scene.node_index(node)
+        return posed_vertices(self.scene, number, self.world, self.morph_weights.get(number))
 
     def __repr__(self) -> str:
         return f"<Pose of {counted(len(self.scene.nodes), 'node')} at {counted(len(self.frames), 'time')}>"
@@ -64,10 +66,11 @@ def pose(
     times: npt.ArrayLike | None = None,
     *,
     frames: npt.ArrayLike | None = None,
-    clip: int = 0,
+    clip: int | str = 0,
     rig: Rig | None = None,
 ) -> Pose:
-    """Return the pose at ``times`` (seconds) or ``frames`` (of the clip); exactly one of them must be given.
+    """Return the pose at ``times`` (seconds) or ``frames`` (of the clip, which is given by its index or name); exactly
+    one of them must be given.
 
     For many calls, make a `Rig` once and pass it; it replaces ``clip``.
     """

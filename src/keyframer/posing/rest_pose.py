@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence, Set
+from dataclasses import dataclass
 
 import numpy as np
 
 from keyframer.arrays import Floats, Indices
 from keyframer.curves.lazy_fields import stored
-from keyframer.fields import dataclass
 from keyframer.maths import affine
 from keyframer.maths.distinct_values import unique_values
 from keyframer.posing.aim_constraints import aim_matrices, is_aimed, rest_roll, stored_target

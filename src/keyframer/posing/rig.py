@@ -97,8 +97,10 @@ class Rig(RestPose):
     matrix would overflow is placed as if it had no parent.
     """
 
-    def __init__(self, scene: Scene, clip: int = 0) -> None:
-        self.clip = scene.clips[clip] if scene.clips else Clip()
+    def __init__(self, scene: Scene, clip: int | str = 0) -> None:
+        """``clip`` is the index or the name of a clip; raises LookupError if there is none."""
+        index = scene.clip_index(clip)
+        self.clip = scene.clips[index] if scene.clips else Clip()
         super().__init__(scene, Channels(self.clip, len(scene.nodes)))
         self.properties = AnimatedProperties(scene, self.channels)
         self._moving_levels: list[Level] = []

@@ -49,7 +49,7 @@ def _morphed(weights: Floats, shapes: Floats) -> Floats:
     step = max(1, PRODUCTS_AT_ONCE // max(flat.size, 1))
     for start in range(0, len(weights), step):
         np.matmul(weights[start : start + step], flat, out=out[start : start + step])
-    return out.reshape(-1, *shapes.shape[1:])
+    return out.reshape(len(weights), *shapes.shape[1:])
 
 
 def skinned(skin: Skin, shaped: Floats, world: Floats) -> Floats:

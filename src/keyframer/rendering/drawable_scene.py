@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from keyframer.arrays import Flags, Floats, Indices, Singles
-from keyframer.fields import dataclass
 from keyframer.formats import properties_of
 from keyframer.limits import spend
 from keyframer.maths.smoothing_groups import smooth_clusters
@@ -166,13 +165,16 @@ class Shape:
     """(F,) their indices in the `DrawableScene`"""
     normals: Singles
     """(F, 3, 3) of each corner"""
+    mirrored: Flags
+    """(F,) whether the node of the face is mirrored: seen from the front, its corners run clockwise"""
     first_stick: int
     """index of the first face of the skeleton, whose faces come last"""
 
 
 class DrawableScene:
     """A scene prepared for pictures. ``bones``: draw the skeleton always (True), never (False), or if no face is
-    visible (None). ``lift_black`` as in `Surfaces`.
+    visible (None). ``two_sided``: draw the back of faces whose material is one-sided, too. ``lift_black`` as in
+    `Surfaces`.
     """
 
     def __init__(
@@ -181,8 +183,10 @@ class DrawableScene:
         source: TextureSource | None = None,
         bones: bool | None = None,
         lift_black: bool = True,
+        two_sided: bool = False,
     ) -> None:
         self.scene = scene
+        self.two_sided = two_sided
         self.surfaces = Surfaces(scene, source, lift_black)
         self.mesh_nodes = [n for n, node in enumerate(scene.nodes) if node.mesh is not None and _face_count(scene, n)]
         """nodes that have a mesh with faces"""
@@ -263,7 +267,9 @@ class DrawableScene:
         corners, groups = self.corners[faces], self.groups[faces]
         points[np.abs(points) > _FARTHEST] = np.nan
         normals = corner_normals(face_normals(points, corners), groups)
-        return Shape(points, corners, faces, normals, first_stick)
+        mirrored = np.linalg.det(pose.world[at, :, :3, :3]) < 0
+        mirrored[[node.skin is not None for node in self.scene.nodes]] = False  # skins ignore the node of their mesh
+        return Shape(points, corners, faces, normals, np.append(mirrored, False)[self.node_of(faces)], first_stick)
 
     def node_of(self, faces: Indices) -> Indices:
         """Return the node of each face; -1 for the skeleton."""

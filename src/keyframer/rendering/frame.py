@@ -4,12 +4,12 @@ smooth its edges.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from keyframer.arrays import Bytes, Indices, Singles
-from keyframer.fields import dataclass
 from keyframer.posing import Pose
 from keyframer.rendering.drawable_scene import DrawableScene, Shape
 from keyframer.rendering.lighting import Lighting, file_lighting, studio_lighting
@@ -104,6 +104,10 @@ class Canvas:
     def _project(self, shape: Shape, view: View) -> None:
         drawable, width, height = self._drawable, self._width, self._height
         self._screen: Screen = project_faces(shape.points, shape.corners, view, width, height)
+        if not drawable.two_sided:
+            two_sided = drawable.surfaces.two_sided[drawable.material[shape.faces[self._screen.source]]]
+            is_front = self._screen.clockwise == shape.mirrored[self._screen.source]
+            self._screen = self._screen.only(two_sided | is_front)
         self._shader = Shader(drawable, shape, self._screen, view, width, self._oversampling)
         material = drawable.material[shape.faces[self._screen.source]]
         translucent = drawable.surfaces.translucent[material]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
 from keyframer.arrays import Floats, Singles
-from keyframer.fields import dataclass
 from keyframer.posing import Pose
 from keyframer.rendering.viewpoint import View
 from keyframer.scene import Handedness, LightType

@@ -18,18 +18,18 @@ _MOST_NAMES = 12
 
 def scene_html(scene: Scene) -> str:
     """Return a thumbnail, or the reason why there is none, and a summary with the names of the first nodes."""
-    return _html(scene, None)
+    return _html(scene, repr(scene), None)
 
 
 def pose_html(pose: Pose) -> str:
     """Return HTML like `scene_html`, with a thumbnail of the first time of a pose."""
-    return _html(pose.scene, float(pose.frames[0]) if len(pose.frames) else None)
+    return _html(pose.scene, repr(pose), float(pose.frames[0]) if len(pose.frames) else None)
 
 
-def _html(scene: Scene, frame: float | None) -> str:
+def _html(scene: Scene, text: str, frame: float | None) -> str:
     names = [_escape_markup(node.name) for node in scene.nodes[:_MOST_NAMES]]
     remainder = f" and {len(scene.nodes) - _MOST_NAMES} more" if len(scene.nodes) > _MOST_NAMES else ""
-    description = f"<code>{_escape_markup(repr(scene))}</code><p>{', '.join(names)}{remainder}</p>"
+    description = f"<code>{_escape_markup(text)}</code><p>{', '.join(names)}{remainder}</p>"
     try:
         data = encode_still(render(scene, frame=frame, size=_SIZE))
     except FormatError as error:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import pairwise
 
-from keyframer.fields import dataclass
 from keyframer.rendering.encoding import STILL, encode_animation, encode_still
 from keyframer.rendering.renderer import Renderer
 

@@ -8,12 +8,12 @@ triangles, because an edge is always computed from its upper end.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from keyframer.arrays import Flags, Floats, Indices
-from keyframer.fields import dataclass
 from keyframer.limits import budget_left, budget_total, spend
 from keyframer.rendering.viewpoint import View
 
@@ -33,6 +33,16 @@ class Screen:
 
     def __len__(self) -> int:
         return len(self.source)
+
+    @property
+    def clockwise(self) -> Flags:
+        """(M,) whether the corners run clockwise on the picture."""
+        edge = self.points[:, 1:] - self.points[:, :1]
+        return np.asarray(edge[:, 0, 0] * edge[:, 1, 1] > edge[:, 0, 1] * edge[:, 1, 0])
+
+    def only(self, chosen: Flags) -> Screen:
+        """Return some of the triangles."""
+        return Screen(self.points[chosen], self.closeness[chosen], self.source[chosen], self.barycentric[chosen])
 
 
 def project_faces(points: Floats, corners: Indices, view: View, width: int, height: int) -> Screen:

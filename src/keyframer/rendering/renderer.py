@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -12,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.arrays import Bytes, Floats
-from keyframer.fields import dataclass
+from keyframer.exchange.opening import Source, scene_from
 from keyframer.files import PathLike
 from keyframer.limits import budgeted
 from keyframer.posing import Pose, Rig, pose
@@ -21,6 +22,7 @@ from keyframer.rendering.frame import Canvas, Exposure
 from keyframer.rendering.frame import render as render_frame
 from keyframer.rendering.viewpoint import View, camera_view, fitted_view
 from keyframer.scene import Clip, Scene
+from keyframer.scene.scene import with_clip
 from keyframer.text import did_you_mean
 from keyframer.textures import TextureFinder, TextureSource, pillow
 
@@ -68,6 +70,10 @@ class Settings:
     around_degrees: float | None = None
     """angle of a fitted view to the right of the front; None: a default angle"""
     above_degrees: float | None = None
+    two_sided: bool = False
+    """draw all faces from both sides; otherwise faces whose material is one-sided, and those without a material, are
+    visible from the front only, as in the exported glTF file
+    """
 
     def __post_init__(self) -> None:
         if not (1 <= self.width <= LARGEST_SIDE and 1 <= self.height <= LARGEST_SIDE):
@@ -93,7 +99,9 @@ class Renderer:
         self.scene = scene
         self.settings = settings or Settings()
         with budgeted(size=scene.stored_bytes):
-            self.drawable = DrawableScene(scene, textures, self.settings.bones, self.settings.lights != "file")
+            self.drawable = DrawableScene(
+                scene, textures, self.settings.bones, self.settings.lights != "file", self.settings.two_sided
+            )
         self._rig = Rig(scene)
         self._last_pose: tuple[float, Pose] | None = None
         self._exposure = Exposure(self.settings.lights)
@@ -306,25 +314,28 @@ def _unpremultiplied(pixels: Bytes) -> Bytes:
 
 
 def render(
-    scene: Scene,
+    scene: Scene | Source,
     *,
     frame: float | None = None,
+    clip: int | str = 0,
     size: int | tuple[int, int] = 256,
     camera: str = "auto",
     lights: str = "auto",
     background: RgbBytes | str | None = NEUTRAL,
     texture_path: Sequence[PathLike] = (),
+    two_sided: bool = False,
 ) -> Image:
-    """Return a picture of a scene as a Pillow image: ``render(scene).save("scene.png")``. Notebooks show it.
+    """Return a picture of a scene or a file as a Pillow image: ``render(scene).save("scene.png")``. Notebooks show it.
 
-    ``frame`` is the frame to show (default: `Renderer.default_frame`), ``size`` is the width and height in pixels, or
-    one number for both. The other options are those of `Settings`. Images are taken from the file itself, from the
-    folder it was loaded from, and from the folders of ``texture_path``. Raises LookupError if no camera has this name,
-    ValueError for another invalid option.
+    ``frame`` is the frame to show (default: `Renderer.default_frame`) of ``clip``, the index or the name of a clip;
+    ``size`` is the width and height in pixels, or one number for both. The other options are those of `Settings`.
+    Images are taken from the file itself, from the folder it was loaded from, and from the folders of
+    ``texture_path``. Raises LookupError if no camera or clip has this name, ValueError for another invalid option.
     """
     width, height = (size, size) if isinstance(size, int) else size
-    folder = scene.origin.folder if scene.origin is not None else scene.folder
+    shown = with_clip(scene_from(scene), clip)
+    folder = shown.origin.folder if shown.origin is not None else shown.folder
     images = TextureSource(TextureFinder([*([] if folder is None else [folder]), *texture_path]))
-    settings = Settings(width, height, camera=camera, lights=lights, background=background)
-    renderer = Renderer(scene, settings, textures=images)
+    settings = Settings(width, height, camera=camera, lights=lights, background=background, two_sided=two_sided)
+    renderer = Renderer(shown, settings, textures=images)
     return renderer.picture(renderer.default_frame if frame is None else frame)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from keyframer.arrays import Flags, Floats, Indices, Singles
-from keyframer.fields import dataclass
 from keyframer.rendering.drawable_scene import DrawableScene, Shape
 from keyframer.rendering.lighting import Lighting
 from keyframer.rendering.raster import Screen

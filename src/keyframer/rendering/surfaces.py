@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,7 +11,6 @@ import numpy as np
 from keyframer.arrays import Flags, Indices, Singles
 from keyframer.exchange.gltf.conventions import original_gltf_values, shown_rgb
 from keyframer.exchange.gltf.write.images import role_of
-from keyframer.fields import dataclass
 from keyframer.scene import Material, Scene, TextureMap
 from keyframer.textures import TextureSource
 
@@ -160,9 +160,9 @@ class Surfaces:
 
     def __init__(self, scene: Scene, source: TextureSource | None, lift_black: bool = True) -> None:
         """``lift_black``: black surfaces without an image become dark grey, so that their shape is visible."""
-        materials = [*scene.materials, Material(""), Material("", diffuse=STICK)]
+        materials = [*scene.materials, Material(""), Material("", diffuse=STICK, two_sided=True)]
         self._v_up = scene.space.v_up
-        self._mip_maps: dict[tuple[str, int | None], MipMaps | None] = {}
+        self._mip_maps: dict[int, MipMaps] = {}
         self._source = source
         self.diffuse = np.array([_color(material.diffuse, PLAIN) for material in materials], np.float32)
         specular = np.array([_color(material.specular, (0.0, 0.0, 0.0)) for material in materials], np.float32)
@@ -171,6 +171,7 @@ class Surfaces:
         self.exponent = np.array([2.0 ** (1 + 9 * _fraction(m.shininess, 0.25)) for m in materials], np.float32)
         self.opacity = np.array([1 - _fraction(material.transparency, 0.0) for material in materials], np.float32)
         self.glow = np.array([_fraction(material.self_illumination, 0.0) for material in materials], np.float32)
+        self.two_sided = np.array([material.two_sided for material in materials], np.bool_)
         self.wire = np.array([material.wire or material.shading == "wire" for material in materials], np.bool_)
         self.flat = np.array([material.shading == "flat" for material in materials], np.bool_)
         self.base = [self._layer(material.maps.get("texture1")) for material in materials]
@@ -261,12 +262,12 @@ class Surfaces:
         return Layer(mip_maps, matrix, amount, once, texture.mirror, tiled, texture.negative, texture.ignore_alpha)
 
     def _mip_maps_of(self, texture: TextureMap) -> MipMaps | None:
-        if self._source is None:
+        opened = None if self._source is None else self._source.open_map(texture).texture
+        if opened is None:
             return None
-        key = (texture.file_name, None if texture.embedded is None else id(texture.embedded.data))
+        key = id(opened.image)  # kept by the source
         if key not in self._mip_maps:
-            opened = self._source.open_map(texture)
-            self._mip_maps[key] = None if opened.texture is None else MipMaps(opened.texture.image)
+            self._mip_maps[key] = MipMaps(opened.image)
         return self._mip_maps[key]
 
 

@@ -7,11 +7,11 @@ mirroring.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
 from keyframer.arrays import Floats
-from keyframer.fields import dataclass
 from keyframer.posing import Pose
 from keyframer.scene import Handedness, Space
 

@@ -1,8 +1,8 @@
 """The scene model: the interpreted content of a file, in one form for all formats.
 
 A `Scene` has nodes in a tree, the meshes, cameras, lights and skins of nodes, materials, and clips of authored keys.
-Poses are computed in `posing`; files are read and written in `formats` and `exchange`. The modules `consistency` and
-`loss_report` check scenes and describe what a conversion did to their parts.
+Poses are computed in `posing`; files are read and written in `formats` and `exchange`. The module
+`loss_report` describes what a conversion did to its parts.
 
 Conventions: column vectors; matrices are 4 x 4 with the translation in the last column; quaternions are x, y, z, w;
 angles of cameras and lights are degrees, those of rotation keys radians; the world matrix of a node is

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from keyframer.curves.lazy_fields import LazyFields, lazy
-from keyframer.fields import dataclass, documented
-from keyframer.scene._arrays import Extras, invalid_field
+from keyframer.fields import documented
+from keyframer.scene._arrays import Extras, check_numbers, invalid_field
 
 
 @documented
@@ -33,7 +37,16 @@ class Camera(LazyFields):
     raw_name: bytes | None = None
     """the name as stored in the file"""
 
+    if TYPE_CHECKING:
+
+        def __init__(
+            self, name: str, fov_degrees: float = 48.0, roll_degrees: float = 0.0, target: ArrayLike | None = None,
+            ranges: ArrayLike | None = None, clip: ArrayLike | None = None, shows_cone: bool = False,
+            extras: Extras = ..., raw_name: bytes | None = None,
+        ) -> None: ...  # fmt: skip
+
     def __post_init__(self) -> None:
+        check_numbers(self, _LENGTHS)
         for name in ("fov_degrees", "roll_degrees"):
             if not isinstance(getattr(self, name), (float, int, np.number)):
                 raise invalid_field(self, name, "a number", repr(getattr(self, name)))
@@ -41,3 +54,6 @@ class Camera(LazyFields):
 
     def __repr__(self) -> str:
         return f"<Camera {self.name!r}: {self.fov_degrees:g} degrees>"
+
+
+_LENGTHS = {"target": 3, "ranges": 2, "clip": 2}

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from keyframer.curves.lazy_fields import LazyFields, lazy
 from keyframer.curves.track import Track
-from keyframer.fields import dataclass, documented
-from keyframer.scene._arrays import Extras, Floats, invalid_field
+from keyframer.fields import documented
+from keyframer.limits import is_budget_open
+from keyframer.scene._arrays import Extras, Floats, check_arrays, invalid_field
 from keyframer.text import counted
 
 
@@ -50,6 +53,14 @@ class RawChannel(LazyFields):
     """(frames, width)"""
     extras: Extras = lazy(dict)
 
+    if TYPE_CHECKING:
+
+        def __init__(self, name: str, values: ArrayLike, extras: Extras = ...) -> None: ...
+
+    def __post_init__(self) -> None:
+        check_arrays(self, {"values": (None, None)})
+        LazyFields.__post_init__(self)
+
     def __repr__(self) -> str:
         return f"<RawChannel {self.name!r}: {'x'.join(map(str, self.values.shape))} numbers>"
 
@@ -88,7 +99,20 @@ class Clip:
     extras: Extras = field(default_factory=dict)
     """further data of the file, under the id of its format"""
 
+    if TYPE_CHECKING:
+
+        def __init__(
+            self, name: str = "", channels: list[Channel] = ..., start: float = 0.0, end: float = 0.0,
+            rate: float = 30.0, unit: str = "frame", units_per_frame: float = 1.0, current: float | None = None,
+            bounds: ArrayLike | None = None, raw_channels: list[RawChannel] = ..., extras: Extras = ...,
+        ) -> None: ...  # fmt: skip
+
     def __post_init__(self) -> None:
+        for name in ("rate", "units_per_frame"):
+            value = getattr(self, name)
+            if not isinstance(value, (float, int, np.number)) or not (value > 0 or is_budget_open()):
+                raise invalid_field(self, name, "a number above 0", repr(value))
+        check_arrays(self, {"bounds": (None, 2, 3)})
         if self.unit not in UNITS:
             raise invalid_field(self, "unit", f"one of {', '.join(UNITS)}", repr(self.unit))
         if not isinstance(self.channels, Sequence) or isinstance(self.channels, str):

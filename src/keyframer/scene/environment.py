@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from keyframer.fields import dataclass
 from keyframer.scene._arrays import Extras
 
 Rgb = tuple[float, float, float]

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import Enum
+from typing import TYPE_CHECKING
+
+from numpy.typing import ArrayLike
 
 from keyframer.curves.lazy_fields import LazyFields, lazy
-from keyframer.fields import dataclass, documented
-from keyframer.scene._arrays import Extras, check_choice, check_color
+from keyframer.fields import documented
+from keyframer.scene._arrays import Extras, check_choice, check_color, check_numbers
 
 
 class LightType(Enum):
@@ -64,9 +68,21 @@ class Light(LazyFields):
     raw_name: bytes | None = None
     """the name as stored in the file"""
 
+    if TYPE_CHECKING:
+
+        def __init__(
+            self, name: str, type: LightType = LightType.OMNI, color: ArrayLike = (1.0, 1.0, 1.0),
+            multiplier: float = 1.0, on: bool = True, attenuated: bool = False, inner_range: float | None = None,
+            outer_range: float | None = None, target: ArrayLike | None = None, hotspot_degrees: float | None = None,
+            falloff_degrees: float | None = None, roll_degrees: float = 0.0, rectangular: bool = False,
+            aspect: float = 1.0, casts_shadows: bool = False, projector: str | None = None,
+            excludes: list[str] = ..., extras: Extras = ..., raw_name: bytes | None = None,
+        ) -> None: ...  # fmt: skip
+
     def __post_init__(self) -> None:
         check_choice(self, "type", LightType)
         check_color(self, "color")
+        check_numbers(self, {"target": 3})
         LazyFields.__post_init__(self)
 
     def __repr__(self) -> str:

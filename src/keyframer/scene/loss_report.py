@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from keyframer.fields import dataclass
 from keyframer.text import counted, plural, safe_text
 
 SCHEMA = "keyframer.loss"

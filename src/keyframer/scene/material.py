@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from numpy.typing import ArrayLike
 
 from keyframer.curves.lazy_fields import LazyFields, lazy
-from keyframer.fields import dataclass, documented
-from keyframer.scene._arrays import Extras, check_color
+from keyframer.fields import documented
+from keyframer.scene._arrays import Extras, check_color, check_numbers
 
 Rgb = tuple[float, float, float]
 
@@ -72,6 +75,20 @@ class TextureMap(LazyFields):
     embedded: EmbeddedImage | None = field(default=None, metadata={"not_in_extras": True})
     """the image, if it is embedded in the file; it is used instead of a file of that name"""
 
+    if TYPE_CHECKING:
+
+        def __init__(
+            self, file_name: str, raw_file_name: bytes = b"", amount: float = 1.0, scale: ArrayLike = (1.0, 1.0),
+            offset: ArrayLike = (0.0, 0.0), rotation_degrees: float = 0.0, blur: float = 0.0, mirror: bool = False,
+            negative: bool = False, decal: bool = False, tiled: bool = True, summed_area: bool = False,
+            alpha_source: bool = False, ignore_alpha: bool = False, tints: dict[str, Rgb] = ...,
+            extras: Extras = ..., embedded: EmbeddedImage | None = None,
+        ) -> None: ...  # fmt: skip
+
+    def __post_init__(self) -> None:
+        check_numbers(self, {"scale": 2, "offset": 2})
+        LazyFields.__post_init__(self)
+
     def __repr__(self) -> str:
         return f"<TextureMap {self.file_name!r}>"
 
@@ -128,6 +145,18 @@ class Material(LazyFields):
     """further data of the file, under the id of its format"""
     raw_name: bytes | None = None
     """the name as stored in the file"""
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self, name: str, ambient: ArrayLike | None = None, diffuse: ArrayLike | None = None,
+            specular: ArrayLike | None = None, shininess: float | None = None, shininess_strength: float | None = None,
+            transparency: float = 0.0, transparency_falloff: float | None = None, falloff_inwards: bool = False,
+            reflection_blur: float | None = None, self_illumination: float = 0.0, two_sided: bool = False,
+            additive: bool = False, wire: bool = False, wire_size: float | None = None, wire_in_units: bool = False,
+            face_map: bool = False, soften: bool = False, supersample: bool = False, shading: str | None = None,
+            maps: dict[str, TextureMap] = ..., extras: Extras = ..., raw_name: bytes | None = None,
+        ) -> None: ...  # fmt: skip
 
     def __post_init__(self) -> None:
         for name in ("ambient", "diffuse", "specular"):

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
 
 from keyframer.curves.lazy_fields import LazyFields, lazy
-from keyframer.fields import dataclass, documented
-from keyframer.scene._arrays import Extras, Floats, Ints, Shape, check_arrays
+from keyframer.fields import documented
+from keyframer.scene._arrays import Extras, Floats, Ints, Shape, check_arrays, out_of_range, refuse, wrong_shape
 from keyframer.text import counted
 
 
@@ -50,10 +55,25 @@ class Mesh(LazyFields):
     raw_name: bytes | None = None
     """the name as stored in the file"""
 
+    if TYPE_CHECKING:
+
+        def __init__(
+            self, name: str, positions: ArrayLike, corners: ArrayLike, uv: ArrayLike | None = None,
+            uv_corners: ArrayLike | None = None, colors: ArrayLike | None = None,
+            color_corners: ArrayLike | None = None, smoothing: ArrayLike | None = None, edges: ArrayLike | None = None,
+            face_materials: ArrayLike | None = None, axes: ArrayLike | None = None,
+            bounding_sphere: tuple[ArrayLike, float] | None = None, casts_shadows: bool = True,
+            receives_shadows: bool = True, dynamic: bool = False, extras: Extras = ..., raw_name: bytes | None = None,
+        ) -> None: ...  # fmt: skip
+
     def __post_init__(self) -> None:
         check_arrays(self, _FLOAT_SHAPES)
         check_arrays(self, _INTEGER_SHAPES, integers=True)
+        if self.bounding_sphere is not None:
+            centre, radius = self.bounding_sphere
+            self.bounding_sphere = np.asarray(centre, np.float64), radius
         LazyFields.__post_init__(self)
+        refuse(self, mesh_faults(self, complete=False))  # uv_corners may still be assigned
 
     def __repr__(self) -> str:
         return f"<Mesh {self.name!r}: {counted(len(self.positions), 'vertex')}, {counted(len(self.corners), 'face')}>"
@@ -99,10 +119,57 @@ class Skin:
     extras: Extras = field(default_factory=dict)
     """further data of the file, under the id of its format"""
 
+    if TYPE_CHECKING:
+
+        def __init__(
+            self, name: str, joints: Sequence[int], inverse_bind: ArrayLike, vertex_indices: ArrayLike,
+            joint_indices: ArrayLike, weights: ArrayLike, positions: ArrayLike | None = None, rigid: bool = False,
+            extras: Extras = ...,
+        ) -> None: ...  # fmt: skip
+
     def __post_init__(self) -> None:
+        self.joints = list(self.joints)
         check_arrays(self, {"inverse_bind": (None, 4, 4), "weights": (None,), "positions": (None, 3)})
         check_arrays(self, {"vertex_indices": (None,), "joint_indices": (None,)}, integers=True)
+        refuse(self, skin_faults(self))
 
     def __repr__(self) -> str:
         joints, influences = counted(len(self.joints), "joint"), counted(len(self.vertex_indices), "influence")
         return f"<Skin {self.name!r}: {joints}, {influences}>"
+
+
+def mesh_faults(mesh: Mesh, *, complete: bool = True) -> Iterator[str]:
+    """Yield what is wrong with the shapes and indices of a mesh. Unless it is ``complete``, ``uv_corners`` and
+    ``color_corners`` may be missing."""
+    faces = np.shape(mesh.corners)[0] if np.ndim(mesh.corners) else 0
+    yield from wrong_shape("positions", mesh.positions, (None, 3))
+    yield from wrong_shape("corners", mesh.corners, (faces, 3))
+    yield from out_of_range("corners", mesh.corners, len(mesh.positions), "vertices")
+    for name, values, width, corners_name in (
+        ("uv", mesh.uv, 2, "uv_corners"),
+        ("colors", mesh.colors, 3, "color_corners"),
+    ):
+        if values is not None:
+            yield from wrong_shape(name, values, (None, width))
+            corners = getattr(mesh, corners_name)
+            if corners is None and not complete:
+                continue
+            indices = mesh.corners if corners is None else corners
+            source = f"corners (used as {corners_name})" if corners is None else corners_name
+            yield from wrong_shape(source, indices, (faces, 3))
+            yield from out_of_range(source, indices, len(values), f"entries of {name}")
+    for name in ("smoothing", "edges", "face_materials"):
+        column = getattr(mesh, name)
+        if column is not None:
+            yield from wrong_shape(name, column, (faces,))
+
+
+def skin_faults(skin: Skin) -> Iterator[str]:
+    """Yield what is wrong with the shapes and indices of a skin."""
+    joints, influences = len(skin.joints), len(skin.vertex_indices)
+    yield from wrong_shape("inverse_bind", skin.inverse_bind, (joints, 4, 4))
+    yield from wrong_shape("joint indices", skin.joint_indices, (influences,))
+    yield from wrong_shape("weights", skin.weights, (influences,))
+    yield from out_of_range("joint indices", skin.joint_indices, joints, "joints")
+    if skin.positions is not None:
+        yield from wrong_shape("positions", skin.positions, (influences, 3))

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from keyframer.curves.lazy_fields import Lazy, LazyFields, lazy
-from keyframer.fields import dataclass, documented
+from keyframer.fields import documented
 from keyframer.scene._arrays import Extras, Floats, Shape, check_arrays, check_choice, check_links
 from keyframer.text import counted
 
@@ -41,6 +43,14 @@ class Morph:
     positions: Sequence[Floats]
     """(V, 3) vertex positions of each shape, in the order and the space of the mesh"""
 
+    if TYPE_CHECKING:
+
+        def __init__(self, names: Sequence[str], positions: Sequence[ArrayLike] | ArrayLike) -> None: ...
+
+    def __post_init__(self) -> None:
+        if type(self.positions) is not list or any(type(shape) is not np.ndarray for shape in self.positions):
+            self.positions = [np.asarray(shape, np.float64) for shape in self.positions]
+
     def __repr__(self) -> str:
         return f"<Morph of {counted(len(self.names), 'shape')}>"
 
@@ -57,7 +67,8 @@ class Node(LazyFields):
     parent: int | None = None
     """index of the parent node; None for a root"""
     position: Floats = lazy(lambda: np.zeros(3))
-    """(3,) position relative to the parent, at rest"""
+    """(3,) position relative to the parent, at rest; a ``position`` track of the node overrides it, so change its keys
+    instead (rotation, scale and ``hidden`` likewise)"""
     rotation_xyzw: Floats = lazy(lambda: np.array([0.0, 0.0, 0.0, 1.0]))
     """(4,) quaternion x, y, z, w, at rest"""
     scale: Floats = lazy(lambda: np.ones(3))
@@ -88,6 +99,17 @@ class Node(LazyFields):
     """the name as stored in the file"""
     extras: Extras = lazy(dict)
     """further data of the file, under the id of its format"""
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self, name: str, kind: NodeKind = NodeKind.OBJECT, parent: int | None = None, position: ArrayLike = ...,
+            rotation_xyzw: ArrayLike = ..., scale: ArrayLike = ..., scale_axes_xyzw: ArrayLike | None = None,
+            pivot: ArrayLike = ..., mesh: int | None = None, camera: int | None = None, light: int | None = None,
+            skin: int | None = None, target: int | None = None, morph: Morph | None = None, hidden: bool = False,
+            bounding_box: tuple[ArrayLike, ArrayLike] | None = None, file_id: int | None = None,
+            raw_name: bytes | None = None, extras: Extras = ...,
+        ) -> None: ...  # fmt: skip
 
     def __post_init__(self) -> None:
         if type(self.kind) is not NodeKind:

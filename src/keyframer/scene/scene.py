@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from collections.abc import Iterator, Mapping, Sequence, Sized
+from copy import copy
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from keyframer.fields import dataclass, documented
+import numpy as np
+
+from keyframer.fields import documented
 from keyframer.issues import IssueLog
-from keyframer.scene._arrays import Extras, invalid_field
+from keyframer.limits import is_budget_open
+from keyframer.scene._arrays import Extras, describe_shape, invalid_field, out_of_range
 from keyframer.scene.camera import Camera
 from keyframer.scene.clip import Channel, Clip
 from keyframer.scene.environment import Environment
 from keyframer.scene.light import Light
 from keyframer.scene.material import Material
-from keyframer.scene.mesh import Mesh, Skin
+from keyframer.scene.mesh import Mesh, Skin, mesh_faults, skin_faults
 from keyframer.scene.node import Node
 from keyframer.scene.space import Space
 from keyframer.text import counted, did_you_mean
@@ -92,6 +96,11 @@ class Scene:
         if loop:
             names = " below ".join(repr(self.nodes[number].name) for number in loop[:8])
             raise ValueError(f"Scene: a node is its own ancestor: {names}")
+        if not is_budget_open():  # scenes made in the work on a file may contain whatever the file contains
+            for fault in _faults(self, unfinished=True):
+                raise ValueError(f"Scene: {fault}")
+            for fault in _dangling_references(self) if self.nodes and self.source_format is None else ():
+                raise ValueError(f"Scene: {fault}")
 
     def node(self, name: str) -> Node:
         """Return the node with this name, the first of several; raises LookupError if there is none."""
@@ -122,10 +131,36 @@ class Scene:
     def _no_node(self, name: str) -> LookupError:
         return LookupError(f"no node is named {name!r}{did_you_mean(name, (node.name for node in self.nodes))}")
 
-    def channels_of(self, node: int, clip: int = 0) -> Iterator[Channel]:
-        """Iterate over the channels of a node in one clip; there are none if the scene has no clips."""
+    def node_index(self, node: int | str) -> int:
+        """Return the index of a node that is given by its index or name; raises LookupError if there is none."""
+        if isinstance(node, str):
+            return self.find(node)
+        if not 0 <= node < len(self.nodes):
+            raise IndexError(f"node {node} does not exist: the scene has {counted(len(self.nodes), 'node')}")
+        return node
+
+    def clip_index(self, clip: int | str) -> int:
+        """Return the index of a clip that is given by its index or name; raises LookupError if there is none.
+
+        A scene without clips stands still: its index 0 is valid.
+        """
+        names = [known.name for known in self.clips]
+        if isinstance(clip, str):
+            if clip not in names:
+                listed = ", ".join(map(repr, names[:8])) or "none"
+                raise LookupError(f"no clip is named {clip!r} (available: {listed}){did_you_mean(clip, names)}")
+            return names.index(clip)
+        if not 0 <= clip < max(len(names), 1):
+            raise IndexError(f"clip {clip} does not exist: the scene has {counted(len(names), 'clip')}")
+        return clip
+
+    def channels_of(self, node: int | str, clip: int | str = 0) -> Iterator[Channel]:
+        """Iterate over the channels of a node in one clip, both given by index or name; there are none if the scene has
+        no clips."""
+        number = self.node_index(node) if isinstance(node, str) else node
         if self.clips:
-            yield from (channel for channel in self.clips[clip].channels if channel.node == node)
+            chosen = self.clips[self.clip_index(clip)]
+            yield from (channel for channel in chosen.channels if channel.node == number)
 
     @property
     def stored_bytes(self) -> int:
@@ -181,3 +216,78 @@ def parent_loop(nodes: Sequence[Node]) -> list[int]:
         for step in path:
             checked[step] = True
     return []
+
+
+def with_clip(scene: Scene, clip: int | str) -> Scene:
+    """Return the scene with only this clip; the same scene if it is the first."""
+    index = scene.clip_index(clip)
+    if index == 0:
+        return scene
+    chosen = copy(scene)
+    chosen.clips = [scene.clips[index]]
+    return chosen
+
+
+def check_consistency(scene: Scene) -> None:
+    """Raise ValueError for the first mesh, skin or node with an invalid index or an array of the wrong shape.
+
+    Parents, targets and channels may refer to nodes that do not exist, as in damaged files: poses ignore such
+    references. Only the constructor of a scene refuses them.
+    """
+    for fault in _faults(scene):
+        raise ValueError(f"the scene is inconsistent: {fault}")
+
+
+def _faults(scene: Scene, *, unfinished: bool = False) -> Iterator[str]:
+    """Yield what is inconsistent. In an ``unfinished`` scene, empty lists may be filled later."""
+    for mesh in scene.meshes:
+        yield from (f"mesh {mesh.name!r}: {fault}" for fault in mesh_faults(mesh))
+        if mesh.face_materials is not None and (scene.materials or not unfinished):
+            name = f"mesh {mesh.name!r}: face_materials"
+            yield from out_of_range(name, mesh.face_materials, len(scene.materials), "materials", lowest=-1)
+    for skin in scene.skins:
+        yield from (f"skin {skin.name!r}: {fault}" for fault in skin_faults(skin))
+        if scene.nodes or not unfinished:
+            yield from out_of_range(f"skin {skin.name!r}: joints", skin.joints, len(scene.nodes), "nodes")
+    lists: dict[str, Sized] = {
+        "mesh": scene.meshes,
+        "camera": scene.cameras,
+        "light": scene.lights,
+        "skin": scene.skins,
+    }
+    lists = {name: parts for name, parts in lists.items() if len(parts) or not unfinished}
+    for node in scene.nodes:
+        yield from (f"node {node.name!r}: {fault}" for fault in _node_faults(node, scene, lists))
+
+
+def _dangling_references(scene: Scene) -> Iterator[str]:
+    """Yield the references to nodes that do not exist."""
+    for name in ("parent", "target"):
+        for node in scene.nodes:
+            index = getattr(node, name)
+            if index is not None and not 0 <= index < len(scene.nodes):
+                count = counted(len(scene.nodes), "node")
+                yield f"node {node.name!r}: {name} {index} does not exist: the scene has {count} (indices start at 0)"
+    for clip in scene.clips:
+        nodes = [channel.node for channel in clip.channels]
+        yield from out_of_range(f"clip {clip.name!r}: channels", nodes, len(scene.nodes), "nodes")
+
+
+def _node_faults(node: Node, scene: Scene, lists: dict[str, Sized]) -> Iterator[str]:
+    for name, parts in lists.items():
+        index = getattr(node, name)
+        if index is not None and not 0 <= index < len(parts):
+            yield f"{name} {index} does not exist: the scene has {counted(len(parts), name)} (indices start at 0)"
+    if node.mesh is None or not 0 <= node.mesh < len(scene.meshes):
+        return
+    shape = np.shape(scene.meshes[node.mesh].positions)
+    if node.morph is not None:
+        if len(node.morph.names) != len(node.morph.positions):
+            yield f"{counted(len(node.morph.positions), 'morph shape')}, but {counted(len(node.morph.names), 'name')}"
+        for name, positions in zip(node.morph.names, node.morph.positions, strict=False):
+            if np.shape(positions) != shape:
+                actual = describe_shape(np.shape(positions))
+                yield f"morph shape {name!r} is {actual}, its mesh is {describe_shape(shape)}"
+    if node.skin is not None and 0 <= node.skin < len(scene.skins):
+        vertex_indices = scene.skins[node.skin].vertex_indices
+        yield from out_of_range("vertex indices of the skin", vertex_indices, shape[0], "vertices")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import Enum
 
-from keyframer.fields import dataclass, documented
+from keyframer.fields import documented
 
 
 class Handedness(Enum):

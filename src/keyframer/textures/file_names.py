@@ -7,6 +7,7 @@ refused on all: a file must be read the same way on every machine.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from keyframer.catalogue import (
     SEC_PATH_ABSOLUTE,
@@ -15,7 +16,6 @@ from keyframer.catalogue import (
     SEC_PATH_UNC,
     SEC_PATH_URL,
 )
-from keyframer.fields import dataclass
 from keyframer.issues import IssueType
 from keyframer.text import safe_text
 

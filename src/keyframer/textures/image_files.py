@@ -10,6 +10,7 @@ import io
 import os
 import struct
 import warnings
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,6 @@ import numpy as np
 
 from keyframer.arrays import Bytes
 from keyframer.errors import FormatError
-from keyframer.fields import dataclass
 from keyframer.files import read_bytes
 from keyframer.limits import Limits, spend
 from keyframer.textures import pillow
@@ -110,9 +110,11 @@ if TYPE_CHECKING:
 
 FORMATS = (
     "PNG", "JPEG", "TGA", "GIF", "BMP", "DIB", "PCX", "DCX", "TIFF", "DDS", "WEBP", "PSD", "PPM", "SGI", "FLI",
-    "JPEG2000", "ICO", "QOI",
+    "JPEG2000", "QOI",
 )  # fmt: skip
-"""formats that Pillow may open here: textures, but none that runs another program (EPS) or needs one"""
+"""formats that Pillow may open here: textures, but none that runs another program (EPS) or needs one, and none that is
+decoded by opening it, before its size is known (ICO)
+"""
 MIME_TYPES = {"PNG": "image/png", "JPEG": "image/jpeg"}
 
 
@@ -171,14 +173,17 @@ def as_png(image: Picture) -> bytes:
 
 def open_texture(path: str | os.PathLike[str], limits: ImageLimits = DEFAULT_IMAGE_LIMITS) -> Texture:
     """Open the image in a file; raises `ImageRefused` with the reason if that is impossible."""
-    name = Path(path).name
+    return decode_texture(read_image(path, limits), Path(path).name, limits)
+
+
+def read_image(path: str | os.PathLike[str], limits: ImageLimits) -> bytes:
+    """Return the content of an image file; raises `ImageRefused` if it cannot be read."""
     try:
-        data = read_bytes(path, Limits(file_size=limits.file_size))
+        return read_bytes(path, Limits(file_size=limits.file_size))
     except FormatError as error:
         raise ImageRefused(error.message) from None
     except OSError as error:
         raise ImageRefused(error.strerror or "cannot be read") from None
-    return decode_texture(data, name, limits)
 
 
 def decode_texture(data: bytes, name: str, limits: ImageLimits = DEFAULT_IMAGE_LIMITS) -> Texture:
@@ -187,7 +192,7 @@ def decode_texture(data: bytes, name: str, limits: ImageLimits = DEFAULT_IMAGE_L
     kind = autodesk_kind(data, name)
     if kind == "CEL":
         size, pixels = read_cel(data, limits.pixels)
-        _spend(*size)
+        spend_on_image(*size)
         return Texture(name, data, "CEL", Image.frombytes("RGB", size, pixels))
     opened_as: str | None = None
     try:
@@ -197,7 +202,7 @@ def decode_texture(data: bytes, name: str, limits: ImageLimits = DEFAULT_IMAGE_L
                 width, height = opened.size
                 if width * height > limits.pixels:
                     raise ImageRefused(f"{width} x {height} pixels, the limit is {limits.pixels} in all")
-                _spend(width, height)
+                spend_on_image(width, height)
                 opened_as = str(opened.format)
                 picture = _as_rgb(opened)
     except ImageRefused:
@@ -209,8 +214,9 @@ def decode_texture(data: bytes, name: str, limits: ImageLimits = DEFAULT_IMAGE_L
     return Texture(name, data, opened_as, picture)
 
 
-def _spend(width: int, height: int) -> None:
-    """Charge the image about to be decoded to the budget; raises `ImageRefused` if the budget is exceeded."""
+def spend_on_image(width: int, height: int) -> None:
+    """Charge an image that is about to be decoded or computed to the budget; raises `ImageRefused` if the budget is
+    exceeded."""
     try:
         spend("image_bytes", 4 * width * height)
     except FormatError as error:

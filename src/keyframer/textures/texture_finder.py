@@ -11,9 +11,9 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from keyframer.fields import dataclass
 from keyframer.issues import IssueType
 from keyframer.limits import MOST_ENTRIES
 from keyframer.text import safe_text

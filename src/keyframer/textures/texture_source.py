@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from keyframer.fields import dataclass
 from keyframer.files import note_input
 from keyframer.scene import TextureMap
 from keyframer.text import safe_text
@@ -16,7 +17,7 @@ from keyframer.textures.image_files import (
     Texture,
     decode_texture,
     ifl_names,
-    open_texture,
+    read_image,
 )
 from keyframer.textures.texture_finder import TextureFinder, TextureMatch
 
@@ -38,12 +39,17 @@ class OpenedTexture:
 
 
 class TextureSource:
-    """Opens images by name, each name once; ``opened`` lists all results."""
+    """Opens images by name; ``opened`` lists the results of all names. A file is read once, and equal files are decoded
+    once, whatever the number of their names."""
 
     def __init__(self, finder: TextureFinder, limits: ImageLimits = DEFAULT_IMAGE_LIMITS) -> None:
         self.finder = finder
         self.limits = limits
         self._opened: dict[str | tuple[str, int], OpenedTexture] = {}
+        self._files: dict[str, bytes] = {}
+        """contents of files by their real paths"""
+        self._decoded: dict[bytes, Texture | ImageRefused] = {}
+        """images by their content, or the reason why it is not used"""
 
     @property
     def opened(self) -> list[OpenedTexture]:
@@ -71,7 +77,7 @@ class TextureSource:
         try:
             if is_image_list(match.path):
                 return self._open_first_of_list(match)
-            return OpenedTexture(match, open_texture(match.path, self.limits))
+            return OpenedTexture(match, self._from_file(match.path))
         except ImageRefused as refused:
             return OpenedTexture(match, None, refused.reason)
 
@@ -81,7 +87,7 @@ class TextureSource:
         try:
             if len(map.embedded.data) > self.limits.file_size:
                 raise ImageRefused(f"{len(map.embedded.data)} bytes, the limit is {self.limits.file_size}")
-            return OpenedTexture(match, decode_texture(map.embedded.data, map.embedded.name, self.limits))
+            return OpenedTexture(match, self._decode(map.embedded.data, map.embedded.name))
         except ImageRefused as refused:
             return OpenedTexture(match, None, refused.reason)
 
@@ -89,9 +95,24 @@ class TextureSource:
         """Open the first image of an image list (IFL)."""
         assert match.path is not None
         first = first_of_list(self.finder, match.path)
-        return OpenedTexture(
-            match, open_texture(first, self.limits), f"{IFL_DESCRIPTION}: its first image {first.name} is used"
-        )
+        return OpenedTexture(match, self._from_file(first), f"{IFL_DESCRIPTION}: its first image {first.name} is used")
+
+    def _from_file(self, path: Path) -> Texture:
+        real = os.path.realpath(path)
+        if real not in self._files:
+            self._files[real] = read_image(path, self.limits)
+        return self._decode(self._files[real], path.name)
+
+    def _decode(self, data: bytes, name: str) -> Texture:
+        if data not in self._decoded:
+            try:
+                self._decoded[data] = decode_texture(data, name, self.limits)
+            except ImageRefused as refused:
+                self._decoded[data] = refused
+        decoded = self._decoded[data]
+        if isinstance(decoded, ImageRefused):
+            raise decoded
+        return decoded if decoded.name == name else replace(decoded, name=name)
 
 
 def first_of_list(finder: TextureFinder, path: Path) -> Path:

@@ -6,11 +6,11 @@ import io
 import os
 import warnings
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import IO
 
-from keyframer.fields import dataclass
 from keyframer.scene import EmbeddedImage, Scene
 from keyframer.text import safe_text
 from keyframer.textures.image_files import (
@@ -128,7 +128,7 @@ class TextureUse:
 def scene_textures(scene: Scene, finder: TextureFinder | None) -> list[TextureUse]:
     """Return every image of the scene once: those of materials, then background, then projectors.
 
-    Images are identified, not decoded. Without a finder, or with one without folders, nothing is searched.
+    Each image is identified once, and not decoded. Without a finder, or with one without folders, nothing is searched.
     """
     uses: dict[tuple[str, int], TextureUse] = {}
     for user, name, embedded in _image_references(scene):
@@ -136,15 +136,27 @@ def scene_textures(scene: Scene, finder: TextureFinder | None) -> list[TextureUs
         if key not in uses:
             uses[key] = TextureUse(name, embedded=embedded)
         uses[key].users.append(user)
+    described: dict[str | bytes, tuple[str | None, str | None]] = {}
+    """description or problem by the real path of a file, or by the content of an embedded image"""
     for use in uses.values():
-        try:
-            if use.embedded is not None:
-                use.image = describe_embedded_image(use.embedded.data, use.embedded.name)
-            elif finder is not None and finder.folders:
-                use.match = finder.find(use.name)
-                use.image = None if use.match.path is None else _describe_match(finder, use.match.path)
-        except ImageRefused as refused:
-            use.problem = refused.reason
+        place: str | bytes
+        if use.embedded is not None:
+            place = use.embedded.data
+            describe = partial(describe_embedded_image, use.embedded.data, use.embedded.name)
+        elif finder is not None and finder.folders:
+            use.match = finder.find(use.name)
+            if use.match.path is None:
+                continue
+            place = os.path.realpath(use.match.path)
+            describe = partial(_describe_match, finder, use.match.path)
+        else:
+            continue
+        if place not in described:
+            try:
+                described[place] = describe(), None
+            except ImageRefused as refused:
+                described[place] = None, refused.reason
+        use.image, use.problem = described[place]
     return list(uses.values())
 
 

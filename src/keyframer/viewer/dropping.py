@@ -10,11 +10,11 @@ import json
 import os
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 
 from keyframer.errors import FormatError
 from keyframer.exchange.opening import OpenedFile
-from keyframer.fields import dataclass
 from keyframer.limits import Budget, Limits
 from keyframer.textures import TextureFinder, TextureSource
 from keyframer.textures.file_names import split_name

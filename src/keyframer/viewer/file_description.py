@@ -10,7 +10,7 @@ import numpy as np
 from keyframer.checking import Report
 from keyframer.checking.check_report import issue_record, unlisted
 from keyframer.curves import Interpolation, Track
-from keyframer.errors import FormatError
+from keyframer.errors import FormatError, known_offset
 from keyframer.exchange.gltf.conventions import Axes
 from keyframer.exchange.gltf.write.options import written_span
 from keyframer.rendering import Renderer, Settings
@@ -124,7 +124,7 @@ def _loss(loss: Loss) -> Json:
 def _failure(error: FormatError) -> Json:
     return {
         "code": error.code,
-        "offset": error.offset,
+        "offset": known_offset(error.code, error.offset, error.path),
         "path": shown(error.path, 1_000),
         "message": shown(error.message, 1_000),
         "hint": shown("; ".join(getattr(error, "__notes__", ())), 1_000),

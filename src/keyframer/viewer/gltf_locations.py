@@ -1,7 +1,7 @@
 """Locations of nodes, tracks and keys in a glTF file, from the paths recorded while reading.
 
 A node is an object of the JSON text. The times and values of a track are in the binary chunk of a ``.glb``, in the text
-as a data URI, or in a separate file; our own files may have them as lists in the text.
+as a data URI, or in a separate file; raw channels are lists in the text.
 """
 
 from __future__ import annotations
@@ -125,7 +125,8 @@ class GltfLocations:
         self._records = GltfRecords(self._layout, len(data))
         self._nodes = self._layout.root.children("nodes")
         sources = Sources() if scene is None else scene.sources
-        assert isinstance(sources, Sources)
+        if not isinstance(sources, Sources):  # the scene of an embedded source file
+            scene, sources = None, Sources()
         self._sources, self._tracks = sources, sources.tracks
         self._node_numbers = dict(zip([] if scene is None else scene.nodes, sources.nodes, strict=True))
         self._node_of_record: dict[int, int] = {}
@@ -154,7 +155,7 @@ class GltfLocations:
         parts = [
             *(run for stored_part in self._sampled(part, source.sampler) for run in _runs(stored_part)),
             *self._object("sampler", source.sampler),
-            *self._object("channel" if "/channels[" in source.path else "track", source.path),
+            *self._object("channel", source.path),
         ]
         return LocationGroup(tuple(parts)) if parts else None
 
@@ -194,7 +195,7 @@ class GltfLocations:
         return [*nodes, *dict.fromkeys(path for number in numbers for path in _referenced_paths(self._nodes[number]))]
 
     def _sampled(self, part: Track | RawChannel, sampler: str) -> Iterator[Part]:
-        """Yield the locations of the values of a track, then those of its times. Its sampler may have more keys."""
+        """Yield the locations of the values of a track, then those of its times."""
         item = self._sampler(sampler)
         times = self._layout.elements(item.value.get("input"))
         if not isinstance(part, Track) or not len(part.times) or not times:
@@ -213,20 +214,15 @@ class GltfLocations:
         return Item(animations[first]["samplers"][second], path)
 
     def _keys_in_text(self, part: Track | RawChannel, source: TrackSource) -> Iterator[Part]:
-        """Yield the locations of keys that are in the text as rows of a list."""
+        """Yield the locations of keys that are in the text: rows of a list, or one list of rest weights."""
         places = self._layout.places
-        if isinstance(part, RawChannel):
-            lists, count = {"value": source.path}, len(part.values)
-        elif source.path.endswith("/weights"):  # a rest value: the whole list is one key
+        if not isinstance(part, RawChannel):  # a rest value: the whole list is one key
             span = places.span(source.path)
             yield from () if span is None else (Part("value", [span]),)
             return
-        else:
-            lists, count = {"value": f"{source.path}/values", "time": f"{source.path}/times"}, len(part.times)
-        for what, path in lists.items():
-            rows: list[Span | None] = [span for key, span in places.entries(path).items() if type(key) is int]
-            if rows and len(rows) == count:
-                yield Part(what, rows)
+        rows: list[Span | None] = [span for key, span in places.entries(source.path).items() if type(key) is int]
+        if rows and len(rows) == len(part.values):
+            yield Part("value", rows)
 
     def _assign(self, scene: Scene) -> None:
         """Assign the records of nodes and tracks to nodes; a record used by several nodes belongs to the first."""

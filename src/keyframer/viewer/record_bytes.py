@@ -9,8 +9,8 @@ from abc import ABC, abstractmethod
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from keyframer.fields import dataclass
 from keyframer.formats.document import Document
 from keyframer.wire.record import Record
 

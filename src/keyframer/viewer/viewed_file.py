@@ -6,6 +6,7 @@ import hashlib
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import cached_property
 
 from keyframer.checking import Report, check_opened, unreadable
@@ -17,7 +18,6 @@ from keyframer.exchange.gltf.write.exporting import export
 from keyframer.exchange.gltf.write.images import no_images
 from keyframer.exchange.gltf.write.options import GltfOptions, written_span
 from keyframer.exchange.opening import OpenedFile
-from keyframer.fields import dataclass
 from keyframer.formats.document import Document
 from keyframer.limits import Budget
 from keyframer.scene import Channel, Clip, RawChannel, Scene
@@ -172,7 +172,7 @@ class ViewedFile:
         source = {"name": self.name, "sha256": hashlib.sha256(loaded.data).hexdigest()}
         images = no_images if loaded.textures is None else images_from(loaded.textures)
         # three.js plays cubic keys exactly; the page requests authored keys track by track
-        options = GltfOptions(source=source, images=images, keys="cubic", authored_keys=False)
+        options = GltfOptions(source=source, images=images, keys="cubic")
         asset, report = export(loaded.scene, options)
         return b"".join(glb_parts(asset)), report
 

@@ -6,9 +6,8 @@ format with more variants derives its dialect from `Style`, and its own wire typ
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
-
-from keyframer.fields import dataclass
 
 TextKind = Literal["nul", "u8", "u16", "u32"]
 """8-bit text that ends with a NUL, or that follows its length in one, two or four bytes"""

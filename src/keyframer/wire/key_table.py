@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, cast
 
@@ -18,7 +18,6 @@ import numpy.typing as npt
 
 from keyframer.arrays import Array
 from keyframer.catalogue import STRUCT_TRUNCATED
-from keyframer.fields import dataclass
 from keyframer.text import counted
 from keyframer.wire.array_conversion import checked_cast
 from keyframer.wire.cursor import Cursor, frozen, no_entries

@@ -285,11 +285,11 @@ def test_pointers_to_cameras_and_lights() -> None:
     }
     angles = np.radians(np.array([30, 60, 90], "<f4")).astype("<f4")
     scene = loaded(animated(pointer("/cameras/0/perspective/yfov"), angles, "SCALAR", **others))
-    np.testing.assert_allclose(scene.clips[0].channels[0].track.values[:, 0], [30, 60, 90], rtol=1e-6)
+    np.testing.assert_allclose(scene.clips[0].channels[0].track.values, [30, 60, 90], rtol=1e-6)
     assert scene.clips[0].channels[0].track.kind == "fov"
     path = "/extensions/KHR_lights_punctual/lights/0/spot/outerConeAngle"
     scene = loaded(animated(pointer(path), angles, "SCALAR", **others))
-    np.testing.assert_allclose(scene.clips[0].channels[0].track.values[:, 0], [60, 120, 180], rtol=1e-6)
+    np.testing.assert_allclose(scene.clips[0].channels[0].track.values, [60, 120, 180], rtol=1e-6)
     assert scene.lights[0].falloff_degrees == 90.0
     scene = loaded(animated(pointer("/materials/0/alphaCutoff"), angles, "SCALAR", **others))
     assert [issue.path for issue in scene.issues] == [

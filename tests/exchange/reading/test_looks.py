@@ -76,6 +76,30 @@ def test_emission_becomes_self_illumination() -> None:
 
 
 @pytest.mark.parametrize(
+    ("glow", "share"),
+    [
+        ([0.1, 0.1 / 3, 0.2 / 3], 0.25),
+        ([0.3, 0.1, 0.2], 0.5),
+        ([0.9, 0.3, 0.6], None),  # brighter than any colour
+        ([0.0, 0.1, 0.0], None),  # another colour
+    ],
+)
+def test_surface_that_glows_in_its_own_colour(tmp_path: Path, glow: list[float], share: float | None) -> None:
+    """It is self-illuminated: the two parts of its colour are joined. Whatever it glows, it is exported unchanged."""
+    root, binary = triangle()
+    base = [0.3, 0.1, 0.2, 1.0]
+    root["materials"] = [{"pbrMetallicRoughness": {"baseColorFactor": base}, "emissiveFactor": glow}]
+    data = glb(root, binary)
+    material = loaded(data).materials[0]
+    if share is not None:
+        assert material.self_illumination == pytest.approx(share, abs=1e-6)
+        assert "emissive" not in material.extras["gltf"]
+    written = saved_again(data, tmp_path).json["materials"][0]
+    assert written["emissiveFactor"] == pytest.approx(glow, abs=1e-6)
+    assert written["pbrMetallicRoughness"]["baseColorFactor"] == pytest.approx(base, abs=1e-6)
+
+
+@pytest.mark.parametrize(
     "sampler",
     [
         {"magFilter": 9728, "minFilter": 9984, "wrapS": 33071, "wrapT": 10497},

@@ -1,4 +1,4 @@
-"""Scene to GLB to scene: authored keys, pivots, axes and helper nodes are restored."""
+"""Scene to GLB to scene: poses, frames, pivots, targets and axes are the same, and helper nodes are removed."""
 
 from __future__ import annotations
 
@@ -9,36 +9,16 @@ import numpy as np
 import pytest
 
 import keyframer
-from keyframer.curves import Track
 from keyframer.formats import format_by_name
 from keyframer.scene import Light, LightType, Node, NodeKind, Scene
-from tests.exchange.reading.making import loaded
+from tests.exchange.reading.making import glb, loaded, split_glb
 from tests.exchange.scenes import SCENES
-from tests.exchange.truth import ORACLES, glb_of, needs_node_tools
+from tests.exchange.truth import glb_of
 from tests.samples import FOLDER
 
 HEALTHY = [name for name in SCENES if name not in ("sick", "nothing")]
-COLUMNS = ("tension", "continuity", "bias", "ease_to", "ease_from", "flags", "tangents_in", "tangents_out")
-
-
-def same_rotations(given: np.ndarray, found: np.ndarray) -> bool:
-    """Return whether rotations are equal: samplers store unit quaternions of either sign, extras the authored ones."""
-    given, found = (rotations / np.linalg.norm(rotations, axis=1, keepdims=True) for rotations in (given, found))
-    return bool(np.all(np.abs(np.sum(given * found, axis=1)) > 1 - 1e-6))
-
-
-def assert_same_keys(given: Track, found: Track) -> None:
-    assert (given.interpolation, given.wrap, given.form) == (found.interpolation, found.wrap, found.form)
-    np.testing.assert_allclose(found.times, given.times, rtol=1e-6, atol=1e-6)
-    wanted, values = (track.values.reshape(len(track.times), -1) for track in (given, found))
-    if given.interpolation.value == "sampled" and given.is_rotation:
-        assert same_rotations(wanted, values)
-    else:
-        np.testing.assert_allclose(values, wanted, rtol=1e-6, atol=1e-6)
-    for name in COLUMNS:
-        column = getattr(given, name)
-        if column is not None and column.any():
-            np.testing.assert_array_equal(getattr(found, name), column)
+DETACHED = {"in uneven"}
+"""aimed nodes below an uneven scale: they are moved to the root, which the report says"""
 
 
 @pytest.mark.parametrize("name", HEALTHY)
@@ -48,7 +28,8 @@ def test_scene_to_glb_to_scene(name: str, options: dict[str, object]) -> None:
     restored = loaded(glb_of(original, **options)[0])
     assert restored.space == original.space
     assert [node.kind for node in restored.nodes] == [node.kind for node in original.nodes]
-    assert [node.parent for node in restored.nodes] == [node.parent for node in original.nodes]
+    for before, after in zip(original.nodes, restored.nodes, strict=True):
+        assert after.parent == (None if before.name in DETACHED else before.parent)
     assert [node.target for node in restored.nodes] == [node.target for node in original.nodes]
     assert [node.hidden for node in restored.nodes] == [node.hidden for node in original.nodes]
     for before, after in zip(original.nodes, restored.nodes, strict=True):
@@ -57,21 +38,22 @@ def test_scene_to_glb_to_scene(name: str, options: dict[str, object]) -> None:
     for before, after in zip(original.clips, restored.clips, strict=True):
         assert (after.name, after.start, after.end, after.rate) == (before.name, before.start, before.end, before.rate)
         assert (after.unit, after.units_per_frame) == (before.unit, before.units_per_frame)
-        keys = {(channel.node, channel.track.kind): channel.track for channel in after.channels}
-        assert len(keys) == len(after.channels) == len(before.channels)
-        for channel in before.channels:
-            assert_same_keys(channel.track, keys[channel.node, channel.track.kind])
 
 
 @pytest.mark.parametrize("name", [name for name in HEALTHY if name != "mirrored"])
 def test_pose_is_restored(name: str) -> None:
     original = SCENES[name]()
-    restored = loaded(glb_of(original)[0])
-    frames = np.linspace(-3, 40, 60)
+    data, report = glb_of(original)
+    restored = loaded(data)
+    allowed = 2e-4 * report.measured["size"]  # twice the error that is allowed by default
     for clip in range(max(1, len(original.clips))):
+        frames = (
+            np.linspace(original.clips[clip].start, original.clips[clip].end, 60) if original.clips else np.zeros(60)
+        )
         before, after = (keyframer.pose(scene, frames=frames, clip=clip) for scene in (original, restored))
-        np.testing.assert_allclose(after.world, before.world, atol=1e-5)
-        np.testing.assert_array_equal(after.visible, before.visible)
+        np.testing.assert_allclose(after.world, before.world, atol=allowed)
+        shown = [node.mesh is not None for node in original.nodes]
+        np.testing.assert_array_equal(after.visible[:, shown], before.visible[:, shown])
         for number, node in enumerate(original.nodes):
             if node.mesh is None:
                 continue
@@ -81,11 +63,22 @@ def test_pose_is_restored(name: str) -> None:
                 for scene, pose in ((original, before), (restored, after))
             ]
             if original.meshes[node.mesh].face_materials is None:
-                np.testing.assert_allclose(corners[1], corners[0], atol=1e-5)
+                np.testing.assert_allclose(corners[1], corners[0], atol=allowed)
             assert corners[0].shape == corners[1].shape
             assert len(restored.meshes[restored.nodes[number].mesh].positions) == len(
                 original.meshes[node.mesh].positions
             )
+
+
+@pytest.mark.parametrize("name", ["looking", "hidden"])
+def test_motion_and_settings_are_one_clip(name: str) -> None:
+    root, binary = split_glb(glb_of(SCENES[name]())[0])
+    del root["scenes"][0]["extras"]
+    (clip,) = loaded(glb(root, binary)).clips
+    assert {channel.track.kind for channel in clip.channels} >= {
+        "looking": {"position", "rotation", "fov", "hotspot", "color"},
+        "hidden": {"rotation", "visible"},
+    }[name]
 
 
 @pytest.mark.parametrize("masks", [None, [0] * 12, [1] * 12, [0, 1, 2, 3, 4, 5] * 2])
@@ -113,7 +106,8 @@ def test_data_without_a_field_in_gltf_is_restored() -> None:
     assert restored.nodes[1].light == 0
     assert (restored.lights[0].type, restored.lights[0].casts_shadows) == (LightType.AMBIENT, True)
     glass = restored.materials[1]
-    assert (glass.diffuse, glass.transparency, glass.two_sided) == ((0.5, 0.7, 1.0), 0.4, True)
+    assert glass.diffuse == pytest.approx((0.5, 0.7, 1.0), abs=1e-7)
+    assert (glass.transparency, glass.two_sided) == (0.4, True)
     assert glass.maps["texture1"].file_name == "PANELS.JPG"
     assert len(restored.materials) == 2  # not the one that faces without any were given
     mesh = restored.meshes[0]
@@ -129,9 +123,10 @@ def test_scene_of_a_3ds_file_is_restored(tmp_path: Path) -> None:
     restored = keyframer.load(tmp_path / "a.gltf")
     assert restored.source_format == format_by_name("3ds").name
     assert [node.name for node in restored.nodes] == [node.name for node in original.nodes]
-    keys = {(channel.node, channel.track.kind): channel.track for channel in restored.clips[0].channels}
-    for channel in original.clips[0].channels:
-        assert_same_keys(channel.track, keys[channel.node, channel.track.kind])
+    assert (restored.clips[0].start, restored.clips[0].end) == (original.clips[0].start, original.clips[0].end)
+    frames = np.linspace(original.clips[0].start, original.clips[0].end, 50)
+    before, after = (keyframer.pose(scene, frames=frames).world for scene in (original, restored))
+    np.testing.assert_allclose(after, before, atol=2e-4 * np.abs(before[..., :3, 3]).max())
 
 
 def test_non_finite_numbers_are_exported_as_finite_poses() -> None:
@@ -143,25 +138,6 @@ def test_non_finite_numbers_are_exported_as_finite_poses() -> None:
 
 def test_empty_scene_is_restored() -> None:
     assert loaded(glb_of(Scene())[0]).nodes == []
-
-
-@needs_node_tools
-@pytest.mark.parametrize("name", ["splines", "left_handed", "looking", "hidden"])
-def test_authored_keys_survive_another_program(name: str, tmp_path: Path) -> None:
-    """glTF-Transform writes nodes in another order and keeps extras."""
-    import subprocess
-
-    original = SCENES[name]()
-    (tmp_path / "in.glb").write_bytes(glb_of(original)[0])
-    script = [str(ORACLES / "gltf" / "export_transform.mjs"), str(tmp_path), str(tmp_path / "in.glb")]
-    subprocess.run(["node", *script], check=True, cwd=ORACLES, capture_output=True)
-    restored = keyframer.load(tmp_path / "rewritten.glb")
-    assert {node.name for node in restored.nodes} == {node.name for node in original.nodes}
-    keys = {
-        (restored.nodes[channel.node].name, channel.track.kind): channel.track for channel in restored.clips[0].channels
-    }
-    for channel in original.clips[0].channels:
-        assert_same_keys(channel.track, keys[original.nodes[channel.node].name, channel.track.kind])
 
 
 @pytest.mark.parametrize("name", ["rate", "units_per_frame"])

@@ -191,28 +191,21 @@ def test_buffers_outside_the_folder_are_refused(tmp_path: Path, uri: str, code: 
 
 def test_packed_arrays_in_extras_are_checked() -> None:
     root, binary = split_glb(glb_of(SCENES["splines"]())[0])
-    node = next(node for node in root["nodes"] if "tracks" in node.get("extras", {}).get("keyframer", {}))
-    track = node["extras"]["keyframer"]["tracks"][0]
     bomb = {"dtype": "<f8", "shape": [2**36], "zlib": "eJxjYGBgAAAABAAB"}
     for name, value in (
-        ("values", bomb),
-        ("values", {**bomb, "dtype": "O"}),
-        ("values", {**bomb, "shape": [3], "zlib": "!"}),
-        ("values", [[1, 2]]),
-        ("values", [[1, 2, 3]]),
-        ("times", ["a"]),
-        ("clip", 9),
-        ("kind", "colour"),
-        ("form", "none") if track["kind"] == "rotation" else ("form", "quaternion_absolute"),
+        ("bounds", bomb),
+        ("bounds", {**bomb, "dtype": "O"}),
+        ("bounds", {**bomb, "shape": [3], "zlib": "!"}),
+        ("bounds", ["a"]),
+        ("origin", "now"),
+        ("unit", "year"),
+        ("rate", 0),
     ):
         spoiled = copy.deepcopy(root)
-        wrong = next(candidate for candidate in spoiled["nodes"] if candidate["name"] == node["name"])["extras"][
-            "keyframer"
-        ]["tracks"]
-        wrong[0][name] = value
+        spoiled["scenes"][0]["extras"]["keyframer"]["clips"][0][name] = value
         with pytest.raises(FormatError) as caught:
             loaded(glb(spoiled, binary))
-        assert "/extras/keyframer/tracks[0]" in caught.value.path
+        assert "/extras/keyframer/clips[0]" in caught.value.path
 
 
 def test_packed_array_that_is_too_long_is_reported_with_the_room_in_entries() -> None:

@@ -179,7 +179,7 @@ def test_files_of_3ds_max(path) -> None:  # type: ignore[no-untyped-def]
     other = [record for record in document.find(r.Line) if record.text is not None]
     assert [record.keyword for record in other] == [b"3DSMAX_ASCIIEXPORT"]  # a tab instead of a space
     for table in document.find(r.Table):
-        table.body = b""
+        table.body = None
     assert keyframer.encode(document) == data
 
 

@@ -28,14 +28,15 @@ from keyframer.scene import (
     TextureMap,
 )
 from keyframer.scene.loss_report import LossReport
+from tests.damaged import as_read_from_a_file
 from tests.samples import FOLDER
 
 TRIANGLE = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0]])
 
 
-def save_and_reload(scene: Scene, folder: Path) -> tuple[Scene, LossReport]:
+def save_and_reload(scene: Scene, folder: Path, **options: object) -> tuple[Scene, LossReport]:
     """Save the scene, and return the reloaded scene and the loss report."""
-    report = keyframer.save(scene, folder / "made.ase")
+    report = keyframer.save(scene, folder / "made.ase", **options)  # type: ignore[arg-type]
     assert not list(keyframer.check(folder / "made.ase").issues)
     return keyframer.load(folder / "made.ase"), report
 
@@ -57,7 +58,7 @@ def test_tcb_keys_are_kept(tmp_path: Path) -> None:
         "rotation", np.array([0.0, 10]), np.array([[0, 0, 1, 0.5], [0, 1, 0, 7.0]]), Interpolation.TCB,
         form=RotationForm.AXIS_ANGLE_RELATIVE,
     )  # fmt: skip
-    scene, report = save_and_reload(animated_dummy(track, turn), tmp_path)
+    scene, report = save_and_reload(animated_dummy(track, turn), tmp_path, keys=True)
     assert outcomes(report)["/nodes/Box/position"] == outcomes(report)["/nodes/Box/rotation"] == "exact"
     position, rotation = (channel.track for channel in scene.clips[0].channels)
     assert position.interpolation is rotation.interpolation is Interpolation.TCB
@@ -77,13 +78,61 @@ def test_cubic_keys_become_bezier_keys_and_play_the_same(tmp_path: Path) -> None
         tangents_out=np.array([[1.0, 0, 0], [0, 0.5, 0], [0, 0, 0]]),
     )  # fmt: skip
     given = animated_dummy(track)
-    scene, report = save_and_reload(given, tmp_path)
+    scene, report = save_and_reload(given, tmp_path, keys=True)
     assert outcomes(report)["/nodes/Box/position"] == "exact"
     assert b"CONTROL_POS_BEZIER" in (tmp_path / "made.ase").read_bytes()
     frames = np.linspace(0, 10, 41)
     np.testing.assert_allclose(
         keyframer.pose(scene, frames=frames).world, keyframer.pose(given, frames=frames).world, atol=1e-6
     )
+
+
+def test_keys_are_sampled_at_every_frame_and_the_error_between_frames_is_reported(tmp_path: Path) -> None:
+    values = np.array([[0.0, 0, 0], [1, 2, 3], [4, 0, 0]])
+    curve = Track("position", np.array([0.0, 4, 10]), values, Interpolation.TCB)
+    line = Track("scale", np.array([0.0, 5, 10]), 1 + values, Interpolation.LINEAR)
+    given = animated_dummy(curve, line)
+    scene, report = save_and_reload(given, tmp_path)
+    text = (tmp_path / "made.ase").read_text()
+    assert (text.count("*CONTROL_POS_SAMPLE"), text.count("*CONTROL_SCALE_SAMPLE")) == (11, 11)
+    assert outcomes(report)["/nodes/Box/scale"] == "baked"
+    (loss,) = (loss for loss in report if loss.path == "/nodes/Box/position")
+    frames = np.linspace(0, 10, 201)
+    one, other = (keyframer.pose(part, frames=frames).world[:, 0, :3, 3] for part in (scene, given))
+    reached = float(np.linalg.norm(one - other, axis=1).max())
+    assert (loss.outcome.value, loss.detail, loss.unit) == ("approximated", "sampled at 11 frames", "scene unit")
+    assert loss.error == pytest.approx(reached, rel=0.05)
+    np.testing.assert_allclose(one[::20], other[::20], atol=1e-6)
+
+
+def test_steps_on_frames_are_jumps_between_two_samples(tmp_path: Path) -> None:
+    values = np.array([[0.0, 0, 0], [5, 0, 0], [2, 0, 0]])
+    turns = np.array([[0.0, 0, 1, 0.5], [0, 0, 1, 1.0], [0, 0, 1, 1.0]])
+    given = animated_dummy(
+        Track("position", np.array([0.0, 4, 9]), values, Interpolation.STEP),
+        Track("rotation", np.array([0.0, 4, 9]), turns, Interpolation.STEP, form=RotationForm.AXIS_ANGLE_RELATIVE),
+    )
+    scene, report = save_and_reload(given, tmp_path)  # also: no warning about two keys at one time
+    assert outcomes(report)["/nodes/Box/position"] == outcomes(report)["/nodes/Box/rotation"] == "baked"
+    frames = np.array([0.0, 3.0, 3.99, 4.0, 4.01, 8.99, 9.0, 9.5])
+    one, other = keyframer.pose(scene, frames=frames).world, keyframer.pose(given, frames=frames).world
+    np.testing.assert_allclose(one, other, atol=1e-6)
+
+
+def test_a_constant_that_is_not_the_rest_pose_has_two_samples(tmp_path: Path) -> None:
+    still, moved = (Track("position", np.zeros(1), np.array([[x, 0.0, 0]])) for x in (0.0, 7.0))
+    for track, count in ((still, 1), (moved, 2)):
+        keyframer.save(animated_dummy(track), tmp_path / "made.ase", overwrite=True)
+        assert (tmp_path / "made.ase").read_text().count("*CONTROL_POS_SAMPLE") == count
+
+
+def test_more_frames_than_the_budget_allows_become_keys(tmp_path: Path) -> None:
+    track = Track("position", np.array([0.0, 50_000, 99_000]), np.eye(3))
+    given = animated_dummy(track)
+    limits = keyframer.Limits(keys=10_000)
+    report = keyframer.save(given, tmp_path / "made.ase", limits=limits)
+    assert outcomes(report)["/nodes/Box/position"] == "exact"
+    assert b"CONTROL_POS_LINEAR" in (tmp_path / "made.ase").read_bytes()
 
 
 def test_sampled_tracks_stay_sampled(tmp_path: Path) -> None:
@@ -157,7 +206,7 @@ def test_a_rolling_camera(tmp_path: Path) -> None:
     given = rolling_camera()
     scene, report = save_and_reload(given, tmp_path)
     assert outcomes(report)["/nodes/Eye/roll"] == "baked"
-    assert [node.name for node in scene.nodes] == ["Eye", "Goal"]
+    assert [node.name for node in scene.nodes] == ["Eye", "Eye.Target"]  # readers know it by this name
     frames = np.arange(11.0)
     np.testing.assert_allclose(
         keyframer.pose(scene, frames=frames).world, keyframer.pose(given, frames=frames).world, atol=1e-4
@@ -180,6 +229,7 @@ def test_a_smooth_field_of_view_becomes_enough_linear_keys(tmp_path: Path) -> No
     assert loss.detail.endswith("linear keys")
 
 
+@as_read_from_a_file()
 def test_a_target_with_a_parent_becomes_a_separate_target(tmp_path: Path) -> None:
     given = rolling_camera(parent=2)
     given.nodes.append(Node("Cart", NodeKind.DUMMY, position=np.array([0.0, 0, 3])))
@@ -236,6 +286,28 @@ def test_morphs_become_animated_meshes_and_morphs_again(tmp_path: Path) -> None:
     frames = np.arange(11.0)
     one, other = keyframer.pose(scene, frames=frames), keyframer.pose(given, frames=frames)
     np.testing.assert_allclose(one.vertices(0), other.vertices(0), atol=1e-5)
+
+
+def test_faces_of_a_morph_become_text_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many meshes the morph becomes: once for the mesh itself, once with more tabs for its shapes."""
+    written: list[r.FaceList] = []
+    rows = r.FaceList.rows
+
+    def counted(self: r.FaceList, start: str) -> str:
+        written.append(self)
+        return rows(self, start)
+
+    monkeypatch.setattr(r.FaceList, "rows", counted)
+    weights = Track("morph", np.arange(50.0), np.random.default_rng(1).random((50, 2)))
+    given = Scene(
+        nodes=[Node("Box", mesh=0, morph=Morph(["a", "b"], [TRIANGLE, TRIANGLE * 3]))],
+        meshes=[Mesh("Box", TRIANGLE, np.array([[0, 1, 2]]))],
+        clips=[Clip(channels=[Channel(0, weights)], end=49.0)],
+    )
+    keyframer.save(given, tmp_path / "made.ase")
+    assert len(written) == 2
+    text = (tmp_path / "made.ase").read_text()
+    assert text.count("*MESH_FACE_LIST") == text.count("*TIMEVALUE") == 51
 
 
 def test_skins(tmp_path: Path) -> None:

@@ -234,6 +234,21 @@ def test_raw_channels_are_kept_and_never_posed() -> None:
     assert reported == ["/clip/channel[0]", "/clip/channel[3]"]
 
 
+def test_motion_that_is_not_played_is_reported() -> None:
+    data = beta(2, channel(walk(2, 5000)), channel(walk(2, 2)), channel(walk(2, 4)))
+    scene = load(data)
+    assert len(scene.nodes) == 2
+    reports = [str(issue) for issue in scene.issues if issue.code == "SEM_MOTION_NOT_PLAYED"]
+    second = 8 + (9 + 2 * 4 * 15003) + (9 + 2 * 4 * 9)
+    assert reports == [
+        "warning: SEM_MOTION_NOT_PLAYED at 0x8 in /clip/channel[0]: motion of 5000 bones is not played but kept as raw "
+        "numbers: a figure has at most 4096 bones",
+        f"warning: SEM_MOTION_NOT_PLAYED at {second:#x} in /clip/channel[2]: motion of 4 bones is not played but kept "
+        "as raw numbers: the first such channel moves the figure",
+    ]
+    assert keyframer.check(data).counts["SEM_MOTION_NOT_PLAYED"] == 2
+
+
 def test_a_clip_of_raw_channels_only() -> None:
     scene = load(beta(2, channel([[1.0, 2.0]] * 2, 0.0, 9)))
     assert not scene.nodes

@@ -171,6 +171,9 @@ def test_relative_keys_are_accumulated() -> None:
     [
         ([0, 1.5], {}, 1.5),
         ([0, 8 * math.pi - 0.1], {}, 8 * math.pi - 0.1),
+        ([0, 8 * math.pi + 0.1], {}, math.radians(8 * math.pi + 0.1)),
+        ([0, -8 * math.pi + 0.1], {}, -8 * math.pi + 0.1),
+        ([0, -8 * math.pi - 0.1], {}, math.radians(-8 * math.pi - 0.1)),
         ([0, 90], {}, math.pi / 2),
         ([0, 90], {"angle_unit": "radians"}, 90),
         ([0, 1.5], {"angle_unit": "degrees"}, math.radians(1.5)),

@@ -262,7 +262,7 @@ def test_rates(tmp_path: Path) -> None:
     assert chunk.keys.time.tolist() == [0, 10]
     usual = write(scene)[0].first(r.PositionTrack)
     assert usual is not None
-    assert usual.keys.time.tolist() == [0, 12]  # 10 / 24 seconds are 12.5 frames
+    assert usual.keys.time.tolist() == [0, 12, 13]  # 10 / 24 seconds are 12.5 frames: frame 12 is on the way
 
 
 # --- edited originals ------------------------------------------------------------------------------------------------

@@ -29,6 +29,7 @@ from keyframer.scene import (
     TextureMap,
 )
 from keyframer.scene.loss_report import Outcome
+from tests.damaged import as_read_from_a_file
 from tests.formats.round_trip import details
 from tests.formats.round_trip import write as write_as
 
@@ -211,6 +212,7 @@ def test_the_flexporter_dialect_stores_free_lights(type: LightType, target: Any,
         assert details(report, Outcome.BAKED) == {"/nodes/lamp/target": "the stored target became a node"}
 
 
+@as_read_from_a_file()
 def test_targets_in_the_flexporter_dialect_have_the_name_of_their_light() -> None:
     scene = lit(Light("lamp", LightType.SPOT), target=1)
     scene.nodes.append(Node("goal", NodeKind.TARGET, position=np.array([1.0, 2, 3])))
@@ -251,6 +253,7 @@ def test_the_target_point_of_a_camera_becomes_a_node() -> None:
     assert details(report, Outcome.BAKED) == {"/nodes/eye/target": "the stored target became a node"}
 
 
+@as_read_from_a_file()
 def test_an_omni_light_loses_its_target() -> None:
     scene = lit(Light("lamp"), target=1)
     scene.nodes.append(Node("goal", NodeKind.TARGET))

@@ -3,7 +3,7 @@
 Runs in an environment with ``bpy`` (tools/install_blender.sh), so it shares only files with the tests. Arguments: a
 file of requests and a file for answers, one JSON line each:
 
-    {"file", "names": [of every glTF node], "seconds": [...], "animation": its name, "vertices": {node: [numbers]}}
+    {"file", "names": [of every glTF node], "seconds": [...], "animations": [names], "vertices": {node: [numbers]}}
     {"file", "places": {node: [[x, y, z] for each time]}, "cameras": {node: [[aim, up, yfov] ...]}, "vertices": {...}}
 
 Node names must be unique. Answers are in the axes of glTF. Nodes and vertices are evaluated by Blender, with scale
@@ -26,13 +26,13 @@ def in_gltf_axes(rows: np.ndarray) -> np.ndarray:
 
 
 class Player:
-    def __init__(self, file: str, animation: str | None) -> None:
+    def __init__(self, file: str, animations: list[str]) -> None:
         bpy.ops.wm.read_factory_settings(use_empty=True)
         bpy.ops.import_scene.gltf(filepath=file)
         self.scene = bpy.context.scene
-        if animation is not None:
+        if animations:
             for moved in self._animated():
-                self._choose(moved, animation)
+                self._choose(moved, animations)
         self.bones = {
             bone.name: owner for owner in bpy.data.objects if owner.type == "ARMATURE" for bone in owner.pose.bones
         }
@@ -43,9 +43,10 @@ class Player:
         return [block for block in data if block.animation_data is not None]
 
     @staticmethod
-    def _choose(moved: Any, animation: str) -> None:
-        """Select the clip with this name: the importer puts each clip on a separate muted track."""
-        strip = next((track.strips[0] for track in moved.animation_data.nla_tracks if track.name == animation), None)
+    def _choose(moved: Any, animations: list[str]) -> None:
+        """Select the animation with one of these names: the importer puts each on a separate muted track."""
+        tracks = moved.animation_data.nla_tracks
+        strip = next((track.strips[0] for track in tracks if track.name in animations), None)
         moved.animation_data.action = None if strip is None else strip.action
         if strip is not None:
             moved.animation_data.action_slot = strip.action_slot
@@ -82,7 +83,7 @@ class Player:
 
 
 def play(request: dict[str, Any]) -> dict[str, Any]:
-    player = Player(request["file"], request.get("animation"))
+    player = Player(request["file"], request["animations"])
     cameras = [
         name for name in request["names"] if name in bpy.data.objects and bpy.data.objects[name].type == "CAMERA"
     ]

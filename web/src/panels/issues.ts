@@ -16,7 +16,7 @@ export function issuesPanel(store: Store): HTMLElement {
     el("span", { class: "badge" }, issue.severity),
     el("span", { class: "code" }, issue.code),
     el("span", { class: "message" }, issue.message),
-    el("span", { class: "quiet" }, `${offsetText(issue.offset)} ${issue.path}`),
+    el("span", { class: "quiet" }, issue.offset === null ? "" : `${offsetText(issue.offset)} ${issue.path}`),
   );
   const lossItem = ({ path, detail, offset }: Loss): HTMLElement => {
     const words = [el("span", {}, path), el("span", { class: "quiet" }, detail ? ` ${detail}` : "")];
@@ -35,7 +35,7 @@ export function issuesPanel(store: Store): HTMLElement {
     replace(
       list,
       info ? el("p", { class: `verdict ${info.verdict.replaceAll(" ", "-")}` }, info.verdict) : null,
-      failure ? el("p", { class: "failure" }, `The file cannot be shown: ${failure.message} (${failure.code} at ${offsetText(failure.offset)})`) : null,
+      failure ? el("p", { class: "failure" }, `The file cannot be shown: ${failure.message} (${failure.code}${failure.offset === null ? "" : ` at ${offsetText(failure.offset)}`})`) : null,
       ...(info?.issues ?? []).map(issueButton),
       ...unlisted.map(([code, count]) => el("p", { class: "quiet" }, `${code}: ${count} more, not listed`)),
       info && !info.issues.length ? el("p", { class: "quiet" }, "No issues.") : null,

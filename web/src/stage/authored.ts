@@ -1,18 +1,17 @@
 // Materials that are shaded as in the old programs and in our thumbnails: light and colours are added and multiplied as
 // stored, in screen colours (sRGB), without conversion to linear light. `Lighting` sets the lights for them.
 import {
-  Color, DoubleSide, MeshBasicMaterial, MeshPhongMaterial, ShaderChunk, type Material, type MeshStandardMaterial,
+  Color, MeshBasicMaterial, MeshPhongMaterial, ShaderChunk, type Material, type MeshStandardMaterial,
 } from "three";
 
 interface StoredMaterial {
-  diffuse?: number[];
   specular?: number[];
   shininess?: number;
   shininess_strength?: number;
   helper?: string;
 }
 
-/** Colour of faces without a material, and of materials without a colour. */
+/** Colour of faces without a material. */
 const NEUTRAL = [0.7, 0.71, 0.74] as const;
 /** Minimum brightness of surfaces without an image: the shape of a black one would be invisible. */
 const MIN_BRIGHTNESS = 0.12;
@@ -50,14 +49,14 @@ export function authored(material: Material): Material {
     name: from.name, color: from.color.clone(), map: from.map, normalMap: from.normalMap, normalScale: from.normalScale,
     emissive: from.emissive, emissiveMap: from.emissiveMap, emissiveIntensity: from.emissiveIntensity, alphaTest: from.alphaTest,
     transparent: from.transparent, opacity: from.opacity, depthWrite: from.depthWrite, vertexColors: from.vertexColors,
-    flatShading: from.flatShading, wireframe: from.wireframe, side: DoubleSide, toneMapped: false,
-    shininess: 2 ** (1 + 9 * clamped(stored.shininess ?? 0.25)),
+    flatShading: from.flatShading, wireframe: from.wireframe, side: from.side, toneMapped: false,
+    shininess: 2 ** (1 + 9 * shininess(from.roughness, stored)),
     polygonOffset: from.polygonOffset, polygonOffsetFactor: from.polygonOffsetFactor, polygonOffsetUnits: from.polygonOffsetUnits,
   });
   const [red = 0, green = 0, blue = 0] = stored.specular ?? [];
   phong.specular.setRGB(clamped(red) * strength, clamped(green) * strength, clamped(blue) * strength);
-  if (!from.map && (stored.helper === "default" || !stored.diffuse) && from.color.equals(DEFAULT_COLOR)) phong.color.copy(screenColor(NEUTRAL));
-  if (!from.map) brighten(phong.color);
+  if (stored.helper === "default") phong.color.copy(screenColor(NEUTRAL));
+  if (!from.map && from.emissive.equals(BLACK)) brighten(phong.color); // a surface that glows fully reflects nothing
   phong.onBeforeCompile = (shader) => {
     shader.fragmentShader = shader.fragmentShader
       .replace("#include <lights_pars_begin>", replaceFunction(ShaderChunk.lights_pars_begin, "getDistanceAttenuation", DISTANCE_ATTENUATION))
@@ -71,9 +70,16 @@ export function authored(material: Material): Material {
   return phong;
 }
 
+/** The inverse of the roughness in our files: see `roughness` in exchange/gltf/write/materials.py. */
+export function shininess(roughness: number, stored: StoredMaterial): number {
+  if (stored.shininess !== undefined) return clamped(stored.shininess); // it has no highlight
+  const width = Math.max(1 - (1 - roughness) / clamped(stored.shininess_strength ?? 1), 1e-3);
+  return clamped(Math.log2(Math.max(2 / width ** 2 - 2, 1)) / 10);
+}
+
 const clamped = (value: number): number => Math.min(Math.max(value, 0), 1);
 const screenColor = ([red, green, blue]: readonly [number, number, number]): Color => new Color().setRGB(red, green, blue, "srgb");
-const DEFAULT_COLOR = new Color(1, 1, 1);
+const BLACK = new Color(0, 0, 0);
 
 function brighten(color: Color): void {
   const shown = color.clone().convertLinearToSRGB();

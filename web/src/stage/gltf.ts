@@ -2,20 +2,24 @@
 
 export interface GltfJson {
   scene?: number;
-  scenes?: { extras?: { keyframer?: { clips?: { animation?: number }[] } } }[];
+  scenes?: { extras?: { keyframer?: { clips?: { animation?: string }[] } } }[];
   nodes?: {
     camera?: number;
     extensions?: { KHR_node_visibility?: { visible?: boolean }; KHR_lights_punctual?: { light: number } };
   }[];
   meshes?: { primitives: { indices?: number }[]; extras?: { keyframer?: { edges?: Packed | number[] } } }[];
   cameras?: { name?: string; perspective?: { yfov: number } }[];
-  animations?: {
-    samplers: { input: number; output: number; interpolation?: string }[];
-    channels: {
-      sampler: number;
-      target: { path: string; extensions?: { KHR_animation_pointer?: { pointer: string } } };
-    }[];
+  animations?: GltfAnimation[];
+}
+
+export interface GltfAnimation {
+  name?: string;
+  samplers: { input: number; output: number; interpolation?: string }[];
+  channels: {
+    sampler: number;
+    target: { path: string; extensions?: { KHR_animation_pointer?: { pointer: string } } };
   }[];
+  extras?: { keyframer?: { settings_of?: string } };
 }
 
 /** An array that our exporter packed: base64 of a zlib stream. */

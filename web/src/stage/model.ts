@@ -6,7 +6,7 @@ import {
 import { GLTFLoader, type GLTF, type GLTFParser } from "three/examples/jsm/loaders/GLTFLoader.js";
 import { authored } from "./authored";
 import { asTriangles, edgePairs } from "./edges";
-import { unpackedNumbers, type GltfJson } from "./gltf";
+import { unpackedNumbers, type GltfAnimation, type GltfJson } from "./gltf";
 import { parsePointer, sample, type Sampler, type Target } from "./pointers";
 
 interface Pointer { target: Target; sampler: Sampler }
@@ -47,11 +47,16 @@ export class Model {
 
   /** Switches to a clip and shows its start. Everything that the clip does not animate is as in the file. */
   async choose(clip: number): Promise<void> {
-    const number = this.json.scenes?.[this.json.scene ?? 0]?.extras?.keyframer?.clips?.[clip]?.animation;
-    const pointers = number === undefined ? [] : await this.readPointers(number);
+    const name = this.json.scenes?.[this.json.scene ?? 0]?.extras?.keyframer?.clips?.[clip]?.animation;
+    const number = this.json.animations?.findIndex((animation) => animation.name === name) ?? -1;
+    const pointers: Pointer[] = [];
+    for (const animation of this.json.animations ?? []) {
+      const isSettings = animation.extras?.keyframer?.settings_of === name;
+      if (name !== undefined && (animation.name === name || isSettings)) pointers.push(...await this.readPointers(animation));
+    }
     this.mixer.stopAllAction(); // restores what the mixer has changed
     for (const restore of this.restore) restore();
-    const animation = number === undefined ? undefined : this.gltf.animations[number];
+    const animation = number < 0 ? undefined : this.gltf.animations[number];
     this.duration = animation?.duration ?? 0;
     this.action = animation ? this.mixer.clipAction(animation).play() : null;
     this.pointers = pointers;
@@ -114,14 +119,13 @@ export class Model {
     return () => spots.forEach((light, index) => Object.assign(light, before[index]));
   }
 
-  private async readPointers(number: number): Promise<Pointer[]> {
+  private async readPointers(animation: GltfAnimation): Promise<Pointer[]> {
     const parser: GLTFParser = this.gltf.parser;
-    const animation = this.json.animations?.[number];
     const pointers: Pointer[] = [];
-    for (const channel of animation?.channels ?? []) {
+    for (const channel of animation.channels) {
       const pointer = channel.target.extensions?.KHR_animation_pointer?.pointer;
       const target = pointer === undefined ? null : parsePointer(pointer);
-      const stored = animation?.samplers[channel.sampler];
+      const stored = animation.samplers[channel.sampler];
       if (!target || !stored) continue;
       const input = await parser.getDependency("accessor", stored.input) as BufferAttribute;
       const output = await parser.getDependency("accessor", stored.output) as BufferAttribute;

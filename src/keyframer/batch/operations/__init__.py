@@ -53,8 +53,8 @@ def _export_suffix(options: Mapping[str, Any]) -> str:
     exporter, dialect = exporter_for("", options.get("to", "gltf")), options.get("dialect")
     extension = exporter.extension(None if dialect is None else str(dialect))
     exporter.options_from_text(options.get("write") or {})
-    if exporter.name != "gltf" and any(options.get(name) for name in ("core_only", "unit", "keys")):
-        raise ValueError("--core-only, --unit and --keys need glTF as the output format")
+    if exporter.name != "gltf" and any(options.get(name) for name in ("core_only", "embed_source", "unit", "keys")):
+        raise ValueError("--core-only, --embed-source, --unit and --keys need glTF as the output format")
     return extension
 
 

@@ -20,7 +20,7 @@ from keyframer.scene import Scene
 from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.textures import TextureFinder, TextureSource
 
-_GLTF_OPTIONS = ("keys", "core_only", "unit", "fps")
+_GLTF_OPTIONS = ("keys", "core_only", "embed_source", "unit", "fps")
 
 
 def execute(job_input: JobInput, result: Result) -> None:
@@ -28,7 +28,8 @@ def execute(job_input: JobInput, result: Result) -> None:
     exporter = exporter_for("", options.get("to", "gltf"))
     scene = job_input.scene(result)
     note_issues(result, scene.issues)
-    scene = _apply_operations(scene, options, exporter, result)
+    operations = LossReport(exporter.name)
+    scene = _apply_operations(scene, options, exporter, result, operations)
     save_options = {"format": exporter.name, "dialect": options.get("dialect"), "max_error": options.get("max_error")}
     finder = None
     save_options |= exporter.options_from_text(options.get("write", {}))
@@ -39,18 +40,20 @@ def execute(job_input: JobInput, result: Result) -> None:
     write = _upload if storage.is_url(job_input.job.output) else _write
     report = write(scene, job_input, save_options)
     job_input.note_images(result, finder)
-    losses = {outcome.value: report.count(outcome) for outcome in Outcome}
+    losses = {outcome.value: report.count(outcome) + operations.count(outcome) for outcome in Outcome}
     result["details"] = {"losses": losses, "measured": dict(report.measured)}
 
 
-def _apply_operations(scene: Scene, options: Mapping[str, Any], exporter: Exporter, result: Result) -> Scene:
-    """Return the scene after the chosen operations."""
+def _apply_operations(
+    scene: Scene, options: Mapping[str, Any], exporter: Exporter, result: Result, report: LossReport
+) -> Scene:
+    """Return the scene after the chosen operations; ``report`` gets what they did."""
     steps, fps = options.get("steps", {}), None if exporter.name == "gltf" else options.get("fps")
     if not steps and fps is None:
         return scene
     if "merge" in steps:
         result["also"].append(dependencies.file_entry(steps["merge"]))
-    return apply_operations(scene, {**steps, "max_error": options.get("max_error")}, fps, exporter.axes)
+    return apply_operations(scene, {**steps, "max_error": options.get("max_error")}, fps, exporter.axes, report)
 
 
 def _images(finder: TextureFinder | None) -> ImageSource:

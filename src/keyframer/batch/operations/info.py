@@ -6,19 +6,28 @@ from keyframer.batch.job import Result
 from keyframer.batch.operations.job_input import JobInput, note_issues
 from keyframer.batch.operations.outputs import json_file
 from keyframer.checking import check_opened
-from keyframer.inspecting.document_tables import SCHEMA, SCHEMA_VERSION, file_tables, info_record, summary_of
+from keyframer.inspecting.document_tables import (
+    SCHEMA,
+    SCHEMA_VERSION,
+    file_tables,
+    info_record,
+    summary_of,
+    use_encoding,
+)
 
 
 def execute(job_input: JobInput, result: Result) -> None:
     encoding, wanted = job_input.options.get("encoding"), job_input.options.get("table")
     finder = job_input.finder()
     job_input.note_companions(result)
-    issues, tables = file_tables(job_input.opened, encoding, finder)
-    note_issues(result, issues)
-    checked = check_opened(job_input.opened)
+    opened = job_input.opened
+    use_encoding(opened, encoding)
+    checked = check_opened(opened)
+    tables = file_tables(opened, checked.verdict, checked.issues, finder)
+    note_issues(result, checked.issues)
+    result["details"] = {"verdict": checked.verdict}
     job_input.note_images(result, finder)
-    counts = {"errors": checked.count("error"), "warnings": checked.count("warning")}
-    summary = summary_of(job_input.opened, tables, verdict=checked.verdict, **counts)
+    summary = summary_of(opened, tables, checked.verdict, checked.issues)
     shown = [table for table in tables if not wanted or table.name in wanted]
     record = info_record(job_input.job.source, summary, shown, encoding)
     job_input.write(job_input.job.output, json_file(SCHEMA, SCHEMA_VERSION, record))

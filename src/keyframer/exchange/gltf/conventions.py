@@ -13,8 +13,11 @@ never empty.
 from __future__ import annotations
 
 import base64
+import hashlib
+import json
 import math
 import zlib
+from collections.abc import Iterable
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import Any
@@ -23,11 +26,10 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.arrays import Array, Floats, Singles
-from keyframer.curves import Track
 from keyframer.formats.kit.scene_reading import UniqueNames
 from keyframer.maths import affine
 from keyframer.scene import Handedness, Space
-from keyframer.text import decode_name, safe_text
+from keyframer.text import safe_text
 
 _SQRT_HALF = math.sqrt(0.5)
 _UP_ROTATIONS = {"x": (0.0, 0.0, _SQRT_HALF, _SQRT_HALF), "y": None, "z": (-_SQRT_HALF, 0.0, 0.0, _SQRT_HALF)}
@@ -251,11 +253,13 @@ _DEFAULTS: dict[type[Any], dict[str, Any]] = {}
 """default values of the fields of each dataclass, determined once"""
 
 
-def raw_name(raw: bytes | None, name: str) -> Json:
-    """Return the raw name for extras; empty if there is none or if ``name`` has the same bytes."""
+def raw_name(raw: bytes | None, name: str, written_name: str | None) -> Json:
+    """Return the raw name for extras; empty if there is none or if ``name`` has the same bytes. It belongs to the
+    ``written_name`` (None if the part has no name): if another program renames the part, reading ignores it.
+    """
     if raw is None or raw == name.encode("utf-8", "surrogatepass"):
         return {}
-    return {"name": decode_name(raw), "raw_name": raw.hex()} if raw else {"raw_name": ""}
+    return {"raw_name": raw.hex()} if written_name is None else {"name": written_name, "raw_name": raw.hex()}
 
 
 def shown_name(name: str) -> str:
@@ -269,34 +273,24 @@ def original_gltf_values(extras: Json) -> Json:
     return content if type(content) is dict else {}
 
 
+def content_hash(root: Json, buffers: Iterable[bytes | memoryview]) -> str:
+    """Return the SHA-256 of everything that a file shows: its parsed JSON without the embedded source and the locations
+    of buffers, and the content of the buffers.
+    """
+    extras = root["asset"]["extras"]
+    ours = {name: value for name, value in extras["keyframer"].items() if name != "embedded"}
+    entries = [{name: value for name, value in entry.items() if name != "uri"} for entry in root.get("buffers", ())]
+    content = {**root, "asset": {**root["asset"], "extras": {**extras, "keyframer": ours}}, "buffers": entries}
+    digest = hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode("ascii"))
+    for part in buffers:
+        digest.update(part)
+    return digest.hexdigest()
+
+
 def attach_extras(target: Json, content: Json) -> None:
     """Add content to ``extras.keyframer``, unless it is empty."""
     if content:
         target.setdefault("extras", {}).setdefault("keyframer", {}).update(content)
-
-
-_COLUMNS = ("tension", "continuity", "bias", "ease_to", "ease_from", "flags", "tangents_in", "tangents_out")
-
-
-def track_extras(track: Track, clip: int, in_sampler: bool) -> Json:
-    """Return an authored track for extras, without times and values if the glTF sampler has them (``in_sampler``)."""
-    content: Json = {"clip": clip, "kind": track.kind, "interpolation": track.interpolation.value}
-    if track.wrap.value != "single":
-        content["wrap"] = track.wrap.value
-    if track.is_rotation:
-        content["form"] = track.form.value
-    if in_sampler:
-        content["keys_in_sampler"] = True
-        content["count"] = len(track.times)
-    else:
-        content["times"], content["values"] = track.times, track.values
-    for name in _COLUMNS:
-        column = getattr(track, name)
-        if column is not None and column.any():
-            content[name] = column
-    if track.extras:
-        content["extras"] = track.extras
-    return content
 
 
 class Names(UniqueNames):

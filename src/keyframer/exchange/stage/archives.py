@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import io
+from dataclasses import dataclass
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipInfo
 
 import numpy as np
 
 from keyframer.catalogue import IO_READ_FAILED, STRUCT_CHUNK_MISSING
 from keyframer.errors import FormatError
-from keyframer.fields import dataclass
 from keyframer.files import zip_archives
 from keyframer.limits import Limits
 from keyframer.scene import Scene

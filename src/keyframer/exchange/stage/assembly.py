@@ -5,20 +5,19 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import TypeVar
 from zipfile import ZipInfo
 
 import numpy as np
 
 from keyframer.arrays import Floats
-from keyframer.catalogue import CATALOGUE, STAGE_MODEL_PART_IGNORED
+from keyframer.catalogue import CATALOGUE, IO_UNRECOGNISED, STAGE_MODEL_PART_IGNORED
 from keyframer.errors import FormatError
 from keyframer.exchange.gltf.read.json_text import Sources
 from keyframer.exchange.memory_files import embed_images, mime_type, with_embedded_parts
 from keyframer.exchange.opening import OpenedFile
 from keyframer.exchange.stage.archives import Archive
-from keyframer.fields import dataclass
 from keyframer.formats import properties_of
 from keyframer.formats.bridge import UniqueNames
 from keyframer.issues import IssueLog, Severity
@@ -149,6 +148,8 @@ class Assembly:
 
     def _load(self, archive: Archive, member: ZipInfo, key: str) -> Model:
         loaded = load_model(archive, member, self.limits, salvage=self.salvage)
+        if loaded.space.handedness is not Handedness.RIGHT:  # neither 3DS nor glTF, which the specifications allow
+            raise IO_UNRECOGNISED.failure(0, key, reason="models in shows and fixtures must be right-handed")
         for issue in loaded.issues:
             self.issues.add(issue.type, f"{key}{issue.path}", issue.offset, severity=issue.severity, **issue.args)
         return self._add_content(loaded, archive, key)
@@ -237,11 +238,8 @@ def load_model(archive: Archive, member: ZipInfo, limits: Limits, *, salvage: bo
 def to_archive_axes(space: Space, archive_units_per_model_unit: float) -> Floats:
     """Return the matrix from the axes and unit of a model to z up and the unit of the archive.
 
-    ``archive_units_per_model_unit`` is the length of a unit of the model in units of the archive. Raises ValueError for
-    a left-handed model.
+    ``archive_units_per_model_unit`` is the length of a unit of the model in units of the archive.
     """
-    if space.handedness is not Handedness.RIGHT:
-        raise ValueError("models in stage archives must be right-handed")
     if space.up == "z" and archive_units_per_model_unit == 1.0:
         return IDENTITY
     matrix = (_Y_UP_TO_Z_UP if space.up == "y" else IDENTITY).copy()

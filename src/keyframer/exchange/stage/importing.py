@@ -15,6 +15,7 @@ from keyframer.exchange.stage.shows import METRES_PER_UNIT, Show, ShowBuilder
 from keyframer.issues import IssueLog
 from keyframer.limits import Limits
 from keyframer.scene import Scene, Space
+from keyframer.text import safe_text
 
 
 def load(
@@ -44,9 +45,12 @@ def load(
         source_format="gdtf",
         title=fixture.name,
     )
-    mode = options.get("mode")
+    mode = None if options.get("mode") is None else str(options["mode"])
+    if mode is not None and mode not in fixture.modes:
+        modes = ", ".join(map(safe_text, fixture.modes)) or "none"
+        raise ValueError(f"the fixture has no mode {mode!r} (available: {modes})")
     assembly = Assembly(scene, limits, salvage=salvage)
-    FixtureBuilder(fixture, assembly).add(None, None if mode is None else str(mode), "/")
+    FixtureBuilder(fixture, assembly).add(None, mode, "/")
     return _finish(assembly, data, archive)
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 import os
 from typing import Any
+from zipfile import ZipInfo
 
 import numpy as np
 
 from keyframer.catalogue import (
+    CATALOGUE,
     STAGE_CASE_COLLISION,
     STAGE_EXTENSION_MISSING,
     STAGE_FILE_IN_FOLDER,
@@ -34,7 +36,7 @@ from keyframer.exchange.stage.shows import (
     model_name,
 )
 from keyframer.exchange.stage.xmltree import Element
-from keyframer.issues import IssueLog
+from keyframer.issues import IssueLog, Severity
 from keyframer.limits import Limits
 from keyframer.scene import Scene, Space
 
@@ -61,8 +63,11 @@ def check(data: bytes, scene: Scene, limits: Limits) -> None:
         for member in archive.members:
             name = member.filename
             if os.path.splitext(name)[1].lower() == FIXTURE_EXTENSION and name in source.used:
-                fixture_archive = Archive(archive.read(member), limits, f"{name}!/")
-                _check_fixture(Fixture(fixture_archive, limits), limits, scene.issues)
+                try:
+                    fixture = Fixture(Archive(archive.read(member), limits, f"{name}!/"), limits)
+                except FormatError:  # reported by loading
+                    continue
+                _check_fixture(fixture, limits, scene.issues)
     else:
         _check_fixture(Fixture(archive, limits), limits, scene.issues)
 
@@ -117,7 +122,7 @@ def _check_show(show: Show, limits: Limits, issues: IssueLog) -> None:
         member = show.archive.find(name)
         if member is not None and member.filename not in checked and name.lower().endswith(_GLTF_EXTENSIONS):
             checked.add(member.filename)
-            for problem in _show_gltf_problems(_gltf_root(show.archive.read(member), limits)):
+            for problem in _show_gltf_problems(_gltf_root(show.archive, member, limits, issues)):
                 issues.add(STAGE_GLTF_RULE, member.filename, member.header_offset, problem=problem)
 
 
@@ -145,7 +150,7 @@ def _check_fixture(fixture: Fixture, limits: Limits, issues: IssueLog) -> None:
     _check_unused(archive, fixture.description, set(archive.used), issues)
     for member in archive.members:
         if member.filename.lower().endswith(_GLTF_EXTENSIONS):
-            for problem in _fixture_gltf_problems(_gltf_root(archive.read(member), limits)):
+            for problem in _fixture_gltf_problems(_gltf_root(archive, member, limits, issues)):
                 path = f"{archive.path}{member.filename}"
                 issues.add(STAGE_GLTF_RULE, path, member.header_offset, problem=problem)
     if vertex_count > MOST_VERTICES:
@@ -170,8 +175,18 @@ def _scale_factor(model: Model, element: Element) -> float | None:
     return float(10.0**power)
 
 
-def _gltf_root(data: bytes, limits: Limits) -> Item:
-    """Return the JSON of a glTF file, empty if it cannot be read; only loading reports its errors."""
+def _gltf_root(archive: Archive, member: ZipInfo, limits: Limits, issues: IssueLog) -> Item:
+    """Return the JSON of a glTF file, empty if it cannot be read; only loading reports its errors.
+
+    A member that cannot be unpacked is a warning if loading does not need it.
+    """
+    data = b""
+    try:
+        data = archive.read(member)
+    except FormatError as error:
+        if all((issue.code, issue.path) != (error.code, error.path) for issue in issues):
+            details = error.details or {"reason": error.message}
+            issues.add(CATALOGUE[error.code], error.path, error.offset, severity=Severity.WARNING, **details)
     findings = Findings(limits, salvage=True)
     try:
         return open_container(data, limits, findings).root

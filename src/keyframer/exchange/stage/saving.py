@@ -11,7 +11,7 @@ import re
 import struct
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
@@ -26,7 +26,6 @@ from keyframer.exchange.stage.archives import Archive, ArchiveSource
 from keyframer.exchange.stage.assembly import embed_archive_images, load_model
 from keyframer.exchange.stage.shows import DEFAULT_EXTENSION, METRES_PER_UNIT, Show, model_name
 from keyframer.exchange.stage.xmltree import Element
-from keyframer.fields import dataclass
 from keyframer.files import check_output, write_bytes
 from keyframer.limits import Limits
 from keyframer.scene import Scene

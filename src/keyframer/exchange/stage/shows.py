@@ -48,7 +48,7 @@ class Show:
 def model_name(geometry: Element) -> str:
     """Return the file name of a ``Geometry3D``, with the default extension if it has none."""
     name = geometry.get("fileName")
-    return name if os.path.splitext(name)[1] else f"{name}{DEFAULT_EXTENSION}"
+    return name if "." in os.path.basename(name) else f"{name}{DEFAULT_EXTENSION}"  # ".3ds" is an extension, too
 
 
 def fixture_name(spec: str) -> str:

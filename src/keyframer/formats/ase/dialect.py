@@ -6,9 +6,9 @@ with a line feed in records.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
 
-from keyframer.fields import dataclass
 from keyframer.formats.ase.sniff import BYTE_ORDER_MARKS, find_encoding
 from keyframer.text import is_utf8
 

@@ -220,6 +220,8 @@ def encode(document: Document) -> bytes:
     """Return the bytes of a document, as its dialect requires; raises ValueError for records that ASE cannot store."""
     dialect = document.dialect if isinstance(document.dialect, Dialect) else Dialect()
     parts: list[bytes] = []
+    texts: dict[tuple[int, int], bytes] = {}
+    """of records by `id` and depth: the meshes of a morph share their faces"""
     stack = [(iter(document.records), b"")]
     while stack:
         record = next(stack[-1][0], None)
@@ -238,7 +240,9 @@ def encode(document: Document) -> bytes:
             continue
         if record.children:
             raise ValueError(f"{type(record).__name__} cannot contain records")
-        parts.append(_record_text(record, depth))
+        if (id(record), depth) not in texts:
+            texts[id(record), depth] = _record_text(record, depth)
+        parts.append(texts[id(record), depth])
     parts.append(dialect.ending.encode("latin-1"))
     return byte_order_mark(dialect) + encode_text(b"".join(parts), dialect) + document.trailing
 
@@ -269,9 +273,9 @@ def _opening(record: Line | Block) -> bytes:
 
 def _body(record: Table, depth: int) -> bytes:
     """Return the text in the braces of a table: the original text if its columns have not changed."""
-    if record.body and all(map(is_, getattr(record, "as_read", (None,)), record.fields())):
-        return record.body
-    if record.body:
+    if record.body is not None:
+        if all(map(is_, getattr(record, "as_read", (None,)), record.fields())):
+            return record.body
         parsed = record.empty(record.keyword)
         if parsed.read(record.body) and parsed.has_same_columns(record):
             return record.body

@@ -142,7 +142,7 @@ class Table(AseRecord):
 
     __slots__ = ("as_read", "depth")
     KEYWORD: ClassVar[bytes]
-    body: bytes
+    body: bytes | None
     text: str | None
     depth: int
     """number of blocks around it"""
@@ -238,7 +238,7 @@ class VertexList(NumberTable):
     INDEX_FORMAT = " %4d"
     index: Array = integers("number of the vertex")
     values: Array = floats("x, y, z", 3)
-    body: bytes = as_written("the rows as they were written")
+    body: bytes | None = as_written("the rows as they were written")
     text: str | None = None
     """text after the keyword, up to the opening brace; None: only a brace"""
 
@@ -251,7 +251,7 @@ class TextureVertexList(NumberTable):
     ROW_KEYWORD = b"MESH_TVERT"
     index: Array = integers("number of the texture vertex")
     values: Array = floats("u, v, w; v runs up", 3)
-    body: bytes = as_written("the rows as they were written")
+    body: bytes | None = as_written("the rows as they were written")
     text: str | None = None
     """text after the keyword, up to the opening brace; None: only a brace"""
 
@@ -265,7 +265,7 @@ class TextureFaceList(NumberTable):
     INTEGER_VALUES = True
     index: Array = integers("number of the face")
     values: Array = integers("texture vertex of each corner", 3)
-    body: bytes = as_written("the rows as they were written")
+    body: bytes | None = as_written("the rows as they were written")
     text: str | None = None
     """text after the keyword, up to the opening brace; None: only a brace"""
 
@@ -278,7 +278,7 @@ class ColorVertexList(NumberTable):
     ROW_KEYWORD = b"MESH_VERTCOL"
     index: Array = integers("number of the colour")
     values: Array = floats("red, green, blue", 3)
-    body: bytes = as_written("the rows as they were written")
+    body: bytes | None = as_written("the rows as they were written")
     text: str | None = None
     """text after the keyword, up to the opening brace; None: only a brace"""
 
@@ -292,7 +292,7 @@ class ColorFaceList(NumberTable):
     INTEGER_VALUES = True
     index: Array = integers("number of the face")
     values: Array = integers("colour of each corner", 3)
-    body: bytes = as_written("the rows as they were written")
+    body: bytes | None = as_written("the rows as they were written")
     text: str | None = None
     """text after the keyword, up to the opening brace; None: only a brace"""
 
@@ -313,7 +313,7 @@ class FaceList(Table):
     edges: Array = integers("edges AB, BC, CA: 1 visible, 0 hidden", 3)
     smoothing: Array = integers("bit mask of the smoothing groups 1 to 32; -1: not stated")
     materials: Array = integers("number of the sub-material; -1: not stated")
-    body: bytes = as_written("the rows as they were written")
+    body: bytes | None = as_written("the rows as they were written")
     text: str | None = None
     """text after the keyword, up to the opening brace; None: only a brace"""
 
@@ -343,7 +343,9 @@ class FaceList(Table):
         return True
 
     def rows(self, start: str) -> str:
-        groups = [_smoothing_text(mask) for mask in np.asarray(self.smoothing).tolist()]
+        masks = np.asarray(self.smoothing).tolist()
+        texts = {mask: _smoothing_text(mask) for mask in set(masks)}
+        groups = [texts[mask] for mask in masks]
         ids = ["" if number < 0 else f"\t*MESH_MTLID {number}" for number in np.asarray(self.materials).tolist()]
         columns = [np.asarray(self.index), *np.asarray(self.corners).T, *np.asarray(self.edges).T]
         if len({len(column) for column in (*columns, groups, ids)}) > 1:
@@ -396,7 +398,7 @@ class Normals(Table):
     normals: Array = floats("normal of the face", 3)
     corners: Array = integers("vertex of each corner", 3)
     corner_normals: Array = floats("normals of the three corners", 9)
-    body: bytes = as_written("the rows as they were written")
+    body: bytes | None = as_written("the rows as they were written")
     text: str | None = None
     """text after the keyword, up to the opening brace; None: only a brace"""
 
@@ -438,7 +440,7 @@ class Keys(Table):
         "or both tangents and flags (Bezier)",
         0,
     )
-    body: bytes = as_written("the rows as they were written")
+    body: bytes | None = as_written("the rows as they were written")
     text: str | None = None
     """text after the keyword, up to the opening brace; None: only a brace"""
 
@@ -486,7 +488,7 @@ class SoftSkin(Table):
     names: Values = values_field("name of the object, then the bone of each influence")
     counts: Array = integers("influences of each vertex")
     weights: Array = floats("weight of each influence")
-    body: bytes = as_written("the rows as they were written")
+    body: bytes | None = as_written("the rows as they were written")
     text: str | None = None
     """text after the keyword, up to the opening brace; None: only a brace"""
 

@@ -132,26 +132,28 @@ class _Column(Kind):
     def from_json(self, value: object) -> Any:
         width = self.width
         if width == 0:
-            width = len(value[0]) if isinstance(value, list) and value and isinstance(value[0], list) else 1
+            first = value[0] if isinstance(value, list) and value else []
+            width = len(first) if isinstance(first, list) else 1
         return frozen(array_from_json(value, self.dtype, width))
 
 
-class _AsWritten(_Text):
-    """The original rows of a table; null in dumps if the columns would be written as the same text."""
+class _AsWritten(Kind):
+    """The original rows of a table, None for a new one; null in dumps if the columns would be written as this text."""
 
     type_name = "text"
 
-    def write(self, sink: Sink, value: bytes, record: Any) -> None:
-        if not isinstance(value, bytes):
+    def default(self) -> None:
+        return None
+
+    def write(self, sink: Sink, value: bytes | None, record: Any) -> None:
+        if not isinstance(value, bytes | None):
             raise ValueError("expected text as bytes")
 
-    def dump(self, value: bytes, record: Any) -> object:
-        if not value or value == record.rewritten():
-            return None
-        return bytes_to_ascii(value)
+    def dump(self, value: bytes | None, record: Any) -> object:
+        return None if value is None or value == record.rewritten() else bytes_to_ascii(value)
 
-    def from_json(self, value: object) -> bytes:
-        return b"" if value is None else super().from_json(value)
+    def from_json(self, value: object) -> bytes | None:
+        return None if value is None else _Text().from_json(value)
 
 
 def keyword_field(description: str) -> Any:

@@ -153,12 +153,16 @@ def write_rows(template: str, columns: list[Array]) -> str:
             parts.append(column.tolist())
             continue
         with np.errstate(invalid="ignore"):
-            four_decimals = bool((np.abs(column) < 1e11).all()) and bool((np.rint(column * 1e4) / 1e4 == column).all())
-        if four_decimals:
+            within_limit = np.abs(column) < 1e11
+            four_decimals = within_limit & (np.rint(column * 1e4) / 1e4 == column)
+        if four_decimals.all():
             template = template.replace("%s", "%.4f", 1)
             parts.append(column.tolist())
         else:
             template = template.replace("%s", "%S", 1)
-            parts.append([write_number(value) for value in column.tolist()])
+            texts = [*map(repr, column.tolist())]
+            for row in np.flatnonzero(four_decimals | ~within_limit).tolist():
+                texts[row] = write_number(float(column[row]))
+            parts.append(texts)
     template = template.replace("%S", "%s")
     return "".join([template % row for row in zip(*parts, strict=True)])

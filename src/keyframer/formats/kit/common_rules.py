@@ -37,7 +37,7 @@ from keyframer.catalogue import (
 )
 from keyframer.formats.document import Document
 from keyframer.formats.kit.scene_reading import Reporter
-from keyframer.issues import IssueType
+from keyframer.issues import IssueType, Severity
 from keyframer.text import decode_name, is_utf8, safe_text
 from keyframer.wire.record import Record
 
@@ -210,9 +210,13 @@ _STREAM = re.compile(r"(?<!^[a-zA-Z]):[^\\/]*$")
 
 
 def check_name(reporter: Reporter, record: Record, field: str, name: bytes, longest: int = LONGEST_NAME) -> None:
-    """Report a name that is empty, too long, not UTF-8, or harmful when shown."""
+    """Report a name that is empty, too long, not UTF-8, or harmful when shown.
+
+    A name that exceeds only ``longest``, the limit of the original program, is an info.
+    """
     if len(name) > longest:
-        reporter.report(SEM_NAME_TOO_LONG, record, field, size=len(name), most=longest)
+        severity = Severity.INFO if len(name) <= LONGEST_NAME else None
+        reporter.report(SEM_NAME_TOO_LONG, record, field, severity, size=len(name), most=longest)
     if not name:
         reporter.report(SEM_NAME_EMPTY, record, field)
         return

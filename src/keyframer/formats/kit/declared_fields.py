@@ -7,11 +7,9 @@ combines these tables. Loss reports (`unsupported_features`) and a table in docs
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, Generic, TypeVar
-
-from keyframer.fields import dataclass
 
 R = TypeVar("R")
 S = TypeVar("S")

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.arrays import Floats
-from keyframer.curves import Interpolation, RotationForm, Track, compile_track
+from keyframer.curves import Interpolation, RotationForm, Track, compile_track, even_times
+from keyframer.curves.rotation_forms import finite_keys
 from keyframer.formats.kit.scene_writing import CannotMerge, frames_per_second, plain_path, units_per_second
 from keyframer.limits import ensure_budget
 from keyframer.posing.bounds_and_duration import LONGEST, clip_span
@@ -17,6 +18,43 @@ from keyframer.scene import Channel, Clip, Scene
 from keyframer.scene.loss_report import LossReport, Outcome
 
 _KINDS = ("position", "rotation")
+
+
+SINGLE = 2.0**-23
+"""times of glTF and of many other files are single precision: they may differ by this fraction of themselves"""
+_SLOWEST, _FASTEST = 24, 120
+"""the lowest and the highest frame rate that is chosen for keys between frames"""
+_NEAR = 2e-3
+"""frames: a key this close to a frame is on it (1/24 s, written as 0.0417 s, is 8e-4 frames late)"""
+_STRAIGHT = (Interpolation.LINEAR, Interpolation.STEP, Interpolation.SAMPLED)
+
+
+def rate_of_times(seconds: Floats, least: int = 1) -> int | None:
+    """Return the lowest frame rate from ``least`` to 120 at which all these times are frames; None if there is none."""
+    return next((rate for rate in range(least, _FASTEST + 1) if _are_frames(seconds * rate)), None)
+
+
+def _are_frames(times: Floats) -> bool:
+    return bool((np.abs(times - np.rint(times)) <= _NEAR + SINGLE * np.abs(times)).all())
+
+
+def rate_of_keys(clip: Clip) -> int:
+    """Return whole frames per second for a format that stores the frame rate and a value for every frame.
+
+    This is the rate of the clip, rounded. If its times are seconds, its source has no frames: then it is another rate
+    if that one has no keys between frames, the lowest from 24 to 120, or from that of the clip for curves, which are
+    straight between frames afterwards.
+    """
+    clip_rate = max(round(frames_per_second(clip)), 1)
+    tracks = [finite_keys(channel.track) for channel in clip.channels]
+    moving = [
+        track for track in tracks if len(track.times) > 1 and (track.is_rotation or np.ptp(track.values, 0).any())
+    ]
+    seconds = np.unique(np.concatenate([np.zeros(1), *(track.times for track in moving)])) / units_per_second(clip)
+    if clip.unit != "second" or _are_frames(seconds * clip_rate):
+        return clip_rate
+    straight = all(track.interpolation in _STRAIGHT for track in moving)
+    return rate_of_times(seconds, min(clip_rate, _SLOWEST if straight else _FASTEST)) or clip_rate
 
 
 def frame_count(clip: Clip) -> int:
@@ -43,7 +81,7 @@ def at_whole_frames(scene: Scene, fps: float, report: LossReport) -> Scene:
     if not math.isclose(fps, frames_per_second(original)):
         message = f"sampled at {fps:g} frames per second; the clip has {frames_per_second(original):g}"
         report.add(Outcome.APPROXIMATED, "/clips/rate", message)
-    frames = np.arange(frame_count(clip), dtype=np.float64)
+    frames = even_times(0.0, frame_count(clip) - 1)
     if any(np.any(channel.track.times > LONGEST) for channel in clip.channels):
         report.add(Outcome.DROPPED, "/clips/keys", f"keys after frame {LONGEST:,.0f} are ignored")
     channels = [_at_frames(scene, channel, frames, report) for channel in clip.channels]
@@ -84,14 +122,18 @@ def in_time_unit(clip: Clip, unit: str, rate: float, units_per_frame: float) -> 
     return converted
 
 
-def in_time_unit_of(scene: Scene, other: Scene) -> Scene:
-    """Return the scene with clip times in the unit of the other scene's clip.
+def in_time_unit_of(scene: Scene, other: Scene, report: LossReport | None = None) -> Scene:
+    """Return the scene with clip times in the unit of the other scene's clip, and report another frame rate.
 
     It is the same object if they match or a clip is missing.
     """
     if not scene.clips or not other.clips:
         return scene
     target_clip = other.clips[0]
+    rates = frames_per_second(scene.clips[0]), frames_per_second(target_clip)
+    if report is not None and not math.isclose(*rates, rel_tol=1e-6):
+        message = f"the file keeps its {rates[1]:g} frames per second, the clip has {rates[0]:g}"
+        report.add(Outcome.DROPPED, "/clips/rate", f"{message}: keys keep their times in seconds")
     clip = in_time_unit(scene.clips[0], target_clip.unit, target_clip.rate, target_clip.units_per_frame)
     return scene if clip is scene.clips[0] else replace(scene, clips=[clip, *scene.clips[1:]])
 

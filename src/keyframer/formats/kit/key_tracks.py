@@ -1,29 +1,30 @@
 """Fit authored tracks to the keys of a format: its time grid, its interpolations and its rotations.
 
 A track whose keys fit keeps them: values, tension, continuity, bias and ease stay unchanged. Step keys become pairs of
-linear keys, and times are rounded if they must be whole. Other tracks (sampled frames, keys with tangents, full turns
-if keys are quaternions, several keys that would get one time) are sampled on the format's grid and fitted with as few
-keys as the tolerance allows.
+linear keys; if times must be whole, a step between two frames moves to the later one, so that every frame shows its
+value. Other tracks (sampled frames, keys with tangents, full turns if keys are quaternions, keys between frames) are
+sampled on the format's grid and fitted with as few keys as the tolerance allows. Only if rounding the times of the keys
+is exact enough, or nearer than sampling, are they rounded.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from keyframer.arrays import Floats
-from keyframer.curves import Interpolation, RotationForm, Track, Wrap, compile_track
+from keyframer.arrays import Floats, Indices
+from keyframer.curves import Interpolation, RotationForm, Track, Wrap, even_times
 from keyframer.curves.key_reduction import Between, Sampling, fewest_keys, sample_together, subframes, values_of
 from keyframer.curves.rotation_forms import absolute, finite_keys, has_full_turns, increments, with_form
-from keyframer.fields import dataclass
 from keyframer.formats import properties_of
+from keyframer.formats.kit.frame_times import SINGLE, rate_of_times
 from keyframer.formats.kit.scene_writing import Tolerance, plain_path, units_per_second
-from keyframer.limits import budget_left, ensure_budget
+from keyframer.limits import budget_left
 from keyframer.posing.bounds_and_duration import clip_span
 from keyframer.scene import Clip, Node
 from keyframer.scene.loss_report import Loss, LossReport, Outcome
@@ -31,10 +32,10 @@ from keyframer.text import counted
 from keyframer.wire.key_table import EXTRAS, Keys
 
 _SNAP = 1e-6
-"""a time this close to a whole number is rounded to it; a time above 1000 may differ by 1e-9 of itself"""
+"""a time this close to a whole number is rounded to it; it may also differ by `SINGLE` of itself"""
 _EXTRA_BITS = (1 << len(EXTRAS)) - 1
-_LEAST_SAMPLES, _USUAL_SAMPLES = 8, 40
-"""estimated samples for each time of a grid while keys are fitted: the minimum, and the usual number"""
+_USUAL_SAMPLES = 40
+"""estimated samples for each time of a grid while keys are fitted"""
 _FINER = (2, 4, 8)
 """divisions of a frame tried for keys if whole frames are too coarse"""
 _SPLINES = (Interpolation.TCB, Interpolation.BEZIER)
@@ -83,7 +84,7 @@ class KeyFitter:
         """Convert times of the clip to the format's unit; rounding errors near whole numbers are removed."""
         times = np.asarray(clip_times, np.float64) * self.factor
         rounded = np.rint(times)
-        return np.where(np.abs(times - rounded) <= _SNAP * np.maximum(1.0, np.abs(times) * 1e-3), rounded, times)
+        return np.where(np.abs(times - rounded) <= np.maximum(_SNAP, SINGLE * np.abs(times)), rounded, times)
 
     def fit_ahead(self, tracks: Iterable[Track]) -> None:
         """Fit all these tracks together, which is much faster; `fit` then returns the stored results."""
@@ -108,47 +109,66 @@ class KeyFitter:
         return (yield from self._fit(track, report)), report.losses
 
     def _fit(self, track: Track, report: LossReport) -> Sampling[Track | None]:
-        source = finite_keys(track)
-        if len(source.times) < len(track.times):
-            non_finite = len(track.times) - len(source.times)
-            message = f"non-finite numbers in {non_finite} of {counted(len(track.times), 'key')}"
-            report.add(Outcome.DROPPED, "", message)
+        source = usable_keys(track, "", report)
         if not len(source.times):
             return None
         reason = self._reason_to_bake(source)
         if reason is not None:
             return (yield from self._baked(source, report, reason))
-        if source.interpolation is Interpolation.STEP:
-            source = _steps_as_jumps(source)
-        elif source.interpolation is Interpolation.SAMPLED:
-            source = replace(source, interpolation=Interpolation.LINEAR)
         times = self.times(source.times)
-        if self.rules.whole_times:
-            rounded = np.rint(times)
-            if ((np.diff(rounded) == 0) & (np.diff(times) > 0)).any():
-                return (yield from self._baked(source, report, "several keys would have the same time"))
-            if (rounded != times).any():
-                return self._rounded(source, times, report)
+        if source.interpolation is Interpolation.STEP:
+            return self._steps(source, times, report)
+        if source.interpolation is Interpolation.SAMPLED:
+            source = replace(source, interpolation=Interpolation.LINEAR)
+        if self.rules.whole_times and (np.rint(times) != times).any():
+            return (yield from self._on_frames(source, times, report))
         report.add(Outcome.EXACT, "", _counted_keys(source))
         return replace(source, times=times)
 
-    def _rounded(self, track: Track, times: Floats, report: LossReport) -> Track:
-        """Round the keys to whole times and report the resulting error."""
-        rounded = replace(track, times=np.rint(times))
+    def _steps(self, track: Track, times: Floats, report: LossReport) -> Track:
+        """Return step keys as jumps; if times must be whole, at the first frame that shows the new value."""
+        frames = np.ceil(times) if self.rules.whole_times else times
+        last_at_time = np.flatnonzero(np.append(np.diff(frames) > 0, True))
+        values = absolute(track) if track.is_rotation else track.values
+        form = RotationForm.QUATERNION_ABSOLUTE if track.is_rotation else RotationForm.NONE
+        jumps = _jumps(replace(track, times=frames, values=values, form=form), last_at_time)
+        later = float(np.max(frames - times))
+        if len(times) == 1 or not later:
+            report.add(Outcome.EXACT, "", _counted_keys(jumps))
+        else:
+            message = f"steps were moved to the next frame, by up to {later / self.rules.per_second:.2g} s"
+            report.add(Outcome.APPROXIMATED, "", message + self._exact_rate(times))
+        return jumps
+
+    def _on_frames(self, track: Track, times: Floats, report: LossReport) -> Sampling[Track]:
+        """Return keys on frames for keys between frames: sampled, or rounded if that is within the tolerance or nearer,
+        and report the resulting error.
+        """
         tolerance, distance, unit = self.tolerance.for_track(track)
-        moments = np.unique(np.concatenate([track.times, subframes(track.times, _CHECKED)]))
-        expected = compile_track(track)(moments).reshape(len(moments), -1)
-        samples = compile_track(rounded)(moments * self.factor).reshape(len(moments), -1)
-        error = float(distance(samples, expected).max())
+        rounded = replace(track, times=np.rint(times))
+        sampled, error = None, math.inf
+        if not ((np.diff(rounded.times) == 0) & (np.diff(times) > 0)).any():
+            moments = np.unique(np.concatenate([track.times, subframes(track.times, _CHECKED)]))
+            expected = yield track, moments
+            samples = yield rounded, moments * self.factor
+            error = float(distance(samples, expected).max())
+        if error > tolerance:
+            sampled, sampled_error = yield from self._sampled(track)
+            if sampled_error < error:
+                advice = self._exact_rate(times) or (yield from self._coarse(track, sampled_error))
+                message = f"keys between frames: written as {_counted_keys(sampled)}{advice}"
+                report.add(Outcome.APPROXIMATED, "", message, error=sampled_error, unit=unit)
+                return sampled
         seconds = float(np.abs(rounded.times - times).max()) / self.rules.per_second
         message = f"times were rounded by up to {seconds:.2g} s"
-        if error > tolerance and self.rules.rate_advice:
-            factor = next(
-                (parts for parts in _FINER if np.abs(times * parts - np.rint(times * parts)).max() < _SNAP), None
-            )
-            message += "" if factor is None else f": fps={self.rules.per_second * factor:g} would store them exactly"
+        message += self._exact_rate(times) if error > tolerance else ""
         report.add(Outcome.APPROXIMATED if error else Outcome.EXACT, "", message, error=error, unit=unit)
         return rounded
+
+    def _exact_rate(self, times: Floats) -> str:
+        """Return the end of a message: the frame rate at which all these times are frames, if the caller can choose."""
+        rate = rate_of_times(times / self.rules.per_second) if self.rules.rate_advice else None
+        return "" if rate is None else f"; fps={rate} would store them exactly"
 
     def _reason_to_bake(self, track: Track) -> str | None:
         """Return why keys cannot be kept, empty for sampled frames; None if they can be kept."""
@@ -165,16 +185,46 @@ class KeyFitter:
         return None
 
     def _baked(self, track: Track, report: LossReport, reason: str) -> Sampling[Track]:
-        """Fit as few keys as the tolerance allows to samples on the format's grid."""
+        """Fit as few keys as the tolerance allows to samples on the format's grid, and report them."""
+        _, _, unit = self.tolerance.for_track(track)
+        fitted, error = yield from self._sampled(track)
+        message = (
+            f"{reason}: written as {_counted_keys(fitted)}"
+            if reason
+            else f"{counted(len(track.times), 'frame')} became {_counted_keys(fitted)}"
+        )
+        message += yield from self._coarse(track, error)
+        outcome = Outcome.EXACT if error == 0 and not reason else Outcome.APPROXIMATED
+        report.add(outcome, "", message, error=error, unit=unit)
+        return fitted
+
+    def _coarse(self, track: Track, error: float) -> Sampling[str]:
+        """Return the end of a message: that the times of the format are too coarse, if the error is above the limit."""
+        tolerance, _, _ = self.tolerance.for_track(track)
+        if error <= tolerance:
+            return ""
+        message = f"; the error is above the requested {tolerance:.2g}: the times of the format are too coarse"
+        if self.rules.find_rate:
+            rate = yield from self._sufficient_rate(track, *self._range(track))
+            return message + ("" if rate is None else f"; fps={rate:g} would be sufficient")
+        return message + (f"; {self.rules.rate_advice}" if self.rules.rate_advice else "")
+
+    def _range(self, track: Track) -> tuple[float, float]:
+        """Return the first and last time at which a track is sampled: that of one cycle if the format can repeat it."""
         begin, end = float(track.times[0]), float(track.times[-1])
+        if track.wrap is Wrap.SINGLE or self.rules.wraps:
+            return begin, end
+        return min(begin, self.span[0]), max(end, self.span[1])
+
+    def _sampled(self, track: Track) -> Sampling[tuple[Track, float]]:
+        """Return few keys fitted to samples on the format's grid, and their error."""
+        begin, end = self._range(track)
         wrap = Wrap.SINGLE
         if track.wrap is not Wrap.SINGLE and self.rules.wraps:
             # Keys are fitted to one cycle. Only a spline has other tangents in a loop.
             wrap = track.wrap if track.interpolation in _SPLINES else Wrap.REPEAT
             track = replace(track, wrap=Wrap.SINGLE)
-        elif track.wrap is not Wrap.SINGLE:
-            begin, end = min(begin, self.span[0]), max(end, self.span[1])
-        tolerance, _, unit = self.tolerance.for_track(track)
+        tolerance, _, _ = self.tolerance.for_track(track)
         fitted, error = yield from self._fewest(track, self._grid(track, begin, end))
         for parts in _FINER:  # keys may lie between frames if the format's times are finer
             finer = self._grid(track, begin, end, parts)
@@ -182,21 +232,7 @@ class KeyFitter:
                 break
             finer_fit = yield from self._fewest(track, finer)
             fitted, error = min((fitted, error), finer_fit, key=lambda result: result[1])
-        message = (
-            f"{reason}: written as {_counted_keys(fitted)}"
-            if reason
-            else f"{counted(len(track.times), 'frame')} became {_counted_keys(fitted)}"
-        )
-        if error > tolerance:
-            message += f"; the error is above the requested {tolerance:.2g}: the times of the format are too coarse"
-            if self.rules.find_rate:
-                rate = yield from self._sufficient_rate(track, begin, end)
-                message += "" if rate is None else f"; fps={rate:g} would be sufficient"
-            elif self.rules.rate_advice:
-                message += f"; {self.rules.rate_advice}"
-        outcome = Outcome.EXACT if error == 0 and not reason else Outcome.APPROXIMATED
-        report.add(outcome, "", message, error=error, unit=unit)
-        return replace(fitted, wrap=wrap)
+        return replace(fitted, wrap=wrap), error
 
     def _sufficient_rate(self, track: Track, begin: float, end: float) -> Sampling[float | None]:
         """Return a frame rate at which keys meet the tolerance; None if none is known."""
@@ -204,7 +240,7 @@ class KeyFitter:
             first, last = (float(value) for value in self.times([begin, end]))
             count = math.ceil((last - first) * parts / self.rules.step)
             if count * track.values[:1].size < budget_left("samples") // _USUAL_SAMPLES:
-                grid = np.append(first + np.arange(count) * self.rules.step / parts, last)
+                grid = np.append(even_times(first, last, self.rules.step / parts)[:-1], last)
                 _, error = yield from self._fewest(track, np.unique(grid))
                 if error <= self.tolerance.for_track(track)[0]:
                     return self.rules.per_second * parts
@@ -259,11 +295,19 @@ class KeyFitter:
         step = self.rules.step / parts
         if self.rules.whole_times and step < 1:
             return np.empty(0)
-        count = math.ceil((last - first) / step) + 1
-        ensure_budget("samples", count * _LEAST_SAMPLES)
-        grid = first + step * np.arange(count)
-        grid = np.concatenate([grid, key_times[key_times <= last]])
+        if self.rules.whole_times and track.wrap is Wrap.SINGLE:
+            first, last = math.floor(first), math.ceil(last)
+        grid = np.concatenate([even_times(first, last, step), key_times[key_times <= last]])
         return np.unique(np.rint(grid) if self.rules.whole_times else grid)
+
+
+def usable_keys(track: Track, path: str, report: LossReport) -> Track:
+    """Return the finite keys of a track, sorted, after reporting how many others there are."""
+    source = finite_keys(track)
+    if len(source.times) < len(track.times):
+        non_finite = len(track.times) - len(source.times)
+        report.add(Outcome.DROPPED, path, f"non-finite numbers in {non_finite} of {counted(len(track.times), 'key')}")
+    return source
 
 
 def _counted_keys(track: Track) -> str:
@@ -271,13 +315,11 @@ def _counted_keys(track: Track) -> str:
     return counted(len(track.times), f"{name} key")
 
 
-def _steps_as_jumps(track: Track) -> Track:
-    """Replace each step key by two linear keys with its value, at its time and at the next key; the last by one."""
-    values = absolute(track) if track.is_rotation else track.values
-    form = RotationForm.QUATERNION_ABSOLUTE if track.is_rotation else RotationForm.NONE
-    order = np.repeat(np.arange(len(track.times)), 2)[:-1]
-    times = track.times[(np.arange(len(order)) + 1) // 2]
-    return Track(track.kind, times, values[order], Interpolation.LINEAR, track.wrap, form)
+def _jumps(track: Track, keys: Indices) -> Track:
+    """Return these step keys as linear keys: two for each value, at its time and at the next key; one for the last."""
+    order = np.repeat(np.arange(len(keys)), 2)[:-1]
+    times = track.times[keys[(np.arange(len(order)) + 1) // 2]]
+    return Track(track.kind, times, track.values[keys[order]], Interpolation.LINEAR, track.wrap, track.form)
 
 
 def as_tcb(track: Track) -> Track:

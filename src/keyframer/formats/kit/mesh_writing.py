@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from keyframer.arrays import Floats, Ints
 from keyframer.curves import Track
-from keyframer.fields import dataclass
 from keyframer.limits import spend
 from keyframer.scene import Mesh, Scene
 from keyframer.scene.loss_report import LossReport, Outcome

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
 from keyframer.arrays import Floats
-from keyframer.curves import Interpolation
-from keyframer.fields import dataclass
+from keyframer.curves import Interpolation, even_times
+from keyframer.curves.cubic_fit import turn_degrees, vector_distance
 from keyframer.formats.kit.scene_writing import CannotMerge, frames_per_second, plain_path, units_per_second
 from keyframer.formats.kit.unsupported_features import can_be_joint
-from keyframer.limits import ensure_budget, spend
+from keyframer.limits import budget_left, spend
 from keyframer.maths import affine, quat
 from keyframer.posing import Rig
 from keyframer.posing.bounds_and_duration import clip_span
@@ -32,7 +33,11 @@ relative to the parent
 _SCALE_TOLERANCE = 1e-6
 """larger changes of a scale, and larger differences from 1, are reported"""
 _NOISE = 1e-9
-"""scales that differ less from 1 are rounding errors"""
+"""scales that differ less from 1, and positions that differ less by this fraction, are rounding errors"""
+_NOISY_DEGREES = 1e-5
+"""rotations that differ less are rounding errors of times in single precision"""
+_MOST_CHECKED = 256
+"""moments at which the error between frames is measured"""
 
 
 @dataclass(eq=False)
@@ -224,23 +229,54 @@ def _frames(clip: Clip, fps: float, joints: int, report: LossReport) -> Floats:
         first = math.floor(begin / step + 1e-6) * step
         message = f"frames begin at 0: all times are later by {-first / units_per_second(clip):g} s"
         report.add(Outcome.APPROXIMATED, "/clips/start", message)
-    count = math.ceil((max(end, first) - first) / step - 1e-6) + 1
-    ensure_budget("samples", count * max(joints, 1) * _NUMBERS)
-    return np.asarray(first + step * np.arange(count), np.float64)
+    return even_times(first, max(end, first), step, numbers=max(joints, 1) * _NUMBERS)
 
 
-def report_frames(clip: Clip, fps: float, count: int, joints: str, report: LossReport) -> None:
-    """Report the number of frames written: exact if all moving tracks are sampled at this rate already, else baked.
-
-    ``joints`` is their number with the noun: ``3 bones``.
+def report_frames(
+    scene: Scene, clip: Clip, fps: float, joints: Joints, noun: str, report: LossReport, positioned: int | None = None
+) -> None:
+    """Report the number of frames written: exact if all moving tracks are sampled at this rate already, else baked, or
+    approximated with the error between frames. ``noun`` is what the format calls a joint; only the first
+    ``positioned`` of them have a position (None: all).
     """
     moving = [channel.track for channel in clip.channels if len(channel.track.times) > 1]
     same_rate = math.isclose(frames_per_second(clip), fps)
+    count = len(joints.times)
     report.measured["frames"] = float(count)
+    message = f"{counted(count, 'frame')} of {counted(len(joints.nodes), noun)}"
     if all(track.interpolation is Interpolation.SAMPLED and same_rate for track in moving):
-        report.add(Outcome.EXACT, "/clips/frames", f"{counted(count, 'frame')} of {joints}")
-    else:
-        report.add(Outcome.BAKED, "/clips/frames", f"{counted(count, 'frame')} of {joints}, sampled from keys")
+        report.add(Outcome.EXACT, "/clips/frames", message)
+        return
+    turned, moved = _errors_between_frames(scene, clip, joints, positioned)
+    if not turned and not moved:
+        report.add(Outcome.BAKED, "/clips/frames", f"{message}, sampled from keys")
+    for kind, error, unit in (("rotations", turned, "degree"), ("positions", moved, "scene unit")):
+        if error:
+            detail = f"{message}, sampled from keys: {kind} differ between frames"
+            report.add(Outcome.APPROXIMATED, "/clips/frames", detail, error=error, unit=unit)
+
+
+def _errors_between_frames(scene: Scene, clip: Clip, joints: Joints, positioned: int | None) -> tuple[float, float]:
+    """Return the largest errors, in degrees and in lengths, of frames that are interpolated linearly: at the keys that
+    are not on a frame, and in the middle between frames, at up to `_MOST_CHECKED` of these moments; 0 for noise.
+    """
+    count, times = sum(node >= 0 for node in joints.nodes), joints.times
+    keys = np.concatenate([np.zeros(0), *(channel.track.times for channel in clip.channels)])
+    moments = np.unique(np.concatenate([keys[(keys > times[0]) & (keys < times[-1])], (times[1:] + times[:-1]) / 2]))
+    affordable = budget_left("samples") // (4 * max(count, 1) * (_NUMBERS + 16))
+    most = min(_MOST_CHECKED, len(moments), affordable)
+    if not most or not count:
+        return 0.0, 0.0
+    moments = moments[np.linspace(0, len(moments) - 1, most).astype(int)]
+    wanted, _ = joints_at(scene, joints.nodes[:count], joints.parents[:count], moments)
+    after = np.clip(np.searchsorted(times, moments), 1, len(times) - 1)
+    share = ((moments - times[after - 1]) / (times[after] - times[after - 1]))[:, None, None]
+    before, later = joints.rotations_xyzw[after - 1, :count], joints.rotations_xyzw[after, :count]
+    turned = float(turn_degrees(quat.slerp(before, later, share[..., 0]), wanted.rotations_xyzw).max())
+    places = joints.positions[after - 1, :count] * (1 - share) + joints.positions[after, :count] * share
+    moved = float(vector_distance(places, wanted.positions)[:, :positioned].max())
+    size = float(np.abs(wanted.positions).max())
+    return turned if turned > _NOISY_DEGREES else 0.0, moved if moved > _NOISE * max(size, 1.0) else 0.0
 
 
 def _report_left_out(scene: Scene, joint_nodes: set[int], report: LossReport) -> None:

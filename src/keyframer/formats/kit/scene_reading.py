@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from keyframer.arrays import Array, Flags, Floats, Ints
+from keyframer.arrays import Array, Flags, Floats, Indices, Ints
 from keyframer.catalogue import (
     DATA_KEYS_NOT_INCREASING,
     DATA_NON_FINITE,
@@ -105,15 +105,26 @@ def valid_faces(reporter: Reporter, record: Record, field: str, corners: Ints, c
     return valid
 
 
+def unsorted_keys(times: Array, values: Array) -> Indices:
+    """Return the keys that are not later than the key before.
+
+    Two keys with the same time and different values are a jump, which is not reported; a third one is.
+    """
+    with np.errstate(invalid="ignore"):
+        steps = np.diff(times)
+    jumps = (steps == 0) & (values[1:] != values[:-1]).any(axis=1)
+    jumps[1:] &= steps[:-1] != 0
+    return np.flatnonzero(~(steps > 0) & ~np.isnan(steps) & ~jumps) + 1
+
+
 def check_keys(reporter: Reporter, record: Record, field: str, times: Array, *columns: Array) -> None:
     """Report unsorted keys and non-finite numbers, which evaluation can handle."""
     moments = np.asarray(times, np.float64)
     if all(np.isfinite(table).all() for table in (moments, *columns)) and (moments[1:] > moments[:-1]).all():
         return  # the usual case
-    with np.errstate(invalid="ignore"):
-        unsorted = np.flatnonzero(np.diff(moments) <= 0)
+    unsorted = unsorted_keys(moments, np.column_stack([column.reshape(len(moments), -1) for column in columns]))
     if len(unsorted):
-        index = int(unsorted[0]) + 1
+        index = int(unsorted[0])
         reporter.report(DATA_KEYS_NOT_INCREASING, record, f"{field}[{index}]", index=index, time=moments[index])
     non_finite = (~np.isfinite(moments)).astype(np.int64)  # numbers of each key
     for column in columns:
@@ -200,7 +211,8 @@ def safe_parents(reporter: Reporter, records: Sequence[Record], parents: Sequenc
     safe: list[int | None] = []
     for index, parent in enumerate(parents):
         if not -1 <= parent < count:
-            reporter.report(LINK_PARENT_MISSING, records[index], "parent", parent=parent, name=f"joint {index}")
+            args = {"parent": parent, "name": f"joint {index}"}
+            reporter.report(LINK_PARENT_MISSING, records[index], "parent", severity=Severity.ERROR, **args)
             safe.append(None)
             continue
         if parent > index:

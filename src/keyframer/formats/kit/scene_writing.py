@@ -97,6 +97,14 @@ def frames_per_second(clip: Clip) -> float:
     return min(max(rate, SLOWEST), FASTEST) if math.isfinite(rate) and rate > 0 else 30.0
 
 
+def report_rate(clip: Clip, fps: float, report: LossReport) -> None:
+    """Report another frame rate of a clip than that of a file whose format stores none."""
+    clip_rate = frames_per_second(clip)
+    if clip.channels and not math.isclose(clip_rate, fps, rel_tol=1e-6):
+        message = f"the format has no frame rate: written for {fps:g} frames per second, the clip has {clip_rate:g}"
+        report.add(Outcome.DROPPED, "/clips/rate", f"{message}; fps={clip_rate:g} keeps these")
+
+
 def whole_frame(time: float) -> int:
     """Return a time rounded to a frame, 0 if it is not finite; raises ValueError if it exceeds 32 bits."""
     frame = round(time) if math.isfinite(time) else 0

@@ -8,9 +8,8 @@ also have ``describe(record class) -> dict[str, str]``: text about a record for 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from keyframer.fields import dataclass
 from keyframer.text import counted
 
 Cell = str | bytes | int | float | bool | None

@@ -71,6 +71,8 @@ def decode(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Document:
         clip = _read_clip(Cursor(data, limits=limits))
     except FormatError as error:
         refusal = error
+    if clip is not None and clip.complete and all(clip.rank()):
+        return clip.document
     old = _read_old(Cursor(data, limits=limits))
     complete = [reading for reading in (clip, old) if reading is not None and reading.complete]
     best = max(complete, key=_Reading.rank, default=None)
@@ -136,8 +138,8 @@ def _read_clip(cursor: Cursor) -> _Reading | None:
         cursor.fail(LIMIT_RECORDS, "channels", 0, limit=cursor.limits.records)
     top.children = []
     document.records.append(top)
-    floats, type_at = int.from_bytes(cursor.data[header_size : header_size + 4], "little"), header_size + least - 1
-    first_type = cursor.data[type_at]
+    floats = int.from_bytes(cursor.data[header_size : header_size + 4], "little")
+    first_type = cursor.data[header_size + least - 1]
     has_bones = bool(top.frames) and bones_in(first_type, floats) is not None
     for index in range(count):
         start = cursor.pos

@@ -14,11 +14,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from keyframer.catalogue import IO_EMPTY, LIMIT_NAME, LIMIT_RECORDS, STRUCT_SYNTAX
 from keyframer.errors import FormatError
-from keyframer.fields import dataclass
 from keyframer.files import check_size
 from keyframer.limits import DEFAULT_LIMITS, Limits
 from keyframer.text import show_name

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal
 
-from keyframer.fields import dataclass
 from keyframer.wire.encoding_style import TEXT_KINDS, Style
 
 _CODES = {1: "B", 2: "H", 4: "I"}

@@ -62,13 +62,13 @@ def decode(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Document:
     best: _Reading | None = None
     for after_others in (False, True):
         dialects = [beginning.dialect for beginning in beginnings(data, len(data), after_others=after_others)]
-        found = [_Reading(data, dialect, limits, _COMPARED_RECORDS) for dialect in dialects]
-        if not any(reading.fits and reading.plausible for reading in found):
-            by_key = [with_tcb_by_key(reading.dialect) for reading in found if reading.has_keys or not reading.fits]
-            found += [_Reading(data, dialect, limits, _COMPARED_RECORDS) for dialect in by_key]
-        found.sort(key=_Reading.rank, reverse=True)
-        finished = [reading.finished() for reading in found[:_FINISHED_READINGS]]
-        finished += [reading for reading in found[_FINISHED_READINGS:] if reading.most is None]
+        readings = [_Reading(data, dialect, limits, _COMPARED_RECORDS) for dialect in dialects]
+        if not any(reading.fits and reading.plausible for reading in readings):
+            by_key = [with_tcb_by_key(reading.dialect) for reading in readings if reading.has_keys or not reading.fits]
+            readings += [_Reading(data, dialect, limits, _COMPARED_RECORDS) for dialect in by_key]
+        readings.sort(key=_Reading.rank, reverse=True)
+        finished = [reading.finished() for reading in readings[:_FINISHED_READINGS]]
+        finished += [reading for reading in readings[_FINISHED_READINGS:] if reading.most is None]
         best = max((reading for reading in (best, *finished) if reading is not None), key=_Reading.rank, default=None)
         if best is not None and best.fits:
             _report_ambiguity(best, finished)
@@ -89,8 +89,8 @@ def _default_dialect(data: bytes) -> Dialect:
     return default
 
 
-def _report_ambiguity(best: _Reading, found: list[_Reading]) -> None:
-    others = [f"({reading.dialect})" for reading in found if reading is not best and reading.rank() == best.rank()]
+def _report_ambiguity(best: _Reading, readings: list[_Reading]) -> None:
+    others = [f"({reading.dialect})" for reading in readings if reading is not best and reading.rank() == best.rank()]
     if others:
         more = f" and {len(others) - _OTHERS_NAMED} more" if len(others) > _OTHERS_NAMED else ""
         named = ", ".join(others[:_OTHERS_NAMED]) + more

@@ -131,14 +131,14 @@ class KeyRows(Kind):
     def generate_read(self, source: Source, name: str) -> None:
         source.call(name, self._read, "record", repr(name), source.count_offsets[self.count_field])
 
-    def _read(self, cursor: Cursor, record: Any, name: str, count_at: int) -> NodeKeys:
+    def _read(self, cursor: Cursor, record: Any, name: str, count_offset: int) -> NodeKeys:
         count: int = getattr(record, self.count_field)
         if count == 0:
             return self.no_keys
-        row_type = self.full if record.flags & TCB and not self.dialect.tcb_by_key else self.plain
         if count < 0:
-            cursor.fail(STRUCT_COUNT_NEGATIVE, self.count_field, count_at, count=count)
-        cursor.need_entries(count, row_type.itemsize, self.count_field, count_at)
+            cursor.fail(STRUCT_COUNT_NEGATIVE, self.count_field, count_offset, count=count)
+        row_type = self.full if record.flags & TCB and not self.dialect.tcb_by_key else self.plain
+        cursor.need_entries(count, row_type.itemsize, self.count_field, count_offset)
         if self.dialect.tcb_by_key:
             return self._read_marked(cursor, count, name)
         return NodeKeys(cursor.array(row_type, count, name))

@@ -54,7 +54,7 @@ def beginnings(data: bytes, size: int, *, after_others: bool = False) -> list[Be
     ``after_others``, comes after chunks with other ids, which is possible only if chunks have sizes. Without chunk
     headers, its flags must be 0: nothing else marks it.
     """
-    found: list[Beginning] = []
+    complete: list[Beginning] = []
     for first_bytes, framing in _FRAMINGS_BY_START:
         if after_others:
             chunk_1 = _find_after_others(data, size, framing[0]) if framing[0].has_sizes else None
@@ -64,8 +64,8 @@ def beginnings(data: bytes, size: int, *, after_others: bool = False) -> list[Be
         else:
             continue
         if chunk_1 is not None:
-            found += filter(None, (_begin(data, chunk_1[1], chunk_1[2], dialect) for dialect in framing))
-    return sorted(found, key=lambda beginning: _RANK[beginning.dialect]) if len(found) > 1 else found
+            complete += filter(None, (_begin(data, chunk_1[1], chunk_1[2], dialect) for dialect in framing))
+    return sorted(complete, key=lambda beginning: _RANK[beginning.dialect]) if len(complete) > 1 else complete
 
 
 _FRAMINGS_BY_START = tuple(

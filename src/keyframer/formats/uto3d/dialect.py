@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from enum import StrEnum
 
-from keyframer.fields import dataclass
 from keyframer.formats.uto3d.records import FlexporterLight, Light, LiteralLight, Mesh, MeshWithUvFaces
 from keyframer.wire.record import Record
 

@@ -6,13 +6,13 @@ A section has at most three layouts, and the number of expensive checks is limit
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from keyframer.catalogue import LIMIT_RECORDS
 from keyframer.errors import FormatError
-from keyframer.fields import dataclass
 from keyframer.formats.uto3d.controllers import find_sampled, may_be_controller
 from keyframer.formats.uto3d.records import NOTHING, AnyLight, Controller, Mesh, NoController, SampledController
 from keyframer.formats.uto3d.sections import SECTIONS, TAG_SIZE, ControllerSection, Main, Section

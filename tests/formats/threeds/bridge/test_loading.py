@@ -11,8 +11,10 @@ import pytest
 import keyframer
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.chunk import Chunk
+from keyframer.issues import Severity
+from tests.corpus import CORPUS, needs_corpus
 from tests.formats.threeds.bridge import make
-from tests.samples import FOLDER
+from tests.samples import FOLDER, unhex
 
 
 def broken_faces() -> bytes:
@@ -50,7 +52,6 @@ BROKEN = {
         "LINK_INDEX_OUT_OF_RANGE",
         "/4d4d/3d3d/4000[0]/4100/4120/4130[0]/faces[1]",
     ),
-    "a missing parent": (file_of_parents((0, 9)), "LINK_PARENT_MISSING", "/4d4d/b000/b002[0]/b010/parent"),
     "its own parent": (file_of_parents((0, 0)), "LINK_PARENT_CYCLE", "/4d4d/b000/b002[0]/b010"),
     "a cycle of three": (file_of_parents((0, 1), (1, 2), (2, 0)), "LINK_PARENT_CYCLE", "/4d4d/b000/b002[2]/b010"),
     "an ambiguous parent": (
@@ -99,6 +100,48 @@ def test_a_duplicate_id_that_is_not_referenced_is_only_a_warning() -> None:
     scene = keyframer.load(BytesIO(file_of_nodes(make.node("object", "A", 5), make.node("object", "B", 5))))
     assert scene.issues.counts["LINK_DUPLICATE_ID"] == 1
     assert scene.issues.first_unsafe() is None
+
+
+def test_a_node_with_a_missing_parent_is_a_root() -> None:
+    """Ids from 2 on, as the writer A3DSCENE numbers nodes."""
+    data = unhex("""
+        4d 4d 4a 00 00 00
+        00 b0 44 00 00 00
+          02 b0 1f 00 00 00
+            30 b0 08 00 00 00  02 00                             # id 2
+            10 b0 11 00 00 00  43 75 62 65 00  00 40  00 00  01 00   # "Cube", parent 1: missing
+          02 b0 1f 00 00 00
+            30 b0 08 00 00 00  03 00                             # id 3
+            10 b0 11 00 00 00  42 61 6c 6c 00  00 40  00 00  02 00   # "Ball", parent 2
+    """)
+    scene = keyframer.load(BytesIO(data))
+    assert [(node.name, node.parent) for node in scene.nodes] == [("Cube", None), ("Ball", 0)]
+    assert [str(issue) for issue in scene.issues if issue.severity is not Severity.INFO] == [
+        "warning: LINK_PARENT_MISSING at 0x1a in /4d4d/b000/b002[0]/b010/parent: the parent 1 of 'Cube' does not exist"
+    ]
+    assert keyframer.encode(keyframer.decode(data)) == data
+
+
+def test_a_version_of_two_bytes_is_a_warning() -> None:
+    data = unhex("""
+        4d 4d 0e 00 00 00
+        02 00 08 00 00 00  03 00  # version 3, in two bytes instead of four
+    """)
+    scene = keyframer.load(BytesIO(data))
+    assert [(issue.code, issue.severity) for issue in scene.issues if issue.code.startswith("STRUCT_")] == [
+        ("STRUCT_CHUNK_TOO_SMALL", Severity.WARNING)
+    ]
+    assert keyframer.encode(keyframer.decode(data)) == data
+
+
+@needs_corpus
+@pytest.mark.parametrize("maker", ["EgisCorp", "heliostate"])
+def test_real_files_with_such_oddities_load(maker: str) -> None:
+    (path,) = (CORPUS / "wild").glob(f"{maker}__*.3ds")
+    scene = keyframer.load(path)
+    assert scene.issues.first_unsafe() is None
+    assert any(len(mesh.positions) for mesh in scene.meshes)
+    assert keyframer.encode(keyframer.read(path)) == path.read_bytes()
 
 
 def test_warnings_do_not_raise_and_are_listed() -> None:

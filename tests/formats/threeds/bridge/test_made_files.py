@@ -92,7 +92,7 @@ def test_at_equal_times_the_later_key_is_used() -> None:
     scene = make.load([], [make.node("object", "Box", 0, *tracks)])
     close(worlds(scene, "Box"), expect_three(tracks))
     close(worlds(scene, "Box", [10.0])[0][:3, 3], PLACES[2])
-    assert scene.issues.counts["DATA_KEYS_NOT_INCREASING"] == 3
+    assert not scene.issues.counts["DATA_KEYS_NOT_INCREASING"]  # two keys at one time are a jump
 
 
 @pytest.mark.parametrize("times", [[-20, -5, 3, 40], [-30, -20, -10, -1], [5, 15, 25, 35]])

@@ -1,4 +1,4 @@
-"""Reads glTF 2.0 into scenes, with the authored keys if Keyframer wrote the file."""
+"""Reads glTF 2.0 into scenes; extras of files that Keyframer wrote add what glTF has no place for."""
 
 from keyframer.exchange.gltf.read.importing import check, load
 

@@ -5,6 +5,7 @@ Meshes that are compressed with Draco (KHR_draco_mesh_compression) need the pack
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,6 @@ from keyframer.catalogue import (
 from keyframer.errors import FormatError
 from keyframer.exchange.gltf.read.container import DRACO, Buffers, advice, draco_is_installed, open_container
 from keyframer.exchange.gltf.read.json_text import ByteRange, Findings, Item
-from keyframer.fields import dataclass
 from keyframer.limits import DEFAULT_LIMITS, Budget, open_or_new_budget
 from keyframer.text import counted
 

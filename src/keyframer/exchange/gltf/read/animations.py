@@ -1,25 +1,23 @@
-"""Reads animations of any exporter, with times in seconds, and authored clips, axes and environment of our own
-files."""
+"""Reads animations, and what extras of our own files say about clips, axes and environment."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from functools import partial
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from keyframer.arrays import Floats
 from keyframer.catalogue import DATA_KEYS_NOT_INCREASING, LINK_RANGE_OVERLAP, SEM_UNKNOWN_ENUM, STRUCT_SYNTAX
-from keyframer.curves import Interpolation, RotationForm, Track, Wrap
-from keyframer.exchange.gltf.conventions import shown_color
+from keyframer.curves import Interpolation, RotationForm, Track
+from keyframer.exchange.gltf.conventions import Axes, shown_color
 from keyframer.exchange.gltf.read import extras_reading
 from keyframer.exchange.gltf.read.accessors import Accessors
 from keyframer.exchange.gltf.read.cameras_lights import horizontal_fov
 from keyframer.exchange.gltf.read.json_text import Findings, Item, TrackSource
 from keyframer.exchange.gltf.read.nodes import Hierarchy
-from keyframer.fields import dataclass
 from keyframer.issues import Severity
 from keyframer.limits import Budget
 from keyframer.scene import Channel, Clip, Environment, Fog, Gradient, Handedness, LayeredFog, RawChannel, Scene, Space
@@ -30,6 +28,7 @@ DEFAULT_FPS = 30.0
 
 _KINDS = {"translation": ("position", 3), "rotation": ("rotation", 4), "scale": ("scale", 3)}
 _NODE = re.compile(r"/nodes/(0|[1-9][0-9]{0,8})/(translation|rotation|scale|weights)\Z")
+_POINTED_NODE = re.compile(r"/nodes/(0|[1-9][0-9]{0,8})/.*?(translation|rotation|scale|weights|visible)\b")
 _VISIBLE = re.compile(r"/nodes/(0|[1-9][0-9]{0,8})/extensions/KHR_node_visibility/visible\Z")
 _FOV = re.compile(r"/cameras/(0|[1-9][0-9]{0,8})/perspective/yfov\Z")
 _LIGHT = re.compile(
@@ -38,54 +37,95 @@ _LIGHT = re.compile(
 )
 _LIGHT_PROPERTIES: dict[str, tuple[str, int, Callable[[Any], Any]]] = {
     "color": ("color", 3, shown_color),
-    "intensity": ("multiplier", 1, np.asarray),  # then divided by the intensity of a multiplier of 1
+    "intensity": ("multiplier", 1, np.asarray),  # `LightReader.set_multipliers` makes multipliers of intensities
     "spot/innerConeAngle": ("hotspot", 1, lambda values: np.degrees(2 * values)),
     "spot/outerConeAngle": ("falloff", 1, lambda values: np.degrees(2 * values)),
 }
 
 
+class ClipSettings:
+    """What our exporter writes about a clip that glTF has no place for; ``item`` is its entry in the extras."""
+
+    def __init__(self, item: Item, budget: Budget, issues: Findings) -> None:
+        self.animation = item.text("animation", "")
+        """name of the animation with its motion; empty if nothing moves"""
+        self.origin = item.number("origin", 0.0)
+        """time of the clip at second 0"""
+        self.duration = item.number("duration", 0.0)
+        """seconds of the animation, as it was written"""
+        clip = self.clip = Clip(item.text("name", ""), unit=item.choice("unit", ("frame", "tick", "second"), "frame"))
+        extras_reading.restore(clip, item, "start end rate units_per_frame current")
+        for name in ("rate", "units_per_frame"):
+            if getattr(clip, name) <= 0:
+                raise item.fail(STRUCT_SYNTAX, name, wanted="a positive number", found=f"{getattr(clip, name):g}")
+        bounds = extras_reading.array(item, "bounds", budget)
+        clip.bounds = bounds if bounds is not None and bounds.shape[1:] == (2, 3) else None
+        for channel in item.children("raw_channels"):
+            values = extras_reading.array(channel, "values", budget)
+            if values is not None and values.ndim == 2:
+                raw = RawChannel(channel.text("name", ""), values, extras_reading.format_extras(channel))
+                issues.sources.tracks[raw] = TrackSource(channel.at("values"))
+                clip.raw_channels.append(raw)
+        clip.extras = extras_reading.format_extras(item)
+
+
 class AnimationReader:
-    """Reads animations without our clip data, as clips in seconds."""
+    """Reads animations as clips: in the frames of their source if `ClipSettings` has them, otherwise in seconds."""
 
     def __init__(
         self,
         scene: Scene,
         hierarchy: Hierarchy,
+        axes: Axes,
         accessors: Accessors,
         budget: Budget,
         issues: Findings,
         aspects: list[float],
-        unit_intensities: list[float],
+        light_count: int,
     ) -> None:
         self._scene = scene
         self._hierarchy = hierarchy
+        self._axes = axes
         self._accessors = accessors
         self._budget = budget
         self._issues = issues
         self._aspects = aspects
-        self._unit_intensities = unit_intensities
+        self._light_count = light_count
         self._children: list[list[int]] | None = None
+        self._origin = 0.0
 
-    def read(self, item: Item, fps: float) -> Clip:
-        samplers = SamplerReader(item, self._accessors, self._budget, self._issues)
-        name = self._issues.attempt(item.text, "name", "") or ""
-        clip = Clip(name, rate=1.0, unit="second", units_per_frame=1.0 / fps)
-        animated: dict[tuple[int, str], int] = {}
-        for number, channel in enumerate(item.children("channels")):
-            self._issues.attempt(self._channel, clip, samplers, channel, number, animated)
+    def read(self, items: list[Item], fps: float, settings: ClipSettings | None) -> Clip:
+        """Read a clip from its animations: one, or in our own files one with the motion and one with settings. Without
+        ``settings`` a second has ``fps`` frames.
+        """
+        name = self._issues.attempt(items[0].text, "name", "") or ""
+        clip = Clip(name, rate=1.0, unit="second", units_per_frame=1.0 / fps) if settings is None else settings.clip
+        self._origin = 0.0 if settings is None else settings.origin
+        end = clip.start
+        for item in items:
+            samplers = SamplerReader(item, self._accessors, self._budget, self._issues)
+            animated: dict[tuple[int, str], int] = {}
+            for number, channel in enumerate(item.children("channels")):
+                last = self._issues.attempt(self._channel, clip, samplers, channel, number, animated)
+                end = end if last is None else max(end, last)
+        if settings is None or abs((end - settings.origin) / clip.rate - settings.duration) > _TIME_TOLERANCE * (
+            1.0 + settings.duration
+        ):
+            clip.end = end  # otherwise it is as long as it was written
         return clip
 
     def _channel(
         self, clip: Clip, samplers: SamplerReader, channel: Item, number: int, animated: dict[tuple[int, str], int]
-    ) -> None:
-        """Read a channel. ``animated`` has the first channel of each node and kind; later ones are ignored, except for
-        visibility.
+    ) -> float:
+        """Read a channel; returns the time of its last key. ``animated`` has the first channel of each node and kind;
+        later ones are ignored, except for visibility.
         """
         sampler = channel.needed_index("sampler", len(samplers.items), "sampler")
         target = channel.child("target")
         if target is None:
             raise channel.missing("target")
         source = TrackSource(channel.path, samplers.items[sampler].path)
+        last = clip.start
         for node, kind, keys in self._targets(samplers, sampler, target):
             first = animated.setdefault((node, kind), number)
             if first != number and kind != "visible":  # a node can be hidden itself or by an ancestor
@@ -93,20 +133,24 @@ class AnimationReader:
                 args = {"what": "channel", "item": number, "kind": "the", "index": what, "other": first}
                 self._issues.add(LINK_RANGE_OVERLAP, channel.path, 0, severity=None, **args)
                 continue
-            track = keys.track(kind)
+            track = keys.track(kind, self._origin, clip.rate)
+            times = track.times[np.isfinite(track.times)]
+            last = max(last, float(times.max(initial=last)))
+            if kind == "visible" and _is_known(clip, node, track):
+                continue
             self._issues.sources.tracks[track] = source
             clip.channels.append(Channel(node, track))
-            times = keys.times[np.isfinite(keys.times)]
-            clip.end = max(clip.end, float(times.max(initial=0.0)))
+        return last
 
     def _targets(self, samplers: SamplerReader, number: int, target: Item) -> Iterator[tuple[int, str, Keys]]:
         """Yield the nodes of the scene that a channel animates, each with the kind of its track and the keys."""
         path = target.text("path")
         if path == "pointer":
             extension = target.extension("KHR_animation_pointer")
-            if extension is None:
-                raise target.missing("extensions/KHR_animation_pointer")
-            yield from self._pointed(samplers, number, extension)
+            if extension is None:  # glTF-Transform keeps the channel but not the extension
+                self._report_unknown(target.at("path"), path)
+            else:
+                yield from self._pointed(samplers, number, extension)
             return
         node = target.index("node", len(self._hierarchy.items), "node")
         if node is None:
@@ -118,16 +162,23 @@ class AnimationReader:
 
     def _node(self, samplers: SamplerReader, number: int, node: int, path: str) -> Iterator[tuple[int, str, Keys]]:
         """Yield the keys of a property of a node, if the node is in the shown scene."""
-        place = self._hierarchy.scene_index(node)
+        place, helper = self._hierarchy.scene_index(node), self._hierarchy.helper_kind(node)
         if place is None:
             return
-        if path != "weights":
-            kind, width = _KINDS[path]
-            yield place, kind, samplers.read(number, width)
+        if path == "weights":
+            morph = self._scene.nodes[place].morph
+            if morph is not None and len(morph.names) > 1:
+                yield place, "morph", samplers.read(number, len(morph.names) - 1, flat=True).with_base_weight()
             return
-        morph = self._scene.nodes[place].morph
-        if morph is not None and len(morph.names) > 1:
-            yield place, "morph", samplers.read(number, len(morph.names) - 1, flat=True).with_base_weight()
+        kind, width = _KINDS[path]
+        keys = samplers.read(number, width)
+        if helper == "geo":  # a scale of 0 hides it
+            yield place, "visible", Keys(keys.times, keys.values[:, :1], keys.interpolation)
+        elif helper == "scale" and kind == "rotation":
+            yield place, "scale_axes", keys.mapped(self._axes.rotations)
+        elif helper != "shape":  # that is the inverse of the scale axes
+            change = {"position": self._axes.vectors, "rotation": self._axes.rotations, "scale": np.asarray}[kind]
+            yield place, kind, keys.mapped(change) if self._axes.mirrored else keys
 
     def _pointed(self, samplers: SamplerReader, number: int, extension: Item) -> Iterator[tuple[int, str, Keys]]:
         """Yield the keys of the nodes that a JSON pointer animates (KHR_animation_pointer)."""
@@ -141,7 +192,8 @@ class AnimationReader:
             if place is not None:
                 keys = samplers.read(number, 1)
                 visible = (keys.values > 0.5).astype(np.float64)
-                for node in self._with_descendants(place):
+                hides_children = self._hierarchy.helper_kind(int(match[1])) != "geo"
+                for node in self._with_descendants(place) if hides_children else (place,):
                     self._budget.spend("copies", 2 * len(keys.times), extension.path)
                     yield node, "visible", Keys(keys.times, visible, keys.interpolation)
                 return
@@ -156,9 +208,7 @@ class AnimationReader:
         elif match := _LIGHT.match(pointer):
             kind, width, change = _LIGHT_PROPERTIES[match[2]]
             light = int(match[1])
-            if light < len(self._unit_intensities):
-                if kind == "multiplier":
-                    change = partial(np.multiply, 1.0 / self._unit_intensities[light])
+            if light < self._light_count:
                 yield from self._users("light", light, kind, samplers.read(number, width), change)
                 return
         self._report_unknown(extension.at("pointer"), pointer)
@@ -224,17 +274,101 @@ class Keys:
         out = None if self.tangents_out is None else with_column(self.tangents_out, 0.0)
         return Keys(self.times, with_column(self.values, 1.0), self.interpolation, into, out)
 
-    def track(self, kind: str) -> Track:
-        form = RotationForm.QUATERNION_ABSOLUTE if kind == "rotation" else RotationForm.NONE
+    def track(self, kind: str, origin: float, rate: float) -> Track:
+        """Return a track in the time unit of a clip: ``origin`` is its time at second 0. Seconds have single precision,
+        so times that are nearly whole are rounded.
+        """
+        is_rotation = kind in ("rotation", "scale_axes")
+        times = self.times if (origin, rate) == (0.0, 1.0) else _rounded(self.times * rate + origin)
+        shape = self.values.shape if self.values.shape[1] > 1 or kind == "morph" else (-1,)
         return Track(
             kind,
-            self.times,
-            self.values,
+            times,
+            self.values.reshape(shape),
             self.interpolation,
-            form=form,
-            tangents_in=self.tangents_in,
-            tangents_out=self.tangents_out,
+            form=RotationForm.QUATERNION_ABSOLUTE if is_rotation else RotationForm.NONE,
+            tangents_in=None if self.tangents_in is None else self.tangents_in.reshape(shape) / rate,
+            tangents_out=None if self.tangents_out is None else self.tangents_out.reshape(shape) / rate,
         )
+
+
+_TIME_TOLERANCE = 1e-5
+"""relative tolerance for whole frames or ticks: times were stored as seconds in single precision"""
+
+
+def _rounded(times: Floats) -> Floats:
+    whole = np.round(times)
+    return np.where(np.abs(times - whole) < _TIME_TOLERANCE * np.maximum(1.0, np.abs(times)), whole, times)
+
+
+def _is_known(clip: Clip, node: int, visible: Track) -> bool:
+    """Return whether the clip already has the same visibility track, from the scale of the geometry."""
+    tracks = (channel.track for channel in clip.channels if channel.node == node and channel.track.kind == "visible")
+    return any(
+        np.array_equal(track.times, visible.times) and np.array_equal(track.values, visible.values) for track in tracks
+    )
+
+
+Targets = dict[tuple[int, str], int]
+"""samplers by node and path"""
+
+
+class NodeAnimations:
+    """Which properties of which nodes the animations of a file change, before anything of them is read."""
+
+    def __init__(self, root: Item, accessors: Accessors, budget: Budget, issues: Findings) -> None:
+        self._accessors, self._budget, self._issues = accessors, budget, issues
+        self._animations = root.children("animations")
+        self._targets = [_targets_of(animation) for animation in self._animations]
+        self.moving: dict[int, set[str]] = {}
+        """names of properties by node"""
+        self._numbers: dict[int, set[int]] = {}
+        """indices of animations by node"""
+        for number, targets in enumerate(self._targets):
+            for node, path in targets:
+                self.moving.setdefault(node, set()).add(path)
+                self._numbers.setdefault(node, set()).add(number)
+
+    def only_helps(self, helpers: dict[str, int]) -> bool:
+        """Return whether the helper nodes of a node, by kind, are animated as our exporter does it: geometry has a
+        scale of 0 or 1 in steps, and scale axes are rotated back.
+        """
+        numbers = {number for node in helpers.values() for number in self._numbers.get(node, ())}
+        return all(self._issues.attempt(self._animation_only_helps, number, helpers) for number in numbers)
+
+    def _animation_only_helps(self, number: int, helpers: dict[str, int]) -> bool:
+        targets = self._targets[number]
+        samplers = SamplerReader(self._animations[number], self._accessors, self._budget, self._issues)
+        steps = targets.get((helpers.get("geo", -1), "scale"))
+        if steps is not None:
+            keys = samplers.read(steps, 3)
+            is_shown = (keys.values == 1.0).all(axis=1)
+            if keys.interpolation is not Interpolation.STEP or not (is_shown | (keys.values == 0.0).all(axis=1)).all():
+                return False
+        turned = [targets.get((helpers.get(kind, -1), "rotation")) for kind in ("scale", "shape")]
+        if turned[0] is None or turned[1] is None:
+            return turned == [None, None]
+        scale_axes, inverse_axes = (samplers.read(sampler, 4) for sampler in turned if sampler is not None)
+        return np.array_equal(scale_axes.times, inverse_axes.times) and bool(
+            (np.abs(scale_axes.values * (-1, -1, -1, 1) - inverse_axes.values) <= 1e-6).all()
+        )
+
+
+def _targets_of(animation: Item) -> Targets:
+    """Return the samplers of an animation by node and path, without those that cannot be read; these fail later."""
+    targets: Targets = {}
+    count = len(animation.value["samplers"]) if type(animation.value.get("samplers")) is list else 0
+    for channel in animation.children("channels"):
+        target, sampler = channel.value.get("target"), channel.value.get("sampler")
+        if type(target) is not dict or type(sampler) is not int or not 0 <= sampler < count:
+            continue
+        node, path = target.get("node"), target.get("path")
+        pointer = str(target.get("extensions"))
+        if path == "pointer" and (match := _POINTED_NODE.search(pointer)):
+            node, path = int(match[1]), match[2]
+        if type(node) is int and type(path) is str:
+            targets.setdefault((node, path), sampler)
+    return targets
 
 
 class SamplerReader:
@@ -270,19 +404,6 @@ class SamplerReader:
         return Keys(times, rows[:, 1].copy(), MODES[mode], rows[:, 0].copy(), rows[:, 2].copy())
 
 
-_WIDTHS = {
-    **dict.fromkeys(("position", "scale", "color"), 3),
-    **dict.fromkeys(("rotation", "scale_axes"), 4),
-    **dict.fromkeys(("visible", "fov", "roll", "hotspot", "falloff", "multiplier"), 1),
-    "morph": 0,
-}
-"""numbers per key of each kind; 0: one per shape"""
-_SAMPLED = {"position": ("translation", 3), "rotation": ("rotation", 4), "scale": ("scale", 3)}
-_COLUMNS = ("tension", "continuity", "bias", "ease_to", "ease_from", "tangents_in", "tangents_out")
-_TIME_TOLERANCE = 1e-5
-"""relative tolerance for whole frames or ticks: times were stored as seconds in single precision"""
-
-
 def stated_space(root: Item) -> tuple[Space, Item] | None:
     """Return the space of a scene that we wrote, and its extras; None for files of other programs."""
     scenes = root.children("scenes")
@@ -299,140 +420,6 @@ def stated_space(root: Item) -> tuple[Space, Item] | None:
     up = content.choice("up", ("x", "y", "z"))
     handedness = Handedness(content.choice("handedness", ("right", "left")))
     return Space(up, handedness, unit, content.flag("v_up", True)), extras
-
-
-class ClipReader:
-    """Reads the authored clips of our own files; ``animations`` has the index of the glTF animation of each."""
-
-    def __init__(self, root: Item, extras: Item, accessors: Accessors, budget: Budget, issues: Findings) -> None:
-        self._animations = root.children("animations")
-        self._items = extras.children("clips")
-        self._accessors = accessors
-        self._budget = budget
-        self._issues = issues
-        clips = [issues.attempt(self._clip, item) for item in self._items]
-        self.lost = {number for number, clip in enumerate(clips) if clip is None}
-        """indices of clips that could not be read, with salvage; empty clips take their places"""
-        self.clips = [Clip() if clip is None else clip for clip in clips]
-        self.animations = [
-            issues.attempt(item.index, "animation", len(self._animations), "animation") for item in self._items
-        ]
-        self._samplers: dict[int, dict[tuple[int, str], int]] = {}
-
-    def _clip(self, item: Item) -> Clip:
-        clip = Clip(item.text("name", ""), unit=item.choice("unit", ("frame", "tick", "second"), "frame"))
-        extras_reading.restore(clip, item, "start end rate units_per_frame current")
-        for name in ("rate", "units_per_frame"):
-            if getattr(clip, name) <= 0:
-                raise item.fail(STRUCT_SYNTAX, name, wanted="a positive number", found=f"{getattr(clip, name):g}")
-        bounds = extras_reading.array(item, "bounds", self._budget)
-        clip.bounds = bounds if bounds is not None and bounds.shape[1:] == (2, 3) else None
-        for channel in item.children("raw_channels"):
-            values = extras_reading.array(channel, "values", self._budget)
-            if values is not None and values.ndim == 2:
-                raw = RawChannel(channel.text("name", ""), values, extras_reading.format_extras(channel))
-                self._issues.sources.tracks[raw] = TrackSource(channel.at("values"))
-                clip.raw_channels.append(raw)
-        clip.extras = extras_reading.format_extras(item)
-        return clip
-
-    def tracks(self, extras: Item, nodes: dict[str, int]) -> list[tuple[int, Track]]:
-        """Read the tracks of one node, each with the index of its clip; ``nodes`` has the node of the file that each
-        kind of track animates.
-        """
-        tracks = []
-        for track_item in extras.children("tracks"):
-            clip_and_track = self._issues.attempt(self._clip_and_track, track_item, nodes)
-            if clip_and_track is not None:
-                tracks.append(clip_and_track)
-        return tracks
-
-    def _clip_and_track(self, item: Item, nodes: dict[str, int]) -> tuple[int, Track] | None:
-        clip = item.needed_index("clip", len(self.clips), "clip")
-        track = None if clip in self.lost else self._track(item, clip, nodes)
-        return None if track is None else (clip, track)
-
-    def _track(self, item: Item, clip: int, nodes: dict[str, int]) -> Track | None:
-        kind = item.choice("kind", tuple(_WIDTHS))
-        interpolation = Interpolation(
-            item.choice("interpolation", tuple(interpolation.value for interpolation in Interpolation))
-        )
-        form = RotationForm(item.choice("form", tuple(form.value for form in RotationForm), "none"))
-        if (form is RotationForm.NONE) != (_WIDTHS[kind] != 4):
-            raise item.fail(STRUCT_SYNTAX, "form", wanted=f"the form of {kind} keys", found=form.value)
-        if item.flag("keys_in_sampler"):
-            keys = self._in_sampler(item, clip, kind, nodes)
-            if keys is None:
-                return None
-            times, values, sampler = keys
-        else:
-            sampler = None
-            stored_times, stored_values = (
-                extras_reading.array(item, name, self._budget) for name in ("times", "values")
-            )
-            if stored_times is None or stored_values is None:
-                raise item.missing("times" if stored_times is None else "values")
-            times, values = stored_times, stored_values
-        width = _WIDTHS[kind]
-        if len(times) and width and values.shape[1:] not in ((width,), () if width == 1 else (width,)):
-            raise item.fail(
-                STRUCT_SYNTAX, "values", wanted=f"keys of {counted(width, 'number')}", found=f"shape {values.shape}"
-            )
-        if not len(times):
-            values = np.empty((0, width or 1))
-        columns = {name: extras_reading.array(item, name, self._budget) for name in _COLUMNS}
-        if interpolation is Interpolation.CUBIC:
-            for name in ("tangents_in", "tangents_out"):
-                columns[name] = np.zeros_like(values) if columns[name] is None else columns[name]
-        try:
-            track = Track(
-                kind,
-                times,
-                values,
-                interpolation,
-                Wrap(item.choice("wrap", tuple(wrap.value for wrap in Wrap), "single")),
-                form,
-                flags=extras_reading.array(item, "flags", self._budget, kind=int),
-                extras=extras_reading.format_extras(item),
-                **columns,
-            )
-        except ValueError as error:
-            raise STRUCT_SYNTAX.failure(0, item.path, wanted="a valid track", found=f"an error ({error})") from None
-        self._issues.sources.tracks[track] = TrackSource(item.path, sampler)
-        return track
-
-    def _in_sampler(self, item: Item, clip: int, kind: str, nodes: dict[str, int]) -> tuple[Floats, Floats, str] | None:
-        """Return times and values that the animation stores unchanged, and their sampler; None if it does not have them
-        (another program may have removed them).
-        """
-        number = self.animations[clip]
-        if number is None or kind not in _SAMPLED:
-            return None
-        animation = self._animations[number]
-        path, width = _SAMPLED[kind]
-        sampler = self._channels(number, animation).get((nodes.get(kind, nodes["position"]), path))
-        if sampler is None:
-            return None
-        samplers = SamplerReader(animation, self._accessors, self._budget, self._issues)
-        keys = samplers.read(sampler, width)
-        count = item.integer("count", len(keys.times))
-        times = keys.times[:count] * self.clips[clip].rate + self._items[clip].number("origin", 0.0)
-        rounded = np.round(times)
-        times = np.where(np.abs(times - rounded) < _TIME_TOLERANCE * np.maximum(1.0, np.abs(times)), rounded, times)
-        return times, keys.values[:count], samplers.items[sampler].path
-
-    def _channels(self, number: int, animation: Item) -> dict[tuple[int, str], int]:
-        """Return the sampler of each node and path that an animation has channels for."""
-        if number not in self._samplers:
-            channel_samplers: dict[tuple[int, str], int] = {}
-            samplers = len(animation.entries("samplers"))
-            for channel in animation.children("channels"):
-                target = channel.child("target")
-                if target is not None and target.has("node"):
-                    key = (target.integer("node"), target.text("path"))
-                    channel_samplers[key] = channel.needed_index("sampler", samplers, "sampler")
-            self._samplers[number] = channel_samplers
-        return self._samplers[number]
 
 
 def environment(extras: Item) -> Environment:

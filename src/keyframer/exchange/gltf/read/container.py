@@ -13,6 +13,7 @@ import os
 import re
 import stat
 import struct
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NoReturn
@@ -36,7 +37,6 @@ from keyframer.catalogue import (
     STRUCT_UNKNOWN_CHUNK,
 )
 from keyframer.exchange.gltf.read.json_text import Findings, Item, Places, described
-from keyframer.fields import dataclass
 from keyframer.files import check_size, read_bytes
 from keyframer.issues import Severity
 from keyframer.limits import Budget, Limits
@@ -164,6 +164,10 @@ class Buffers:
         self._read: dict[int, memoryview] = {}
         self._files: dict[tuple[str, ...], bytes] = {}
         self._total = 0
+
+    def contents(self) -> list[memoryview]:
+        """Return the content of all buffers."""
+        return [self._buffer(number) for number in range(len(self._items))]
 
     @property
     def view_count(self) -> int:

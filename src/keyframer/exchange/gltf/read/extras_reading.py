@@ -100,14 +100,15 @@ def triple(item: Item, name: str) -> tuple[float, float, float] | None:
     return x, y, z
 
 
-def raw_name(item: Item | None) -> bytes | None:
-    if item is None or not item.has("raw_name"):
+def raw_name(extras: Item | None, name: object) -> bytes | None:
+    """Return the original bytes of a name; None if there are none, or if the part is no longer called ``name``."""
+    if extras is None or not extras.has("raw_name") or extras.value.get("name") != name:
         return None
     try:
-        return bytes.fromhex(item.text("raw_name"))
+        return bytes.fromhex(extras.text("raw_name"))
     except ValueError:
-        value = described(item.value["raw_name"])
-        raise item.fail(STRUCT_SYNTAX, "raw_name", wanted="hex digits", found=value) from None
+        value = described(extras.value["raw_name"])
+        raise extras.fail(STRUCT_SYNTAX, "raw_name", wanted="hex digits", found=value) from None
 
 
 def format_extras(item: Item | None) -> dict[str, Any]:

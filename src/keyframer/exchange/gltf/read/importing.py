@@ -12,24 +12,36 @@ from urllib.parse import unquote
 import numpy as np
 
 from keyframer.arrays import Array
-from keyframer.catalogue import IO_EMPTY, SEM_NAME_TOO_LONG, SEM_UNKNOWN_ENUM, STRUCT_SYNTAX
+from keyframer.catalogue import IO_EMPTY, SEM_NAME_TOO_LONG, SEM_SOURCE_OUTDATED, SEM_UNKNOWN_ENUM
 from keyframer.curves import Track
 from keyframer.errors import FormatError
-from keyframer.exchange.gltf.conventions import Axes
+from keyframer.exchange.gltf.conventions import Axes, content_hash
 from keyframer.exchange.gltf.read.accessors import Accessors, DracoReader
-from keyframer.exchange.gltf.read.animations import DEFAULT_FPS, AnimationReader, ClipReader, environment, stated_space
-from keyframer.exchange.gltf.read.cameras_lights import CameraReader, LightReader, restored_light
+from keyframer.exchange.gltf.read.animations import (
+    DEFAULT_FPS,
+    AnimationReader,
+    ClipSettings,
+    NodeAnimations,
+    environment,
+    stated_space,
+)
+from keyframer.exchange.gltf.read.cameras_lights import CameraReader, LightReader, TargetReader, restored_light
 from keyframer.exchange.gltf.read.container import NUMBERS_PER_BYTE, Buffers, check_extensions, open_container
 from keyframer.exchange.gltf.read.json_text import Findings, Item
 from keyframer.exchange.gltf.read.materials import ImageReader, MaterialReader
 from keyframer.exchange.gltf.read.meshes import ImportedMesh, MeshReader
 from keyframer.exchange.gltf.read.nodes import Hierarchy, NodeReader, SkinReader
+from keyframer.formats import FORMATS
 from keyframer.formats.contract import refuse_unknown
+from keyframer.formats.document import Document
 from keyframer.formats.kit.common_rules import LONGEST_NAME, name_problems, path_problems, shown
+from keyframer.formats.kit.scene_reading import scene_of
+from keyframer.formats.kit.scene_writing import DEFAULT_MAX_ERROR, Written
 from keyframer.issues import IssueLog, IssueType
 from keyframer.limits import Limits, open_or_new_budget
-from keyframer.scene import Channel, Clip, Morph, Scene, Space
-from keyframer.text import counted
+from keyframer.scene import Morph, Scene, Space
+from keyframer.scene.loss_report import LossReport
+from keyframer.text import safe_text
 
 
 def load(
@@ -48,9 +60,14 @@ def load(
         raise IO_EMPTY.failure(0, "/")
     issues = Findings(limits, salvage=salvage)
     try:
-        scene = Importer(data, folder, limits, issues).make_scene(fps)
+        importer = Importer(data, folder, limits, issues)
+        embedded = importer.embedded_source()
+        scene = importer.make_scene(fps) if embedded is None else None
     except FormatError as error:
         raise issues.located(error) from None
+    if embedded is not None:
+        return scene_of(*embedded, salvage=salvage, folder=folder)
+    assert scene is not None
     scene.issues = issues.copy()  # without the JSON text, which is needed only to locate issues
     scene.folder, scene.sources = folder, issues.sources
     return scene
@@ -65,49 +82,90 @@ class Importer:
         self.root = opened.root
         self._check_asset()
         check_extensions(self.root, self.issues)
-        space = self.issues.attempt(stated_space, self.root)
-        self.hierarchy = Hierarchy(self.root, self.issues, from_keyframer=space is not None)
-        if space is not None and space[0].up != "y" and not self.hierarchy.root_helpers:
-            space = None  # another program removed the root: then the file is Y up like any other
-            self.hierarchy = Hierarchy(self.root, self.issues, from_keyframer=False)
-        self.scene_extras = None if space is None else space[1]
-        self.space = (
-            Space("y", metres_per_unit=1.0, v_up=False, unit_rule="glTF uses metres") if space is None else space[0]
-        )
-        self.axes = Axes(self.space)
         self.budget = open_or_new_budget(limits, len(data))
         self.budget.grant("copies", NUMBERS_PER_BYTE * len(data))
-        buffers = Buffers(self.root, opened.binary, folder, limits, self.budget, self.issues)
+        self._limits = limits
+        self.buffers = buffers = Buffers(self.root, opened.binary, folder, limits, self.budget, self.issues)
         self.accessors = Accessors(self.root, buffers, self.budget, self.issues)
         self.draco = DracoReader(buffers, self.accessors, self.budget)
         self.images = ImageReader(self.root, buffers, self.budget)
+        stated = self.issues.attempt(stated_space, self.root)
+        self.scene_extras = None if stated is None else stated[1]
+        moving = NodeAnimations(self.root, self.accessors, self.budget, self.issues)
+        stated_axes = None if stated is None else Axes(stated[0])
+        self.hierarchy = Hierarchy(self.root, self.issues, stated_axes, moving.moving, moving.only_helps)
+        root_helper = self.hierarchy.root_helper
+        unit = 1.0
+        if root_helper is not None:
+            unit = self.hierarchy.items[root_helper].numbers("scale", 3, (1.0, 1.0, 1.0))[0]
+        if stated is None or (stated[0].up != "y" and root_helper is None):
+            self.space = Space("y", metres_per_unit=1.0, v_up=False, unit_rule="glTF uses metres")
+        else:
+            self.space = stated[0]
+        self.axes = Axes(self.space, unit)
 
     @property
     def from_keyframer(self) -> bool:
-        """Whether the file is read as one that Keyframer wrote: parts of the scene are restored from extras."""
+        """Whether Keyframer wrote the file: extras have what glTF has no place for."""
         return self.scene_extras is not None
+
+    def embedded_source(self) -> tuple[Document, dict[str, object]] | None:
+        """Return the document of the embedded source, and the options for reading it; None if there is none, or if the
+        content of the file is no longer the one that it was embedded for.
+        """
+        asset = self.root.child("asset")
+        extras = None if asset is None else asset.keyframer_extras
+        embedded = None if extras is None else extras.child("embedded")
+        if embedded is None:
+            return None
+        main, *companions = embedded.children("files") or [Item({}, embedded.at("files"))]
+        name = safe_text(main.text("name", ""))[:80] or "the source"
+        contents = self.issues.attempt(self.buffers.contents)
+        if contents is None or content_hash(self.root.value, contents) != embedded.text("sha256", ""):
+            self.issues.add(SEM_SOURCE_OUTDATED, embedded.path, 0, name=name)
+            return None
+        format = next((known for known in FORMATS if known.name == embedded.value.get("format")), None)
+        if format is None:
+            value, known_names = str(embedded.value.get("format"))[:80], ", ".join(known.name for known in FORMATS)
+            raise embedded.fail(SEM_UNKNOWN_ENUM, "format", value=value, known=known_names)
+        document = format.decode(self._embedded_file(main), self._limits)
+        files = tuple((item.text("suffix"), self._embedded_file(item)) for item in companions)
+        merger = format.merger()
+        options: dict[str, object] = {}
+        if files and merger is not None:
+            options = merger.companion_options(Written(document, LossReport(format.name), files))
+        stored = embedded.child("options")
+        return document, {**({} if stored is None else stored.value), **options}
+
+    def _embedded_file(self, item: Item) -> bytes:
+        view = item.needed_index("bufferView", self.buffers.view_count, "buffer view")
+        content, _ = self.buffers.view(view)
+        self.budget.spend("copies", len(content), item.path)
+        return bytes(content)
 
     def make_scene(self, fps: float) -> Scene:
         """Return the scene of the file; ``fps`` is the frame rate of animations that we did not write."""
         root, from_keyframer = self.root, self.from_keyframer
-        cameras, lights = CameraReader(root, self.issues), LightReader(root, self.issues)
+        cameras = CameraReader(root, self.issues, self.axes.unit)
+        lights = LightReader(root, self.issues, self.axes.unit)
         scene = Scene(space=self.space, issues=self.issues, source_format="gltf")
-        materials = MaterialReader(root, self.images, self.issues)
-        scene.materials = materials.read(from_keyframer=from_keyframer)
-        scene.cameras = cameras.read(from_keyframer=from_keyframer)
-        scene.lights = lights.read(from_keyframer=from_keyframer)
+        materials = MaterialReader(root, self.images, self.issues, from_keyframer=from_keyframer)
+        scene.materials, scene.cameras, scene.lights = materials.read(), cameras.read(), lights.read()
         meshes = MeshReader(root, self.accessors, self.draco, self.budget, self.issues, materials.numbers)
         skins = SkinReader(root, self.accessors, self.hierarchy, self.axes, self.budget)
-        nodes = NodeReader(self.hierarchy, self.axes, self.budget, self.issues, from_keyframer=from_keyframer)
+        nodes = NodeReader(self.hierarchy, self.axes, self.budget, self.issues)
         nodes.read(scene, _SceneMeshes(meshes, scene, self), skins)
         self.issues.sources.nodes, self.issues.sources.helpers = self.hierarchy.order, self.hierarchy.helpers
-        for number in self.hierarchy.root_helpers:
-            scale = self.issues.attempt(root.children("nodes")[number].numbers, "scale", 3, (1.0, 1.0, 1.0))
-            self.issues.sources.metres_per_unit = scale[0] if scale else 1.0
+        self.issues.sources.metres_per_unit = self.axes.unit
         scene.skins = skins.skins
         _remove_unreadable_links(scene, cameras.lost, lights.lost)
-        unit_intensities = lights.set_multipliers(scene) if lights.items else []
-        self._animate(scene, nodes, cameras.aspects, unit_intensities, fps)
+        self._animate(scene, nodes, cameras.aspects, len(lights.items), fps)
+        if lights.items:
+            lights.set_multipliers(scene)
+        if from_keyframer:
+            _remove_unused_shapes(scene)
+            items = [self.hierarchy.items[number] for number in self.hierarchy.order]
+            TargetReader(scene, items, self._max_error()).restore(cameras.targets, lights.targets)
         self.issues.attempt(self._read_metadata, scene)
         _close_gaps(scene, cameras.lost, lights.lost)
         return scene
@@ -123,28 +181,42 @@ class Importer:
         if re.fullmatch(r"2\.0*[1-9]\d*|([3-9]|[1-9]\d+)(\..*)?", needed):
             self.issues.leave_out(asset.fail(SEM_UNKNOWN_ENUM, "minVersion", value=needed[:40], known="2.0"))
 
-    def _animate(
-        self, scene: Scene, nodes: NodeReader, aspects: list[float], unit_intensities: list[float], fps: float
-    ) -> None:
-        read_animations: set[int | None] = set()
-        if self.scene_extras is not None:
-            clips = ClipReader(self.root, self.scene_extras, self.accessors, self.budget, self.issues)
-            scene.clips, read_animations = clips.clips, set(clips.animations)
-            for index, number in enumerate(self.hierarchy.order):
-                extras = self.hierarchy.items[number].keyframer_extras
-                if extras is None:
-                    continue
-                for clip, track in clips.tracks(extras, nodes.animated_nodes(number)):
-                    self.issues.attempt(_add_track, scene, scene.clips[clip], index, track, extras)
-            scene.clips = [clip for index, clip in enumerate(clips.clips) if index not in clips.lost]
+    def _animate(self, scene: Scene, nodes: NodeReader, aspects: list[float], light_count: int, fps: float) -> None:
         reader = AnimationReader(
-            scene, self.hierarchy, self.accessors, self.budget, self.issues, aspects, unit_intensities
+            scene, self.hierarchy, self.axes, self.accessors, self.budget, self.issues, aspects, light_count
         )
-        for number, item in enumerate(self.root.children("animations")):
-            if number not in read_animations:
-                new_clip = self.issues.attempt(reader.read, item, fps)
-                scene.clips += [] if new_clip is None else [new_clip]
+        all_settings = [] if self.scene_extras is None else self.scene_extras.children("clips")
+        read = [self.issues.attempt(ClipSettings, item, self.budget, self.issues) for item in all_settings]
+        settings = {entry.animation: entry for entry in read if entry is not None}
+        for items in self._animations_of_clips():
+            name = self.issues.attempt(items[0].text, "name", "") or ""
+            clip = self.issues.attempt(reader.read, items, fps, settings.get(name) if name else None)
+            scene.clips += [] if clip is None else [clip]
+        scene.clips += [entry.clip for entry in read if entry is not None and not entry.animation]
+        order = {id(entry.clip): place for place, entry in enumerate(read) if entry is not None}
+        scene.clips.sort(key=lambda clip: order.get(id(clip), len(order)))
         nodes.add_rest_weights(scene, fps)
+
+    def _animations_of_clips(self) -> list[list[Item]]:
+        """Return the animations of each clip: our exporter puts properties of cameras and lights, and visibility, into
+        an animation beside the one with the motion.
+        """
+        animations = self.root.children("animations")
+        clips = {number: [item] for number, item in enumerate(animations)}
+        names = {str(item.value.get("name")): number for number, item in enumerate(animations)}
+        for number, item in enumerate(animations):
+            extras = item.keyframer_extras
+            motion = None if extras is None else names.get(str(extras.value.get("settings_of")))
+            if motion is not None and motion != number and motion in clips:
+                clips[motion] += clips.pop(number)
+        return list(clips.values())
+
+    def _max_error(self) -> float:
+        """Return the error of motion that the exporter allowed, as a fraction of the size of the scene."""
+        asset = self.root.child("asset")
+        extras = None if asset is None else asset.keyframer_extras
+        options = None if extras is None else extras.child("options")
+        return DEFAULT_MAX_ERROR if options is None else options.number("max_error", DEFAULT_MAX_ERROR)
 
     def _read_metadata(self, scene: Scene) -> None:
         """Set data of the whole scene: copyright, source format, title, author, environment, extras, ambient lights."""
@@ -156,7 +228,8 @@ class Importer:
             return
         source = asset.keyframer_extras.child("source") if asset.keyframer_extras is not None else None
         scene.source_format = source.text("format", "gltf") if source is not None else "gltf"
-        scene.title, scene.author = self.scene_extras.text("title", ""), self.scene_extras.text("author", "")
+        shown = self.root.children("scenes")[self.root.index("scene", len(self.root.children("scenes")), "scene") or 0]
+        scene.title, scene.author = shown.text("name", ""), self.scene_extras.text("author", "")
         scene.environment = environment(self.scene_extras)
         extras = self.scene_extras.value.get("extras")
         scene.extras = dict(extras) if type(extras) is dict else {}
@@ -166,16 +239,22 @@ class Importer:
             scene.lights += [] if light is None else [light]
 
 
-def _add_track(scene: Scene, clip: Clip, node: int, track: Track, extras: Item) -> None:
-    if track.kind == "morph":
-        morph = scene.nodes[node].morph
-        width = 1 if track.values.ndim == 1 else track.values.shape[1]
-        if morph is None or width != len(morph.positions):
-            shapes = 0 if morph is None else len(morph.positions)
-            raise extras.fail(
-                STRUCT_SYNTAX, "tracks", wanted=f"weights of {counted(shapes, 'shape')}", found=f"{width}"
-            )
-    clip.channels.append(Channel(node, track))
+def _remove_unused_shapes(scene: Scene) -> None:
+    """Remove the mesh itself from the shapes of nodes in whose clips it has no weight. glTF adds shapes to the mesh;
+    scenes blend whole shapes, so reading makes it the first one.
+    """
+    all_tracks: dict[int, list[Track]] = {}
+    for channel in (channel for clip in scene.clips for channel in clip.channels if channel.track.kind == "morph"):
+        all_tracks.setdefault(channel.node, []).append(channel.track)
+    for number, node in enumerate(scene.nodes):
+        tracks = all_tracks.get(number, [])
+        if node.morph is None or any(np.abs(track.values[:, 0]).max(initial=0.0) > 1e-5 for track in tracks):
+            continue
+        node.morph = Morph(node.morph.names[1:], list(node.morph.positions)[1:])
+        for track in tracks:
+            for name in ("values", "tangents_in", "tangents_out"):
+                if getattr(track, name) is not None:
+                    setattr(track, name, getattr(track, name)[:, 1:])
 
 
 def _remove_unreadable_links(scene: Scene, cameras: set[int], lights: set[int]) -> None:
@@ -228,7 +307,7 @@ class _SceneMeshes:
         _, mesh.positions, shapes = self._converted[key]
         morph = None
         if shapes:
-            morph = Morph(imported.names if self._importer.from_keyframer else ["", *imported.names], list(shapes))
+            morph = Morph(["", *imported.names], list(shapes))
         self._scene.meshes.append(mesh)
         return len(self._scene.meshes) - 1, imported, morph
 
@@ -239,8 +318,8 @@ class _SceneMeshes:
         base = np.asarray(stored, np.float64)
         shapes: list[Array] = [axes.vectors(base + target) for target in imported.targets]
         # a scene blends whole shapes, so the mesh itself becomes the first one; glTF adds differences to the mesh
-        if shapes and not self._importer.from_keyframer:
-            shapes = [base, *shapes]
+        if shapes:
+            shapes = [axes.vectors(base), *shapes]
         vertices = axes.vectors(base) if axes.mirrored else stored
         for positions in (vertices, *shapes):  # meshes share them
             positions.flags.writeable = False

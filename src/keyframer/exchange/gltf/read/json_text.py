@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any, ParamSpec, TypeVar
@@ -26,7 +26,6 @@ from keyframer.catalogue import (
 )
 from keyframer.curves import Track
 from keyframer.errors import FormatError
-from keyframer.fields import dataclass
 from keyframer.issues import Issue, IssueLog, IssueType, Severity
 from keyframer.limits import Limits
 from keyframer.scene import RawChannel

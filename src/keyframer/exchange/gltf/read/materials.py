@@ -1,14 +1,17 @@
 """Reads materials, their textures and embedded images.
 
-Metallic-roughness materials are converted to the parameters of the original programs; our own files have the original
-values. Embedded images are extracted as bytes and not decoded.
+Metallic-roughness materials are converted to the parameters of the original programs; extras of our own files have
+those that glTF has no place for. Embedded images are extracted as bytes and not decoded.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import unquote
+
+import numpy as np
 
 from keyframer.catalogue import SEM_EXTENSION_UNKNOWN, SEM_UNKNOWN_ENUM
 from keyframer.exchange.gltf.conventions import shown_rgb
@@ -16,6 +19,7 @@ from keyframer.exchange.gltf.read import extras_reading
 from keyframer.exchange.gltf.read.container import Buffers, advice, decode_data_uri
 from keyframer.exchange.gltf.read.json_text import Findings, Item
 from keyframer.exchange.gltf.write.materials import CLAMP, MIRRORED, REPEAT
+from keyframer.exchange.gltf.write.materials import roughness as derived_roughness
 from keyframer.issues import Severity
 from keyframer.limits import Budget
 from keyframer.scene import EmbeddedImage, Material, TextureMap
@@ -35,43 +39,57 @@ _IN_PBR_OBJECT = ("texture1", "metallic_roughness")
 class MaterialReader:
     """Reads the materials of one file."""
 
-    def __init__(self, root: Item, images: ImageReader, issues: Findings) -> None:
-        self._images = images
+    def __init__(self, root: Item, images: ImageReader, issues: Findings, *, from_keyframer: bool) -> None:
         self._issues = issues
+        self._from_keyframer = from_keyframer
         self._textures = TextureReader(root, images, issues)
         self._items = root.children("materials")
         self.numbers: list[int] = []
 
-    def read(self, *, from_keyframer: bool) -> list[Material]:
+    def read(self) -> list[Material]:
         """Read the materials; `numbers` then maps each material of the file to its index in the result, or -1."""
+        read = [self._issues.attempt(self._material, item) for item in self._items]
         materials: list[Material] = []
         self.numbers = [-1] * len(self._items)
         replaced: dict[int, int] = {}
-        for number, item in enumerate(self._items):
-            extras = item.keyframer_extras if from_keyframer else None
-            if extras is not None and extras.has("helper"):
-                other = self._issues.attempt(self._replaced_material, extras)
-                if other is not None:
-                    replaced[number] = other
+        for number, (item, material) in enumerate(zip(self._items, read, strict=True)):
+            original = self._issues.attempt(self._original, item)
+            if original == -1 and _is_default(item):
                 continue
-            material = self._issues.attempt(
-                *((self._material, item) if extras is None else (self._restored, item, extras))
-            )
-            if material is not None:
+            if original is not None and original >= 0 and self._looks_alike(number, original, material, read[original]):
+                replaced[number] = original
+            elif material is not None:
                 self.numbers[number] = len(materials)
                 materials.append(material)
         for number, other in replaced.items():
             self.numbers[number] = self.numbers[other]
         return materials
 
-    def _replaced_material(self, extras: Item) -> int | None:
-        """Return the index of the material that a helper material replaces; None for the default material."""
-        if extras.choice("helper", ("default", "unmapped")) == "default":
+    def _original(self, item: Item) -> int | None:
+        """Return the index of the material that a helper material of our exporter replaces; -1 if it replaces none,
+        None for materials that are no helpers.
+        """
+        extras = item.keyframer_extras
+        if extras is None or not extras.has("helper"):
             return None
+        if extras.choice("helper", ("default", "unmapped")) == "default":
+            return -1
         return extras.needed_index("of", len(self._items), "material")
+
+    def _looks_alike(self, number: int, original: int, helper: Material | None, material: Material | None) -> bool:
+        """Return whether a helper material still looks like the one that it replaces, apart from images."""
+        if helper is None or material is None or helper.maps:
+            return False
+        roughness = [_surface(self._items[place]).value.get("roughnessFactor") for place in (number, original)]
+        numbers = [
+            [*(part.diffuse or (0.8, 0.8, 0.8)), part.transparency, part.self_illumination, float(part.two_sided)]
+            for part in (helper, material)
+        ]
+        return roughness[0] == roughness[1] and bool(np.allclose(numbers[0], numbers[1], atol=1e-4))
 
     def _material(self, item: Item) -> Material:
         surface = _surface(item)
+        extras = item.keyframer_extras or Item({}, item.at("extras/keyframer"))
         color = surface.numbers("baseColorFactor", 4, (1.0, 1.0, 1.0, 1.0))
         mode = item.choice("alphaMode", ("OPAQUE", "MASK", "BLEND"), "OPAQUE")
         glow = item.numbers("emissiveFactor", 3, (0.0, 0.0, 0.0))
@@ -79,50 +97,148 @@ class MaterialReader:
         strength = 1.0 if emissive_strength is None else emissive_strength.number("emissiveStrength", 1.0)
         unlit = item.extension("KHR_materials_unlit") is not None
         roughness, metallic = surface.number("roughnessFactor", 1.0), surface.number("metallicFactor", 1.0)
+        image, glow_image = surface.value.get("baseColorTexture"), item.value.get("emissiveTexture")
+        glows_itself = strength == 1.0 and not unlit and _is_part_of_own_color(color, glow)
+        glows_itself &= glow_image == (image if any(glow) else None)
+        if glows_itself:
+            color = (*(base + level for base, level in zip(color, glow, strict=False)), color[3])
         emission = max(glow) * strength / max(*color[:3], 1e-6)
         material = Material(
             item.text("name", ""),
             diffuse=shown_rgb(color[:3]),
             transparency=min(max(1.0 - color[3], 0.0), 1.0) if mode == "BLEND" else 0.0,
-            self_illumination=1.0 if unlit else min(max(emission, 0.0), 1.0),
+            self_illumination=1.0 if unlit else min(max(round(emission, 6), 0.0), 1.0),
             two_sided=item.flag("doubleSided"),
             shininess=_shininess(roughness),
         )
-        gltf_values = {"metallic": metallic, "roughness": roughness, "alpha_mode": mode, "emissive": list(glow)}
+        gltf_values = {"metallic": metallic, "roughness": roughness, "alpha_mode": mode}
+        if not glows_itself:
+            gltf_values["emissive"] = list(glow)
         if mode == "MASK" and item.has("alphaCutoff"):
             gltf_values["alpha_cutoff"] = item.number("alphaCutoff")
         if strength != 1.0:
             gltf_values["emissive_strength"] = strength
         if unlit:
             gltf_values["unlit"] = True
-        material.extras = {"gltf": gltf_values}
+        self._restore(material, item, extras, roughness)
+        if self._from_keyframer:  # only what the material does not express
+            is_derived = {
+                "metallic": metallic == 0.0,
+                "roughness": abs(derived_roughness(material) - roughness) <= 1e-5,
+                "alpha_mode": "alpha_cutoff" not in gltf_values,
+                "emissive": glow_image is not None and _is_close(glow, color),  # as written with a map
+            }
+            gltf_values = {name: value for name, value in gltf_values.items() if not is_derived.get(name)}
+        if gltf_values:
+            material.extras["gltf"] = gltf_values
         for slot, name, role in _SLOTS:
             reference = (surface if slot in _IN_PBR_OBJECT else item).child(name)
-            if reference is not None:
-                texture = self._issues.attempt(self._textures.read, reference, role, mode != "OPAQUE")
-                if texture is not None:
-                    material.maps[slot] = texture
-        if "texture1" in material.maps:
-            material.maps["texture1"].ignore_alpha = mode == "OPAQUE"
+            if reference is None:
+                continue
+            if slot == "self_illumination" and glows_itself:
+                continue  # it is the image of the colour
+            if self._use_map(material, item, reference, slot, name, role, color[:3]):
+                continue
+            texture = self._issues.attempt(self._textures.read, reference, role, mode != "OPAQUE")
+            if texture is not None:
+                material.maps[slot] = texture
+                if slot == "texture1":
+                    texture.ignore_alpha = mode == "OPAQUE"
         return material
 
-    def _restored(self, item: Item, extras: Item) -> Material:
-        """Return the original material from extras, with the images of the glTF material for its maps."""
-        material = _original_material(item, extras)
-        surface = item.child("pbrMetallicRoughness")
-        alpha_is_opacity = item.value.get("alphaMode", "OPAQUE") != "OPAQUE"
-        for slot, name, role in _SLOTS:
-            owner = surface if slot in _IN_PBR_OBJECT else item
-            reference = None if owner is None else owner.child(name)
-            if slot == "texture1" and (slot not in material.maps or extras.value.get("base_color_of") == "opacity"):
-                slot, role = "opacity", "alpha"  # white, with the opacity in its alpha
-            if reference is not None and slot in material.maps:
-                source = self._issues.attempt(self._textures.source, reference)
-                if source is not None:
-                    material.maps[slot].embedded = self._issues.attempt(
-                        self._images.take, source, role, alpha_is_opacity
-                    )
-        return material
+    def _restore(self, material: Material, item: Item, extras: Item, roughness: float) -> None:
+        """Set what glTF has no place for: properties of the original programs, maps without an image."""
+        numbers = "shininess_strength transparency_falloff reflection_blur wire_size"
+        flags = "falloff_inwards additive wire wire_in_units face_map soften supersample"
+        extras_reading.restore(material, extras, numbers, flags, "shading")
+        material.raw_name = extras_reading.raw_name(extras, item.value.get("name"))
+        material.extras = extras_reading.format_extras(extras)
+        material.extras.pop("gltf", None)  # those of an earlier file
+        material.ambient = extras_reading.triple(extras, "ambient")
+        material.specular = extras_reading.triple(extras, "specular")
+        if material.shininess_strength is not None:
+            if material.shininess_strength > 0:
+                material.shininess = _shininess(1.0 - (1.0 - roughness) / min(material.shininess_strength, 1.0))
+            elif roughness == 1.0:  # without a highlight, its size is not visible
+                extras_reading.restore(material, extras, "shininess")
+        maps = extras.child("maps")
+        for slot in maps.value if maps is not None else ():
+            content = maps.child(slot) if maps is not None else None
+            if content is not None and not content.has("texture"):
+                material.maps[slot] = _map(content)
+
+    def _use_map(
+        self,
+        material: Material,
+        item: Item,
+        reference: Item,
+        slot: str,
+        name: str,
+        role: str,
+        factor: tuple[float, ...],
+    ) -> bool:
+        """Add the map of the original material that a texture was written for; returns False if there is none."""
+        extras = item.keyframer_extras
+        maps = None if extras is None else extras.child("maps")
+        if extras is None or maps is None:
+            return False
+        for map_slot in (slot, "opacity") if slot == "texture1" else (slot,):
+            content = maps.child(map_slot)
+            if content is not None and content.value.get("texture") == name:
+                break
+        else:
+            return False
+        if map_slot == "opacity":
+            role = "alpha"  # white, with the opacity in its alpha
+        texture_map = _map(content)
+        if map_slot == "texture1" and not _set_diffuse(material, texture_map.amount, factor, extras):
+            return False
+        mode = item.value.get("alphaMode", "OPAQUE")
+        written_map = self._issues.attempt(self._textures.read, reference, role, mode != "OPAQUE")
+        if written_map is None:
+            return True
+        for field in ("embedded", "scale", "offset", "rotation_degrees", "mirror"):
+            if field in ("embedded", "mirror") or not content.has(field):
+                setattr(texture_map, field, getattr(written_map, field))
+        texture_map.decal &= not written_map.tiled
+        texture_map.tiled = written_map.tiled or (texture_map.decal and texture_map.tiled)
+        if slot == "self_illumination" and _is_close(item.numbers("emissiveFactor", 3, (0.0, 0.0, 0.0)), factor):
+            material.self_illumination = extras_reading.number(extras, "self_illumination", 0.0)
+        material.maps[map_slot] = texture_map
+        return True
+
+
+def _is_part_of_own_color(color: tuple[float, ...], glow: tuple[float, ...]) -> bool:
+    """Return whether a surface glows in its own colour and reflects the rest of it, as self-illuminated ones do."""
+    whole = [base + level for base, level in zip(color, glow, strict=False)]
+    share = max(glow) / (max(whole) or 1.0)
+    return max(whole) <= 1.0 + 1e-6 and _is_close(glow, [share * level for level in whole])
+
+
+def _is_close(color: Sequence[float], other: Sequence[float]) -> bool:
+    return all(abs(level - wanted) <= 1e-6 for level, wanted in zip(color[:3], other[:3], strict=True))
+
+
+def _set_diffuse(material: Material, amount: float, factor: tuple[float, ...], extras: Item) -> bool:
+    """Set the colour under an image that covers it by ``amount``; returns False if no colour gives the factor: then
+    another program set it, and image and factor are multiplied as in any glTF file.
+    """
+    amount = min(max(amount, 0.0), 1.0)
+    if min(factor) < amount - 1e-6:
+        return False
+    if amount < 1.0:
+        material.diffuse = shown_rgb([max(level - amount, 0.0) / (1.0 - amount) for level in factor])
+    else:  # the image covers it
+        material.diffuse = extras_reading.triple(extras, "diffuse")
+    return True
+
+
+def _is_default(item: Item) -> bool:
+    """Return whether a material is still the one that our exporter gives to faces without a material."""
+    surface = {"metallicFactor": 0, "roughnessFactor": 1}
+    return item.value.keys() <= {"name", "extras", "pbrMetallicRoughness"} and (
+        item.value.get("pbrMetallicRoughness") == surface
+    )
 
 
 def _surface(item: Item) -> Item:
@@ -143,25 +259,6 @@ def _shininess(roughness: float) -> float:
     width = min(max(roughness, 1e-3), 1.0)
     exponent = max(2.0 / (width * width) - 2.0, 1.0)
     return min(math.log2(exponent) / 10.0, 1.0)
-
-
-def _original_material(item: Item, extras: Item) -> Material:
-    material = Material(
-        item.text("name", ""), raw_name=extras_reading.raw_name(extras), extras=extras_reading.format_extras(extras)
-    )
-    numbers = (
-        "shininess shininess_strength transparency transparency_falloff reflection_blur self_illumination wire_size"
-    )
-    flags = "falloff_inwards two_sided additive wire wire_in_units face_map soften supersample"
-    extras_reading.restore(material, extras, numbers, flags, "shading")
-    for name in ("ambient", "diffuse", "specular"):
-        setattr(material, name, extras_reading.triple(extras, name))
-    maps = extras.child("maps")
-    for slot in maps.value if maps is not None else ():
-        content = maps.child(slot) if maps is not None else None
-        if content is not None:
-            material.maps[slot] = _map(content)
-    return material
 
 
 def _map(content: Item) -> TextureMap:

@@ -6,7 +6,7 @@ Vertices that were split for glTF are joined again.
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -21,7 +21,6 @@ from keyframer.exchange.gltf.conventions import shown_color
 from keyframer.exchange.gltf.read import extras_reading
 from keyframer.exchange.gltf.read.accessors import Accessors, DecompressedMesh, DracoReader
 from keyframer.exchange.gltf.read.json_text import Findings, Item
-from keyframer.fields import dataclass
 from keyframer.issues import Severity
 from keyframer.limits import Budget
 from keyframer.maths.distinct_values import distinct_rows
@@ -287,7 +286,7 @@ class MeshReader:
     def _restore(self, mesh: Mesh, extras: Item) -> None:
         """Restore data that only our own files have; arrays of faces are in the order of the triangles."""
         extras_reading.restore(mesh, extras, flags="casts_shadows receives_shadows dynamic")
-        mesh.raw_name = extras_reading.raw_name(extras)
+        mesh.raw_name = extras_reading.raw_name(extras, mesh.name or None)
         mesh.extras = extras_reading.format_extras(extras)
         for name in ("smoothing", "edges"):
             masks = extras_reading.array(extras, name, self._budget, kind=int)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -30,19 +30,43 @@ from keyframer.maths import affine
 from keyframer.scene import Channel, Clip, Morph, Node, NodeKind, Scene, Skin
 from keyframer.text import counted
 
-HELPERS = ("root", "geo", "scale", "shape")
-"""kinds of helper nodes that our exporter adds: for the axes and unit of the whole scene; for a pivot, visibility or
-skinned geometry; for scale axes (two nodes)
+_PROPERTIES = {
+    "root": ("rotation", "scale", "children"),
+    "geo": ("translation", "scale", "mesh", "skin", "weights", "extensions"),
+    "scale": ("rotation", "scale", "children"),
+    "shape": ("rotation", "children", "mesh", "weights", "camera", "extensions"),
+}
+"""kinds of helper nodes that our exporter adds, and the properties that each may have: for the axes and unit of the
+whole scene; for a pivot, visibility or skinned geometry; for scale axes (two nodes)
 """
+_MOVING = {
+    "root": (),
+    "geo": ("scale", "weights", "visible"),
+    "scale": ("rotation", "scale"),
+    "shape": ("rotation", "weights"),
+}
+"""the properties of helpers that our exporter animates"""
+_DEFAULTS = {"translation": [0, 0, 0], "rotation": [0, 0, 0, 1], "scale": [1, 1, 1], "children": []}
+_ROUNDING = 1e-6
 
 
 class Hierarchy:
     """The node tree of one file: order, parents, joints and helper nodes.
 
-    ``from_keyframer``: whether the file is read as one that Keyframer wrote.
+    A helper node of our exporter is merged into the node that it helps, as long as it does nothing else; if another
+    program changed it, it is a node like any other. ``axes`` are those of the scene, if the file states them;
+    ``moving`` has the properties that animations change, by node; ``only_helps`` returns whether the animation of
+    helpers, by kind, is one that our exporter writes.
     """
 
-    def __init__(self, root: Item, issues: Findings, *, from_keyframer: bool) -> None:
+    def __init__(
+        self,
+        root: Item,
+        issues: Findings,
+        axes: Axes | None,
+        moving: Mapping[int, Collection[str]],
+        only_helps: Callable[[dict[str, int]], bool],
+    ) -> None:
         self._issues = issues
         self.items = root.children("nodes")
         self.parents: list[int | None] = [None] * len(self.items)
@@ -53,27 +77,30 @@ class Hierarchy:
         """the joints of each skin"""
         self.shown = self._shown(root)
         """the nodes that are read"""
-        self.root_helpers: set[int] = set()
-        """helper nodes that only rotate and scale the whole scene"""
         self.helpers: dict[int, dict[str, int]] = {}
         """for nodes with helpers, the index of each kind of helper"""
+        self._moving = moving
         self._helped_node: dict[int, int] = {}
-        if from_keyframer:
-            self._find_helpers()
+        self._find_helpers(only_helps)
+        self.root_helper = None if axes is None else self._find_root_helper(axes)
+        """helper node that only rotates and scales the whole scene"""
         self.order = [
             number
             for number in range(len(self.items))
-            if number in self.shown and number not in self.root_helpers and number not in self._helped_node
+            if number in self.shown and number != self.root_helper and number not in self._helped_node
         ]
         """index in the file of each node of the scene"""
         self._scene_indices = {number: place for place, number in enumerate(self.order)}
         self._scene_parents = [self._find_scene_parent(number) for number in self.order]
-        if from_keyframer:  # parents that are helpers are replaced by the nodes they help, which may close a cycle
-            self._cut_cycles(self._scene_parents, self.order)
 
     def scene_index(self, number: int) -> int | None:
         """Return the index in the scene of a node of the file, or of the node that it helps; None if there is none."""
         return self._scene_indices.get(self._helped_node.get(number, number))
+
+    def helper_kind(self, number: int) -> str | None:
+        """Return the kind of a helper that is merged into the node that it helps; None for other nodes."""
+        helpers = self.helpers.get(self._helped_node.get(number, -1), {})
+        return next((kind for kind, helper in helpers.items() if helper == number), None)
 
     def scene_parent(self, number: int) -> int | None:
         """Return the index in the scene of the parent of a node in `order`."""
@@ -108,21 +135,19 @@ class Hierarchy:
         """Return all nodes, parents first. A cycle is an error; with salvage its first node loses its parent."""
         order = self._reachable_from_roots()
         if len(order) < len(self.items):
-            self._cut_cycles(self.parents, range(len(self.items)))
+            self._cut_cycles()
             order = self._reachable_from_roots()
         return order
 
-    def _cut_cycles(self, parents: list[int | None], numbers: Sequence[int]) -> None:
-        """Report every cycle of parents and cut it; without salvage it is an error. ``numbers`` has the index in the
-        file of each node in ``parents``.
-        """
-        for cycle in parent_cycles(parents):
+    def _cut_cycles(self) -> None:
+        """Report every cycle of parents and cut it; without salvage it is an error."""
+        for cycle in parent_cycles(self.parents):
             index = min(cycle)
-            item = self.items[numbers[index]]
+            item = self.items[index]
             name = item.value.get("name")
-            label = name if type(name) is str and name else f"node {numbers[index]}"
+            label = name if type(name) is str and name else f"node {index}"
             self._issues.leave_out(LINK_PARENT_CYCLE.failure(0, item.path, name=label))
-            parents[index] = None
+            self.parents[index] = None
 
     def _reachable_from_roots(self) -> list[int]:
         """Return the nodes below roots, parents first; nodes of cycles and nodes below them are missing."""
@@ -161,23 +186,76 @@ class Hierarchy:
             self._issues.add(LINK_NOT_SHOWN, shown_scene.at("nodes"), 0, count=total - len(shown), total=total)
         return shown
 
-    def _find_helpers(self) -> None:
-        heads: dict[str, int] = {}
-        helpers: list[tuple[int, str, str]] = []
-        for number, item in enumerate(self.items):
-            extras = item.keyframer_extras
-            if extras is None or not extras.has("helper"):
-                heads.setdefault(self._issues.attempt(item.text, "name", "") or "", number)
-                continue
-            kind = self._issues.attempt(extras.choice, "helper", HELPERS)
-            if kind == "root":
-                self.root_helpers.add(number)
-            elif kind is not None:
-                helpers.append((number, kind, self._issues.attempt(extras.text, "of") or ""))
-        for number, kind, name in helpers:
-            if name in heads:
-                self._helped_node[number] = heads[name]
-                self.helpers.setdefault(heads[name], {})[kind] = number
+    def _find_helpers(self, only_helps: Callable[[dict[str, int]], bool]) -> None:
+        kinds = {number: kind for number in range(len(self.items)) if (kind := self._helper_kind(number)) is not None}
+        heads: dict[int, dict[str, int]] = {}
+        names = {str(item.value.get("name")): number for number, item in reversed(list(enumerate(self.items)))}
+        for number, kind in kinds.items():
+            head = self.parents[number]
+            if kind == "geo" and head is None:  # skinned geometry has no parent
+                extras = self.items[number].keyframer_extras
+                head = None if extras is None else names.get(str(extras.value.get("of")))
+            for _ in range(2):  # above a shape is a scale
+                if head is not None and kinds.get(head) in ("scale", "shape"):
+                    head = self.parents[head]
+            if head is not None and head in self.shown and head not in kinds and kind != "root":
+                heads.setdefault(head, {}).setdefault(kind, number)
+        for head, helpers in heads.items():
+            if self._fit_together(head, helpers) and only_helps(helpers):
+                self.helpers[head] = helpers
+                self._helped_node |= dict.fromkeys(helpers.values(), head)
+
+    def _helper_kind(self, number: int) -> str | None:
+        """Return the kind of a helper node; None for other nodes, and for one that does more than such a helper."""
+        item = self.items[number]
+        extras = item.keyframer_extras
+        if extras is None or not extras.has("helper"):
+            return None
+        kind = self._issues.attempt(extras.choice, "helper", tuple(_PROPERTIES))
+        if kind is None or not set(self._moving.get(number, ())) <= {*_MOVING[kind]}:
+            return None
+        stated = {name for name, value in item.value.items() if value != _DEFAULTS.get(name)}
+        return kind if stated <= {*_PROPERTIES[kind], "name", "extras"} else None
+
+    def _fit_together(self, head: int, helpers: dict[str, int]) -> bool:
+        """Return whether helpers of one node are connected and placed as our exporter does it."""
+        tail = head
+        if "scale" in helpers or "shape" in helpers:
+            scale, shape = helpers.get("scale"), helpers.get("shape")
+            if scale is None or shape is None or self.parents[shape] != scale or self.parents[scale] != head:
+                return False
+            children = [self.items[node].value.get("children") for node in (head, scale)]
+            if children != [[scale], [shape]] or "scale" in self._moving.get(head, ()):
+                return False
+            if any(name in self.items[head].value for name in ("scale", "matrix", "mesh", "camera")):
+                return False
+            inverse = self._numbers(scale, "rotation") * (-1, -1, -1, 1)
+            if np.abs(self._numbers(shape, "rotation") - inverse).max() > _ROUNDING:
+                return False
+            tail = shape
+        geometry = helpers.get("geo")
+        if geometry is None:
+            return True
+        if self._numbers(geometry, "scale").tolist() not in ([0, 0, 0], [1, 1, 1]):
+            return False
+        is_only_geometry = not {"mesh", "skin"} & (self.items[head].value.keys() | self.items[tail].value.keys())
+        return is_only_geometry and self.parents[geometry] in (tail, None)
+
+    def _find_root_helper(self, axes: Axes) -> int | None:
+        """Return the node that rotates and scales the whole scene as our exporter does it; None if there is none."""
+        roots = [number for number in self.shown - self._helped_node.keys() if self.parents[number] is None]
+        if len(roots) != 1 or self._helper_kind(roots[0]) != "root":
+            return None
+        extras = self.items[roots[0]].keyframer_extras
+        unit = 1.0 if extras is None else self._issues.attempt(extras.number, "unit", 1.0) or 1.0
+        rotation = np.array(axes.up_rotation_xyzw or _DEFAULTS["rotation"])
+        if np.abs(self._numbers(roots[0], "rotation") - rotation).max() > _ROUNDING:
+            return None
+        return roots[0] if np.abs(self._numbers(roots[0], "scale") / unit - 1.0).max() <= _ROUNDING else None
+
+    def _numbers(self, number: int, name: str) -> Floats:
+        default = tuple(map(float, _DEFAULTS[name]))
+        return np.array(self._issues.attempt(self.items[number].numbers, name, len(default), default) or default)
 
 
 def parent_cycles(parents: Sequence[int | None]) -> list[list[int]]:
@@ -213,16 +291,13 @@ class MeshSource(Protocol):
 
 
 class NodeReader:
-    """Reads the nodes of one file. ``from_keyframer``: whether it is read as one that Keyframer wrote."""
+    """Reads the nodes of one file."""
 
-    def __init__(
-        self, hierarchy: Hierarchy, axes: Axes, budget: Budget, issues: Findings, *, from_keyframer: bool
-    ) -> None:
+    def __init__(self, hierarchy: Hierarchy, axes: Axes, budget: Budget, issues: Findings) -> None:
         self._issues = issues
         self._hierarchy = hierarchy
         self._axes = axes
         self._budget = budget
-        self._from_keyframer = from_keyframer
         self._weights: dict[int, tuple[tuple[float, ...], TrackSource]] = {}
         """rest weights of morph targets and their location, by node"""
 
@@ -237,19 +312,10 @@ class NodeReader:
             attempt(self._attach_camera_and_light, scene, node, parts.get("shape", parts["head"]))
             attempt(self._attach_mesh, scene, node, parts, meshes, skins)
             node.kind = _kind(node, number in joints)
-            if self._from_keyframer:
-                attempt(self._restore, scene, node, parts["head"])
+            attempt(self._restore, scene, node, parts["head"])
             node.name = names.claim(attempt(parts["head"].text, "name", "") or "", node.kind.value)
             scene.nodes.append(node)
-        if self._from_keyframer:
-            self._restore_links(scene)
-        else:
-            self._hide(scene)
-
-    def animated_nodes(self, number: int) -> dict[str, int]:
-        """Return the nodes of the file that have position, rotation and scale of a node of the scene."""
-        helpers = self._hierarchy.helpers.get(number, {})
-        return {"position": number, "rotation": number, "scale": helpers.get("scale", number)}
+        self._hide(scene)
 
     def _set_transform(self, node: Node, parts: dict[str, Item]) -> None:
         """Set position, rotation, scale and scale axes of a node at rest."""
@@ -266,6 +332,8 @@ class NodeReader:
         node.position, node.rotation_xyzw = self._axes.vectors(position), self._axes.rotations(rotation)
         if "scale" in parts:
             node.scale_axes_xyzw = self._axes.rotations(scaled.numbers("rotation", 4, (0.0, 0.0, 0.0, 1.0)))
+        if "geo" in parts and not parts["geo"].has("skin"):
+            node.pivot = -self._axes.vectors(parts["geo"].numbers("translation", 3, (0.0, 0.0, 0.0)))
 
     def _decompose_matrix(self, node: Node, head: Item) -> tuple[Floats, Floats]:
         """Return position and rotation of a matrix; sets the scale, and scale axes if it has shear."""
@@ -300,7 +368,7 @@ class NodeReader:
         if skin is not None:
             node.skin = self._issues.attempt(skins.read, skin, number, imported)
         weights = geometry.numbers("weights", None, imported.weights)
-        if imported.targets and any(weights) and not self._from_keyframer:
+        if imported.targets and any(weights):
             if len(weights) != len(imported.targets):
                 expected = counted(len(imported.targets), "weight")
                 raise geometry.fail(STRUCT_SYNTAX, "weights", wanted=expected, found=f"{len(weights)}")
@@ -308,57 +376,44 @@ class NodeReader:
             self._weights[len(scene.nodes)] = weights, TrackSource(f"{owner_path}/weights")
 
     def _restore(self, scene: Scene, node: Node, head: Item) -> None:
+        """Set what only our own files have: what glTF has no place for."""
         extras = head.keyframer_extras
-        node.kind = NodeKind.OBJECT
         if extras is None:
             return
-        node.kind = NodeKind(extras.choice("kind", _KINDS, "object"))
-        node.raw_name, node.extras = extras_reading.raw_name(extras), extras_reading.format_extras(extras)
-        for name, width in (("pivot", 3), ("position", 3), ("scale_axes_xyzw", 4)):
-            if extras.has(name) and None not in extras.entries(name):
-                setattr(node, name, np.array(extras.numbers(name, width)))
+        light = extras.child("light")
+        if light is not None and node.light is None:
+            scene.lights.append(restored_light(light, head.text("name", "")))
+            node.light, node.kind = len(scene.lights) - 1, NodeKind.LIGHT
+        kind = NodeKind(extras.choice("kind", _KINDS, node.kind.value))
+        if kind is not NodeKind.DUMMY or (node.kind is not NodeKind.CAMERA and node.kind is not NodeKind.LIGHT):
+            node.kind = kind  # otherwise another program added a camera or light to a dummy
+        node.raw_name = extras_reading.raw_name(extras, head.value.get("name"))
+        node.extras = extras_reading.format_extras(extras)
         node.hidden = extras.flag("hidden")
+        if extras.has("pivot") and None not in extras.entries("pivot") and (node.mesh is None or node.skin is not None):
+            node.pivot = np.array(extras.numbers("pivot", 3))
         node.file_id = extras.integer("file_id", least=-(2**63), most=2**63) if extras.has("file_id") else None
         box = extras_reading.array(extras, "bounding_box", self._budget)
         if box is not None and box.shape == (2, 3):
             node.bounding_box = (box[0], box[1])
-        light = extras.child("light")
-        if light is not None:
-            scene.lights.append(restored_light(light, head.text("name", "")))
-            node.light = len(scene.lights) - 1
-
-    def _restore_links(self, scene: Scene) -> None:
-        """Restore targets, and the parents of detached nodes; reset rotation and scale of nodes with a target."""
-        by_name = {node.name: index for index, node in enumerate(scene.nodes)}
-        detached: set[int] = set()
-        for index, number in enumerate(self._hierarchy.order):
-            node, extras = scene.nodes[index], self._hierarchy.items[number].keyframer_extras
-            if extras is None:
-                continue
-            target = self._issues.attempt(extras.index, "target", len(self._hierarchy.items), "node")
-            node.target = None if target is None else self._hierarchy.scene_index(target)
-            if extras.has("parent"):
-                node.parent = by_name.get(self._issues.attempt(extras.text, "parent") or "")
-                detached.add(index)
-        for cycle in parent_cycles([node.parent for node in scene.nodes]):  # a name may refer to a descendant
-            scene.nodes[next(index for index in cycle if index in detached)].parent = None
-        for node in scene.nodes:
-            has_stored_target = node.camera is not None and scene.cameras[node.camera].target is not None
-            has_stored_target |= node.light is not None and scene.lights[node.light].target is not None
-            if node.target is not None or has_stored_target:
-                node.rotation_xyzw, node.scale = np.array([0.0, 0.0, 0.0, 1.0]), np.ones(3)
 
     def _hide(self, scene: Scene) -> None:
-        """Hide the nodes that KHR_node_visibility hides, and their descendants."""
+        """Hide the nodes that KHR_node_visibility hides, with their descendants, and nodes whose geometry is in a node
+        that is hidden or has a scale of 0, without theirs.
+        """
+        hides_children: set[int] = set()
         for number in self._hierarchy.parents_first:
             index = self._hierarchy.scene_index(number)
             if index is None:
                 continue
-            parent = scene.nodes[index].parent
-            parent_hidden = parent is not None and scene.nodes[parent].hidden
-            scene.nodes[index].hidden = (
-                parent_hidden or self._issues.attempt(_is_hidden, self._hierarchy.items[number]) is True
-            )
+            item = self._hierarchy.items[number]
+            is_hidden = self._issues.attempt(_is_hidden, item) is True
+            if self._hierarchy.helper_kind(number) == "geo":
+                is_hidden |= not item.has("skin") and item.value.get("scale") == [0, 0, 0]
+            elif is_hidden or scene.nodes[index].parent in hides_children:
+                is_hidden = True
+                hides_children.add(index)
+            scene.nodes[index].hidden |= is_hidden
 
     def add_rest_weights(self, scene: Scene, fps: float) -> None:
         """Add the rest weights as one key to each clip that does not animate them; scenes store weights only in clips.
@@ -427,7 +482,7 @@ class SkinReader:
             args = {"what": "vertex", "item": int(vertex[np.argmax(influence)]), "kind": "joint"}
             path = f"/meshes[{mesh}]/primitives"
             raise LINK_INDEX_OUT_OF_RANGE.failure(0, path, **args, index=int(influence.max()), count=len(joints))
-        joint_numbers = [index for index, joint in enumerate(joints) if joint not in self._hierarchy.root_helpers]
+        joint_numbers = [index for index, joint in enumerate(joints) if joint != self._hierarchy.root_helper]
         if len(joint_numbers) < len(joints):  # our extra joint for vertices without weights
             new_joint = np.full(len(joints), -1)
             new_joint[joint_numbers] = np.arange(len(joint_numbers))

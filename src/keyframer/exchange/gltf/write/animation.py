@@ -1,5 +1,5 @@
 """Writes animations: every clip of the scene, exact if possible, otherwise fitted, with the error measured in the
-written form. The authored keys and clips go to extras, and the report has the outcome of each track.
+written form. The report has the outcome of each track.
 """
 
 from __future__ import annotations
@@ -13,13 +13,12 @@ from keyframer.curves import Track
 from keyframer.curves.linear_fit import ROTATIONS, VECTORS
 from keyframer.exchange.gltf.conventions import (
     Json,
+    Names,
     attach_extras,
     count_unusable,
     json_value,
     non_default_fields,
-    shown_name,
     single,
-    track_extras,
 )
 from keyframer.exchange.gltf.write.animation_channels import PROPERTY_KINDS, Channels, Properties, animate_visibility
 from keyframer.exchange.gltf.write.cameras_lights import Lights
@@ -27,7 +26,7 @@ from keyframer.exchange.gltf.write.error_measurement import world_error
 from keyframer.exchange.gltf.write.motion import Motion, MotionMaker, Span, breaks_of, errors
 from keyframer.exchange.gltf.write.nodes import AimConstraint, AimMotion, NodeParts, StartTransforms, Tree
 from keyframer.exchange.gltf.write.options import Context, written_span
-from keyframer.exchange.gltf.write.sampler_keys import CUBIC, LINEAR, Sampler
+from keyframer.exchange.gltf.write.sampler_keys import CUBIC, LINEAR, STEP, Sampler
 from keyframer.limits import budget_left, budget_total
 from keyframer.posing import Rig
 from keyframer.scene import Clip
@@ -43,16 +42,27 @@ long arms magnify them
 
 
 class ClipWriter:
-    """Writes one clip as an animation."""
+    """Writes one clip: an animation with the motion, and a second one with properties of cameras and lights and with
+    visibility (KHR_animation_pointer).
+    """
 
     def __init__(
-        self, context: Context, tree: Tree, aims: dict[int, AimConstraint], lights: Lights, number: int, rig: Rig
+        self,
+        context: Context,
+        tree: Tree,
+        aims: dict[int, AimConstraint],
+        lights: Lights,
+        number: int,
+        rig: Rig,
+        names: Names,
     ) -> None:
+        """``names`` are those of the animations."""
         self._context = context
         self._tree = tree
         self._aims = aims
         self._lights = lights
         self._number = number
+        self._names = names
         self.clip: Clip = context.scene.clips[number]
         self.span = written_span(self.clip, context.options.fps)
         self._maker = MotionMaker(self.span, context.options.keys, rig.channels.bank)
@@ -84,15 +94,22 @@ class ClipWriter:
         samplers = self._samplers()
         if samplers:
             self._tighten(samplers)
-        channels = Channels(self._context.asset)
-        self._extend(samplers)
+        moving, settings = Channels(self._context.asset), Channels(self._context.asset)
         for (node, path), sampler in samplers.items():
-            channels.node(node, path, sampler)
-        self._other_channels(channels)
+            moving.node(node, path, sampler)
+        self._other_channels(moving, settings)
         content = clip_extras(self._context, self.clip, self.span)
-        if len(channels):
-            content["animation"] = channels.finish(shown_name(self.clip.name))
-        store_authored_keys(self._context, self._number, self._tree.parts, self._motions, set(self._aims), self.span)
+        end = float(self.span.seconds([self.span.end])[0])
+        for channels in (moving, settings):
+            if not len(channels):
+                continue
+            if "animation" not in content:
+                content["animation"] = self._names.claim(self.clip.name, "animation")
+                channels.finish(content["animation"], end)
+            else:
+                animation = channels.finish(self._names.claim(f"{content['animation']} settings"), end)
+                attach_extras(animation, {"settings_of": content["animation"]})
+        report_tracks(self._context, self.clip, self._tree.parts, self._motions, set(self._aims), self.span)
         for (node, kind), motion in self._motions.items():
             if missing_motion := motion.missing_motion(self.span):
                 scene_node = self._context.scene.nodes[node]
@@ -230,18 +247,9 @@ class ClipWriter:
         measured["world_error"] = max(error, measured.get("world_error", 0.0))
         measured["world_error_allowed"] = allowed
 
-    def _extend(self, samplers: dict[tuple[int, str], Sampler]) -> None:
-        """Extend the animation to the duration of the clip: one property keeps its value until the end."""
-        if not samplers:
-            return
-        last = max(samplers, key=lambda target: float(samplers[target].times[-1]))
-        end = single(self.span.seconds([self.span.end]))
-        if float(end[0]) > float(samplers[last].times[-1]) * (1 + 1e-6):
-            samplers[last] = samplers[last].extended(end)
-
-    def _other_channels(self, channels: Channels) -> None:
+    def _other_channels(self, channels: Channels, settings: Channels) -> None:
         """Write visibility, morphs, cameras and lights."""
-        properties = Properties(self._context, self._lights, channels, self._maker)
+        properties = Properties(self._context, self._lights, settings, self._maker)
         for node, tracks in self._tracks.items():
             parts = self._tree.parts[node]
             for kind in ("visible", "morph"):
@@ -249,7 +257,7 @@ class ClipWriter:
                 if motion is None or motion.keys.is_still or parts.geometry is None:
                     continue
                 if kind == "visible":
-                    animate_visibility(self._context, node, parts, motion, channels)
+                    animate_visibility(self._context, node, parts, motion, channels, settings)
                 elif "mesh" in self._context.asset.nodes[parts.geometry]:
                     channels.node(parts.geometry, "weights", motion.sampler)
             property_tracks = {kind: number for kind, number in tracks.items() if kind in PROPERTY_KINDS}
@@ -262,9 +270,10 @@ def write_animations(
 ) -> list[Json]:
     """Write all clips; returns their data for the extras of the scene. ``first_rig`` is that of the first clip."""
     clips: list[Json] = []
+    names = Names()
     for number in range(len(context.scene.clips)):
         rig = Rig(context.scene, number) if number else first_rig
-        clips.append(ClipWriter(context, tree, aims, lights, number, rig).write())
+        clips.append(ClipWriter(context, tree, aims, lights, number, rig, names).write())
     for number in aims:
         node = context.scene.nodes[number]
         form = "in extras" if node.target is None else "as a separate node"
@@ -272,9 +281,6 @@ def write_animations(
         context.report.add(Outcome.BAKED, f"/nodes/{node.name}/target", detail, extras=node.extras)
     return clips
 
-
-_SAMPLED_KINDS = ("position", "rotation", "scale")
-"""kinds whose keys may be read back from the samplers of a node"""
 
 Motions = Mapping[tuple[int, str], Motion]
 """by node and kind; the kinds ``aim`` and ``place`` are the baked rotation and position of aimed nodes"""
@@ -289,6 +295,7 @@ def clip_extras(context: Context, clip: Clip, span: Span) -> Json:
         "rate": span.rate,
         "unit": clip.unit,
         "origin": span.begin,
+        "duration": float(span.seconds([span.end])[0]),
         **non_default_fields(clip, "units_per_frame", "current", "bounds"),
     }
     if clip.raw_channels:
@@ -309,17 +316,14 @@ def clip_extras(context: Context, clip: Clip, span: Span) -> Json:
     return content
 
 
-def store_authored_keys(
-    context: Context, number: int, parts: list[NodeParts], motions: Motions, aimed: set[int], span: Span
+def report_tracks(
+    context: Context, clip: Clip, parts: list[NodeParts], motions: Motions, aimed: set[int], span: Span
 ) -> None:
-    """Store the authored keys of a clip in the extras of nodes, if requested, and report the outcome of tracks."""
-    channels = context.scene.clips[number].channels
-    if channels and not context.options.authored_keys:
-        message = f"authored keys of {counted(len(channels), 'track')} are not stored in extras, as requested"
-        context.report.add(Outcome.DROPPED, f"/clips/{number}/authored_keys", message)
+    """Report the outcome of each track of a clip, and in one line that authored keys became others."""
     fitted = [node_and_kind for node_and_kind, motion in motions.items() if motion.outcome is not Outcome.EXACT]
     motion_errors = dict(zip(fitted, errors([motions[node_and_kind] for node_and_kind in fitted], span), strict=True))
-    for channel in channels:
+    resampled = 0
+    for channel in clip.channels:
         track = channel.track
         morph = context.scene.nodes[channel.node].morph
         if track.kind == "morph" and not (
@@ -331,17 +335,17 @@ def store_authored_keys(
             context.report.add(Outcome.DROPPED, path, "the weights do not match the written shapes")
             continue
         motion = motions.get((channel.node, track.kind))
-        if context.options.authored_keys:
-            head: Json = context.asset.nodes[parts[channel.node].head]
-            in_sampler = motion is not None and motion.has_track_keys and not motion.keys.is_still
-            in_sampler &= track.kind in _SAMPLED_KINDS and channel.node not in aimed and not context.axes.mirrored
-            if in_sampler and motion is not None:  # keys closer than single precision have the same time in seconds
-                in_sampler = len(motion.sampler.times) == len(track.times)
-            tracks: list[Json] = head.get("extras", {}).get("keyframer", {}).get("tracks", [])
-            tracks.append(track_extras(track, number, in_sampler))
-            attach_extras(head, {"tracks": tracks})
-        if len(track.times) > 1 and track.kind not in (*PROPERTY_KINDS, "visible"):
+        if len(track.times) < 2:
+            continue
+        resampled += motion is None or not (motion.has_track_keys or motion.keys.is_still or motion.keys.mode == STEP)
+        if track.kind == "visible" and parts[channel.node].geometry is None:
+            path = f"/nodes/{context.scene.nodes[channel.node].name}/visible"
+            context.report.add(Outcome.DROPPED, path, "the node has no geometry to hide", extras=track.extras)
+        if track.kind not in (*PROPERTY_KINDS, "visible"):
             _report(context, channel.node, track, motion, motion_errors, aimed, span)
+    if resampled and not context.options.embed_source:
+        message = f"the authored keys of {counted(resampled, 'track')} became sampled ones; --embed-source keeps them"
+        context.report.add(Outcome.BAKED, f"/clips/{clip.name}/keys", message, extras=clip.extras)
 
 
 def _report(
@@ -370,12 +374,12 @@ def _report(
     if motion is None or motion.keys.is_still:
         add(Outcome.EXACT, "does not move")
     elif node in aimed and track.kind in ("rotation", "scale"):
-        add(Outcome.EXTRAS, "overridden by the target")
+        add(Outcome.DROPPED, "overridden by the target")
     elif track.kind == "roll":
         if (node, "aim") in motion_errors:
             add(Outcome.BAKED, "applied to the rotation", motion_errors[node, "aim"], "degree")
         else:
-            add(Outcome.EXTRAS, "a roll has no effect without a target")
+            add(Outcome.DROPPED, "a roll has no effect without a target")
     elif motion.outcome is Outcome.EXACT:
         add(
             Outcome.EXACT, motion.keys.mode + (f", {track.wrap.value} unrolled" if track.wrap.value != "single" else "")

@@ -1,6 +1,7 @@
 """Writes the channels of one glTF animation: samplers, visibility, and animated properties of cameras and lights. Equal
 samplers are written once. Hidden geometry has a scale of 0, which every viewer supports, unless it is skinned; it also
-has KHR_node_visibility. Animated properties need KHR_animation_pointer. With `GltfOptions.core_only` neither is used.
+has KHR_node_visibility. Animated properties need KHR_animation_pointer; they are in an animation of their own, because
+VTK drops every animation with a channel that it does not know. With `GltfOptions.core_only` neither is used.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import numpy as np
 
 from keyframer.arrays import Array, Floats
 from keyframer.curves.linear_fit import VECTORS, Measure
-from keyframer.exchange.gltf.conventions import Json, linear_color
+from keyframer.exchange.gltf.conventions import Json, linear_color, single
 from keyframer.exchange.gltf.write.asset import Asset
 from keyframer.exchange.gltf.write.cameras_lights import FIELDS_OF_VIEW, Lights, cone_angles, vertical_fov
 from keyframer.exchange.gltf.write.motion import Function, Motion, MotionMaker, breaks_of, errors
@@ -21,51 +22,53 @@ from keyframer.scene.loss_report import Outcome
 
 
 class Channels:
-    """Collects the channels and samplers of one animation."""
+    """Collects the channels of one animation."""
 
     def __init__(self, asset: Asset) -> None:
         self._asset = asset
-        self._samplers: list[Json] = []
-        self._channels: list[Json] = []
-        self._sampler_numbers: dict[tuple[int, int, str], int] = {}
+        self._channels: list[tuple[Sampler, Json, str]] = []
+        """samplers, targets, and types of numbers"""
 
     def __len__(self) -> int:
         return len(self._channels)
 
     def node(self, node: int, path: str, sampler: Sampler) -> None:
         """Add a channel for a property of a node."""
-        output: Array = sampler.output()
-        if path == "weights":
-            output = output.reshape(-1)
-        self._add(sampler, output, {"node": node, "path": path})
+        self._channels.append((sampler, {"node": node, "path": path}, "<f4"))
 
-    def pointer(self, pointer: str, sampler: Sampler, output: Array | None = None) -> None:
-        """Add a channel for any property, with KHR_animation_pointer; single numbers are written as scalars."""
-        values: Array = sampler.output() if output is None else output
-        if values.ndim == 2 and values.shape[1] == 1:
-            values = values[:, 0]
+    def pointer(self, pointer: str, sampler: Sampler, number_type: str = "<f4") -> None:
+        """Add a channel for any property, with KHR_animation_pointer."""
         self._asset.extensions.add("KHR_animation_pointer")
         target = {"path": "pointer", "extensions": {"KHR_animation_pointer": {"pointer": pointer}}}
-        self._add(sampler, values, target)
+        self._channels.append((sampler, target, number_type))
 
-    def _add(self, sampler: Sampler, output: Array, target: Json) -> None:
-        buffers = self._asset.buffers
-        key = (buffers.times(sampler.times), buffers.values(np.ascontiguousarray(output)), sampler.mode)
-        if key not in self._sampler_numbers:
-            self._sampler_numbers[key] = len(self._samplers)
-            entry: Json = {"input": key[0], "output": key[1]}
-            if sampler.mode != "LINEAR":
-                entry["interpolation"] = sampler.mode
-            self._samplers.append(entry)
-        self._channels.append({"sampler": self._sampler_numbers[key], "target": target})
-
-    def finish(self, name: str) -> int:
-        """Append the animation to the asset; returns its number."""
-        animation: Json = {"samplers": self._samplers, "channels": self._channels}
-        if name:
-            animation["name"] = name
+    def finish(self, name: str, end: float) -> Json:
+        """Append the animation to the asset and return it. Equal samplers are written once. If all channels end before
+        ``end``, in seconds, one property keeps its value until then, so that the animation is as long as the clip.
+        """
+        last = max(range(len(self._channels)), key=lambda place: float(self._channels[place][0].times[-1]))
+        sampler, target, number_type = self._channels[last]
+        if end > float(sampler.times[-1]) * (1 + 1e-6):
+            self._channels[last] = sampler.extended(single([end])), target, number_type
+        samplers: list[Json] = []
+        numbers: dict[tuple[int, int, str], int] = {}
+        channels = []
+        for sampler, target, number_type in self._channels:
+            output: Array = sampler.output().astype(number_type, copy=False)
+            if target["path"] == "weights" or output.shape[1] == 1:
+                output = output.reshape(-1)
+            buffers = self._asset.buffers
+            key = buffers.times(sampler.times), buffers.values(np.ascontiguousarray(output)), sampler.mode
+            if key not in numbers:
+                numbers[key] = len(samplers)
+                entry: Json = {"input": key[0], "output": key[1]}
+                if sampler.mode != "LINEAR":
+                    entry["interpolation"] = sampler.mode
+                samplers.append(entry)
+            channels.append({"sampler": numbers[key], "target": target})
+        animation: Json = {"samplers": samplers, "channels": channels, "name": name}
         self._asset.animations.append(animation)
-        return len(self._asset.animations) - 1
+        return animation
 
 
 PROPERTY_KINDS = ("fov", "color", "multiplier", "hotspot", "falloff")
@@ -182,21 +185,24 @@ def hide_node(context: Context, number: int, parts: NodeParts, visible: bool) ->
         context.report.add(Outcome.APPROXIMATED, path, _SKINNED, extras=scene_node.extras)
 
 
-def animate_visibility(context: Context, number: int, parts: NodeParts, motion: Motion, channels: Channels) -> None:
-    """Write a visibility track: steps of 0 and 1."""
+def animate_visibility(
+    context: Context, number: int, parts: NodeParts, motion: Motion, channels: Channels, settings: Channels
+) -> None:
+    """Write a visibility track, steps of 0 and 1: as a scale to ``channels``, as KHR_node_visibility to
+    ``settings``."""
     if parts.geometry is None:
         return
     steps = motion.sampler
-    visible = steps.values[:, 0] > 0.5
+    visible = (steps.values[:, :1] > 0.5).astype(np.float32)
     if context.scene.nodes[number].skin is None:
-        scale = np.repeat(visible[:, None], 3, axis=1).astype(np.float32)
-        channels.node(parts.geometry, "scale", Sampler.of(STEP, steps.times, scale))
+        channels.node(parts.geometry, "scale", Sampler.of(STEP, steps.times, np.repeat(visible, 3, axis=1)))
     if context.may_use_extensions:
         node: Json = context.asset.nodes[parts.geometry]
-        node.setdefault("extensions", {}).setdefault(_EXTENSION, {"visible": bool(visible[0])})
+        # Babylon.js never shows a node that is not visible at the start: until it is animated, its scale hides it
+        node.setdefault("extensions", {})[_EXTENSION] = {"visible": True}
         context.asset.extensions.add(_EXTENSION)
         pointer = f"/nodes/{parts.geometry}/extensions/{_EXTENSION}/visible"
-        channels.pointer(pointer, steps, visible.astype(np.uint8))
+        settings.pointer(pointer, Sampler.of(STEP, steps.times, visible), "|u1")
     scene_node = context.scene.nodes[number]
     outcome, detail = Outcome.EXACT, "scale 0 while hidden"
     if scene_node.skin is not None:

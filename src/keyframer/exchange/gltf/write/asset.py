@@ -10,7 +10,7 @@ import hashlib
 import json
 import struct
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -20,9 +20,8 @@ import numpy as np
 
 from keyframer import __version__
 from keyframer.arrays import Array
-from keyframer.exchange.gltf.conventions import Json, json_encoder_default, json_value
+from keyframer.exchange.gltf.conventions import Json, attach_extras, content_hash, json_encoder_default, json_value
 from keyframer.exchange.gltf.conventions import bounds as column_bounds
-from keyframer.fields import dataclass
 from keyframer.files import content_name, write_bytes, write_set
 
 VERTICES = 34962
@@ -191,6 +190,8 @@ class Asset:
         self.properties: Json = {"version": "2.0", "generator": f"keyframer {__version__}"}
         self.scene: Json = {}
         """name and extras of the scene"""
+        self.embedded: Json | None = None
+        """the source file, for the extras of the asset: its format, and its files with the blobs of their content"""
         self._finished: tuple[list[Json], int] | None = None
 
     def add_node(self, node: Json, parent: int | None = None) -> int:
@@ -208,6 +209,8 @@ class Asset:
             self._finished = self.buffers.finish()
             for image in self.images:
                 image["bufferView"] = self.buffers.blob_view(image["bufferView"])
+            for file in () if self.embedded is None else self.embedded["files"]:
+                file["bufferView"] = self.buffers.blob_view(file["bufferView"])
         return self._finished
 
     @property
@@ -243,7 +246,7 @@ _LARGEST_GLB = 0xFFFFFFFF
 def glb_parts(asset: Asset) -> Iterator[bytes | memoryview]:
     """Yield the parts of a binary glTF file; raises ValueError if it would exceed 4 GiB, the limit of its header."""
     size = asset.buffer_size
-    text = _json(asset.root([{"byteLength": size}] if size else []))
+    text = _text(asset, [{"byteLength": size}] if size else [])
     text += b" " * (-len(text) % 4)
     total = 12 + 8 + len(text) + (8 + size if size else 0)
     if total > _LARGEST_GLB:
@@ -277,8 +280,17 @@ def write_gltf(asset: Asset, path: Path, *, overwrite: bool) -> list[str]:
         binary = Path(content_name(path, digest.hexdigest(), ".bin"))
         buffer_files.append((binary, asset.buffers.parts()))
         buffers.append({"byteLength": size, "uri": quote(binary.name)})
-    write_set((path, _json(asset.root(buffers), indent=1)), named=buffer_files, overwrite=overwrite)
+    write_set((path, _text(asset, buffers, indent=1)), named=buffer_files, overwrite=overwrite)
     return [str(path), *(str(file) for file, _ in buffer_files)]
+
+
+def _text(asset: Asset, buffers: list[Json], indent: int | None = None) -> bytes:
+    """Return the JSON text, with a hash of the content if the source is embedded."""
+    root = asset.root(buffers)
+    if asset.embedded is not None:
+        sha256 = content_hash(json.loads(_json(root)), asset.buffers.parts())
+        attach_extras(asset.properties, {"embedded": {**asset.embedded, "sha256": sha256}})
+    return _json(root, indent)
 
 
 def _json(root: Json, indent: int | None = None) -> bytes:

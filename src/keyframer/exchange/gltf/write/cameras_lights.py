@@ -9,6 +9,7 @@ factor of pi, because a white surface reflects 1 / pi. Reading computes the same
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -26,20 +27,13 @@ from keyframer.exchange.gltf.conventions import (
     shown_name,
 )
 from keyframer.exchange.gltf.write.options import Context, shown_extent
-from keyframer.fields import dataclass
 from keyframer.scene import Camera, Light, LightType, Scene
 from keyframer.scene.loss_report import Outcome
 
 _TYPES = {LightType.OMNI: "point", LightType.SPOT: "spot", LightType.DIRECTIONAL: "directional"}
 _FIELDS_IN_EXTRAS = (
-    "multiplier",
-    "on",
-    "attenuated",
     "inner_range",
-    "outer_range",
     "target",
-    "hotspot_degrees",
-    "falloff_degrees",
     "roll_degrees",
     "rectangular",
     "aspect",
@@ -47,7 +41,9 @@ _FIELDS_IN_EXTRAS = (
     "projector",
     "excludes",
 )
-"""fields of a light that are stored in extras"""
+"""fields of a light that glTF has no place for, which are stored in extras"""
+_FIELDS_IN_GLTF = ("multiplier", "on", "attenuated", "outer_range", "hotspot_degrees", "falloff_degrees")
+"""fields that are in extras only if the light cannot be written"""
 _NOT_IN_GLTF = ("rectangular", "casts_shadows", "projector", "excludes", "inner_range")
 _GAP = math.radians(0.25)
 """smallest difference between the half angles of the cones: in glTF the inner cone must be smaller"""
@@ -131,7 +127,7 @@ class Lights:
             multiplier = 0.0
         written: Json = {
             "type": _TYPES[light.type],
-            "color": np.round(linear_color(color / brightest), 6).tolist(),
+            "color": np.round(linear_color(color / brightest), 8).tolist(),
             "intensity": min(multiplier * brightest * self.unit_intensities[number], LARGEST_SINGLE),
         }
         name = shown_name(light.name)
@@ -140,10 +136,15 @@ class Lights:
         outer_range = light.outer_range or 0.0
         if light.attenuated and light.type is not LightType.DIRECTIONAL and 0 < outer_range < math.inf:
             written["range"] = outer_range * self._context.axes.unit
+            unwritten: Json = {}
+        else:
+            unwritten = non_default_fields(light, "attenuated", "outer_range")
+        if not multiplier:
+            unwritten.update({"multiplier": light.multiplier, **non_default_fields(light, "on")})
         if light.type is LightType.SPOT:
             inner, outer = cone_angles(start.hotspot_degrees, start.falloff_degrees or 45.0)
             written["spot"] = {"innerConeAngle": float(inner), "outerConeAngle": float(outer)}
-        attach_extras(written, light_extras(light))
+        attach_extras(written, {**_fields_without_place(light, written.get("name")), **unwritten})
         if light.type is LightType.DIRECTIONAL:
             report.add(Outcome.EXACT, path, extras=light.extras)
         else:
@@ -161,9 +162,14 @@ def dimming_difference(light: Light) -> str:
 
 
 def light_extras(light: Light) -> Json:
-    """Return the original values of a light, for extras."""
-    content: Json = {"type": light.type.value, "color": light.color}
-    content.update({**raw_name(light.raw_name, light.name), **non_default_fields(light, *_FIELDS_IN_EXTRAS)})
+    """Return a light that cannot be written, for extras."""
+    content: Json = {"type": light.type.value, "color": light.color, **non_default_fields(light, *_FIELDS_IN_GLTF)}
+    return {**content, **_fields_without_place(light, shown_name(light.name))}
+
+
+def _fields_without_place(light: Light, written_name: str | None) -> Json:
+    content: Json = raw_name(light.raw_name, light.name, written_name)
+    content.update(non_default_fields(light, *_FIELDS_IN_EXTRAS))
     if light.extras:
         content["extras"] = light.extras
     return content
@@ -208,8 +214,10 @@ def _camera(context: Context, camera: Camera, fov: float) -> Json:
     name = shown_name(camera.name)
     if name:
         written["name"] = name
-    content = raw_name(camera.raw_name, camera.name)
-    content.update(non_default_fields(camera, "fov_degrees", "roll_degrees", "target", "ranges", "clip", "shows_cone"))
+    content = raw_name(camera.raw_name, camera.name, written.get("name"))
+    content.update(non_default_fields(camera, "roll_degrees", "target", "ranges", "shows_cone"))
+    if "zfar" not in lens:
+        content["znear"] = near  # glTF requires it
     if camera.extras:
         content["extras"] = camera.extras
     attach_extras(written, content)

@@ -27,11 +27,14 @@ from keyframer.exchange.gltf.write.meshes import Meshes, Skins
 from keyframer.exchange.gltf.write.nodes import Tree, find_aim_constraints
 from keyframer.exchange.gltf.write.options import Context, GltfOptions, written_span
 from keyframer.files import check_output
+from keyframer.formats import Format
 from keyframer.formats.contract import refuse_unknown
+from keyframer.formats.document import encode
 from keyframer.formats.guard import GcPaused
 from keyframer.formats.kit.record_paths import path_finder
-from keyframer.formats.kit.scene_writing import without_invalid_links
+from keyframer.formats.kit.scene_writing import Written, without_invalid_links
 from keyframer.formats.kit.unsupported_features import foreign_extras
+from keyframer.limits import budgeted
 from keyframer.posing import Rig
 from keyframer.posing.channels import Samples
 from keyframer.posing.rig import AnimatedProperties
@@ -42,7 +45,7 @@ from keyframer.textures import TextureFinder, TextureSource
 
 def export(scene: Scene, options: GltfOptions | None = None) -> tuple[Asset, LossReport]:
     """Return a glTF asset of a scene, and its loss report. The scene is not changed."""
-    with GcPaused():
+    with GcPaused(), budgeted(size=scene.stored_bytes):
         return _export(scene, options or GltfOptions())
 
 
@@ -50,6 +53,7 @@ def _export(scene: Scene, options: GltfOptions) -> tuple[Asset, LossReport]:
     report = LossReport("gltf", source=json_value(dict(options.source)))
     if scene.origin is not None:
         report.find_path = path_finder(scene.origin.document)
+    embedded = _source_files(scene) if options.embed_source else None
     scene, removed_links = without_invalid_links(scene)
     for path, reason in removed_links:
         report.add(Outcome.DROPPED, path, reason)
@@ -71,7 +75,41 @@ def _export(scene: Scene, options: GltfOptions) -> tuple[Asset, LossReport]:
     _attach_parts(context, tree, materials, lights, visible, weights)
     clips = write_animations(context, tree, aims, lights, rig)
     _add_metadata(context, clips)
+    if embedded is not None:
+        _embed(context, *embedded)
     return context.asset, report
+
+
+def _source_files(scene: Scene) -> tuple[Written, dict[str, object]]:
+    """Return the files that a scene was loaded from, and the options that it was read with; raises ValueError if they
+    would not give this scene again.
+    """
+    if scene.origin is None:
+        raise ValueError("embed_source needs a scene that was loaded from a file, not from glTF")
+    document = scene.origin.document
+    format: Format = document.format
+    written, merger = format.from_scene(scene, {}), format.merger()
+    unchanged = any(loss.path == "/" and loss.outcome is Outcome.EXACT for loss in written.report)
+    if not unchanged or merger is None:
+        raise ValueError(
+            "embed_source: the scene was changed after loading, and the source file does not have the change"
+        )
+    companions = merger.companion_options(written)
+    options = {name: value for name, value in scene.origin.options.items() if name not in companions}
+    for name, value in options.items():
+        if not isinstance(value, (str, int, float, bool, type(None))):
+            raise ValueError(f"embed_source: the option {name!r} that the file was read with cannot be embedded")
+    return written, options
+
+
+def _embed(context: Context, written: Written, options: dict[str, object]) -> None:
+    """Add the source files to the buffer, and their description to the asset."""
+    format, buffers = written.document.format, context.asset.buffers
+    name = str(context.report.source.get("name") or f"source{format.extensions[0]}")
+    files: list[Json] = [{"name": name, "bufferView": buffers.blob(encode(written.document))}]
+    files += [{"suffix": suffix, "bufferView": buffers.blob(content)} for suffix, content in written.companions]
+    context.asset.embedded = {"format": format.name, "files": files, **({"options": options} if options else {})}
+    context.report.add(Outcome.EXACT, "/", f"{name} is embedded, and read back as long as the content stays the same")
 
 
 def _light_starts(properties: AnimatedProperties, samples: Samples) -> list[LightStart]:
@@ -131,7 +169,7 @@ def _add_metadata(context: Context, clips: list[Json]) -> None:
     if scene.issues.first_unsafe() is not None:
         provenance["salvaged"] = scene.issues.unsafe_counts()
     attach_extras(asset.properties, provenance)
-    content: Json = {"space": scene.space, **non_default_fields(scene, "title", "author")}
+    content: Json = {"space": scene.space, **non_default_fields(scene, "author")}
     environment = non_default_fields(
         scene.environment,
         *("ambient", "background_color", "background_image", "gradient", "fog", "distance_cue", "layered_fog", "uses"),

@@ -9,19 +9,18 @@ import io
 import math
 import struct
 from collections.abc import Callable
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from keyframer.arrays import Bytes, Floats
 from keyframer.exchange.gltf.conventions import original_gltf_values
-from keyframer.fields import dataclass
 from keyframer.scene import Material, TextureMap
 from keyframer.scene.loss_report import Outcome
 from keyframer.text import safe_text
-from keyframer.textures import OpenedTexture, Texture, TextureSource, pillow
-from keyframer.textures.image_files import as_png
+from keyframer.textures import ImageRefused, OpenedTexture, Texture, TextureSource, pillow
+from keyframer.textures.image_files import as_png, spend_on_image
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
@@ -92,12 +91,17 @@ of a few kilobytes can have 67 million pixels; copied images may be larger
 
 
 class Pictures:
-    """An `ImageSource` that opens the images of a `TextureSource`. Each image is made and encoded once."""
+    """An `ImageSource` that opens the images of a `TextureSource`. Each image is made and encoded once. Decoding an
+    image pays for the first one that is computed from it; each further one costs as much of the budget again."""
 
     def __init__(self, source: TextureSource) -> None:
         self._source = source
         self._images: dict[tuple[object, ...], Image | Missing] = {}
         self._pngs: dict[tuple[object, ...], bytes] = {}
+        self._alpha_kinds: dict[int, str] = {}
+        """by the id of a decoded image, which the source keeps: an image may have many names"""
+        self._computed_from: set[int] = set()
+        """ids of decoded images"""
 
     def __call__(self, material: Material, slot: str, map: TextureMap) -> Image | Missing | None:
         merged_maps = [material.maps[name] for name in _MERGED_MAPS.get(slot, ()) if name in material.maps]
@@ -109,7 +113,10 @@ class Pictures:
             original_gltf_values(material.extras).get("alpha_mode"),
         )
         if key not in self._images:
-            self._images[key] = self._make(material, slot, map)
+            try:
+                self._images[key] = self._make(material, slot, map)
+            except ImageRefused as refused:
+                self._images[key] = Missing(f"{self._source.open_map(map)!s}; {refused.reason}")
         return self._images[key]
 
     def _make(self, material: Material, slot: str, map: TextureMap) -> Image | Missing:
@@ -123,7 +130,9 @@ class Pictures:
             return Missing(f"{opened!s}; not usable as {slot}")
         if slot == "base_color":
             return self._base(material, map, opened, texture)
+        original = texture
         texture, opened = _reduced(texture, opened)
+        self._pay(original, texture)
         if slot == "alpha":
             return self._white_with_alpha(map, opened, texture)
         if slot == "normal":
@@ -142,7 +151,8 @@ class Pictures:
             reduced, opened = _reduced(texture, opened)
         opacity_map = self._opacity(material, map, notes, reduced)
         if opacity_map is None and not map.negative and not shows_color:
-            return self._copied(texture, notes, _alpha_kind(_alpha_of(texture)) if alpha_is_opacity else "opaque")
+            return self._copied(texture, notes, self._alpha_kind(texture) if alpha_is_opacity else "opaque")
+        self._pay(texture, reduced)
         texture, notes["texture1"] = reduced, _note(opened, "")
         pixels = texture.pixels().copy()
         if map.negative:
@@ -207,7 +217,7 @@ class Pictures:
         alpha_is_opacity = map.embedded.alpha_is_opacity if map.embedded is not None else not map.ignore_alpha
         alpha = "opaque"
         if texture.has_alpha and alpha_is_opacity and slot in ("base_color", "alpha"):
-            alpha = _alpha_kind(_alpha_of(texture))
+            alpha = self._alpha_kind(texture)
             stated = original_gltf_values(material.extras).get("alpha_mode")
             alpha = stated.lower() if stated in ("MASK", "BLEND") else alpha
         return self._copied(texture, notes, alpha, SLOTS[slot])
@@ -228,20 +238,32 @@ class Pictures:
             return Image(name, upright, "image/jpeg", alpha, notes)
         change = "encoded again" if texture.format == "PNG" else f"converted from {texture.format} to PNG"
         notes[map_name] = outcome, f"{image_note}; {change}"
-        return Image(name, self._encoded(texture.image), "image/png", alpha, notes)
+        return Image(name, self._encoded(texture.image, (id(texture.image),)), "image/png", alpha, notes)
 
     def _png(
         self, texture: Texture, pixels: Bytes, notes: dict[str, tuple[Outcome, str]], suffix: str, alpha: str = "opaque"
     ) -> Image:
-        data = self._encoded(pillow.Image.fromarray(pixels))
+        key = (pixels.shape, hashlib.blake2b(pixels.tobytes()).digest())
+        data = self._encoded(pillow.Image.fromarray(pixels), key)
         return Image(safe_text(texture.name) + suffix, data, "image/png", alpha, notes)
 
-    def _encoded(self, image: Picture) -> bytes:
-        """Return the picture as PNG: equal pixels are encoded once, for all names and users."""
-        key = (image.mode, image.size, hashlib.blake2b(image.tobytes()).digest())
+    def _encoded(self, image: Picture, key: tuple[object, ...]) -> bytes:
+        """Return the picture as PNG; pictures of the same key are encoded once, for all names and users."""
         if key not in self._pngs:
             self._pngs[key] = as_png(image)
         return self._pngs[key]
+
+    def _pay(self, texture: Texture, computed: Texture) -> None:
+        """Charge an image that is computed from ``texture``; raises `ImageRefused` if the budget is exceeded."""
+        if id(texture.image) in self._computed_from:
+            spend_on_image(*computed.image.size)
+        self._computed_from.add(id(texture.image))
+
+    def _alpha_kind(self, texture: Texture) -> str:
+        key = id(texture.image)
+        if key not in self._alpha_kinds:
+            self._alpha_kinds[key] = _alpha_kind(np.asarray(texture.image.getchannel("A"), np.uint8))
+        return self._alpha_kinds[key]
 
 
 _MERGED_MAPS = {"base_color": ("opacity",), "emissive": ("texture1",)}
@@ -289,10 +311,6 @@ def _alpha_kind(alpha: Bytes) -> str:
         return "opaque"
     is_extreme = (alpha <= _ALPHA_TOLERANCE) | (alpha >= 255 - _ALPHA_TOLERANCE)
     return "mask" if is_extreme.mean() >= _MASK_FRACTION else "blend"
-
-
-def _alpha_of(texture: Texture) -> Bytes:
-    return np.asarray(texture.image.getchannel("A"), np.uint8)
 
 
 def _reduced(texture: Texture, opened: OpenedTexture) -> tuple[Texture, OpenedTexture]:

@@ -1,4 +1,6 @@
-"""Writes textures and materials. A material becomes a similar metallic-roughness one; original values go to extras."""
+"""Writes textures and materials. A material becomes a similar metallic-roughness one; extras have what that cannot
+store.
+"""
 
 from __future__ import annotations
 
@@ -24,16 +26,11 @@ from keyframer.text import safe_text
 
 _FIELDS_IN_EXTRAS = (
     "ambient",
-    "diffuse",
     "specular",
-    "shininess",
     "shininess_strength",
-    "transparency",
     "transparency_falloff",
     "falloff_inwards",
     "reflection_blur",
-    "self_illumination",
-    "two_sided",
     "additive",
     "wire",
     "wire_size",
@@ -42,9 +39,19 @@ _FIELDS_IN_EXTRAS = (
     "soften",
     "supersample",
     "shading",
-    "maps",
 )
-"""fields of a material that are stored in extras"""
+"""fields of a material that glTF has no place for, which are stored in extras"""
+_TEXTURES = {
+    "base_color": "baseColorTexture",
+    "alpha": "baseColorTexture",
+    "normal": "normalTexture",
+    "emissive": "emissiveTexture",
+    "metallic_roughness": "metallicRoughnessTexture",
+    "occlusion": "occlusionTexture",
+}
+"""names of the textures in glTF, by slot"""
+_MAP_FIELDS = ("amount", "blur", "negative", "decal", "summed_area", "alpha_source", "ignore_alpha", "tints")
+_MAP_FIELDS_IN_GLTF = ("scale", "offset", "rotation_degrees", "mirror", "tiled")
 _NOT_IN_GLTF = (
     "additive",
     "wire",
@@ -125,9 +132,7 @@ class Materials:
 
     def _material(self, material: Material, images: dict[str, Image]) -> Json:
         written = self._gltf_material(material, images)
-        attach_extras(written, self._extras(material))
-        if "alpha" in images and "texture1" in material.maps:
-            attach_extras(written, {"base_color_of": "opacity"})  # the image of texture1 is missing
+        attach_extras(written, self._extras(material, images, written.get("name")))
         self._report(material, images)
         return written
 
@@ -150,8 +155,13 @@ class Materials:
                 factor = [level + (1.0 - level) * amount for level in color]
         elif "alpha" in images:
             surface["baseColorTexture"] = self._textures.write(images["alpha"], material.maps["opacity"])
-        if min(factor) < 1.0 or alpha < 1.0:
-            surface["baseColorFactor"] = [*_rounded(factor), alpha]
+        original = original_gltf_values(material.extras)
+        glow = 0.0 if original.get("unlit") is True else fraction(material.self_illumination)
+        reflected = factor
+        if "emissive" not in images and "emissive" not in original:
+            reflected = [level * (1.0 - glow) for level in factor]  # a surface that glows fully reflects no light
+        if min(reflected) < 1.0 or alpha < 1.0:
+            surface["baseColorFactor"] = [*_rounded(reflected), alpha]
         self._set_alpha_mode(written, alpha, images)
         if "normal" in images:
             written["normalTexture"] = self._textures.write(images["normal"], material.maps["bump"])
@@ -164,12 +174,11 @@ class Materials:
             texture_map = material.maps["occlusion"]
             written["occlusionTexture"] = self._textures.write(images["occlusion"], texture_map)
             _set_unless_default(written["occlusionTexture"], "strength", fraction(texture_map.amount, 1.0))
-        glow = fraction(material.self_illumination)
         if "emissive" in images:
             written["emissiveTexture"] = self._textures.write(images["emissive"], material.maps["self_illumination"])
             written["emissiveFactor"] = _rounded(factor)
         elif glow > 0:
-            if "base_color" in images and "emissive" not in original_gltf_values(material.extras):
+            if "base_color" in images and "emissive" not in original:
                 written["emissiveTexture"] = surface["baseColorTexture"]
             written["emissiveFactor"] = _rounded(level * glow for level in factor)
         if material.two_sided:
@@ -213,10 +222,46 @@ class Materials:
         elif image_alpha == "mask":
             written["alphaMode"] = "MASK"
 
-    def _extras(self, material: Material) -> Json:
-        content = {**raw_name(material.raw_name, material.name), **non_default_fields(material, *_FIELDS_IN_EXTRAS)}
+    def _extras(self, material: Material, images: dict[str, Image], written_name: str | None) -> Json:
+        """Return what glTF has no place for."""
+        content = {
+            **raw_name(material.raw_name, material.name, written_name),
+            **non_default_fields(material, *_FIELDS_IN_EXTRAS),
+        }
+        if not fraction(material.shininess_strength, 1.0):
+            content.update(non_default_fields(material, "shininess"))
+        if "base_color" in images:
+            content.update(non_default_fields(material, "diffuse"))
+        if "emissive" in images:
+            content.update(non_default_fields(material, "self_illumination"))
+        textures = {SLOTS[slot]: _TEXTURES[slot] for slot in images}
+        maps = {
+            slot: self._map_extras(texture_map, textures.get(slot))
+            for slot, texture_map in material.maps.items()
+            if slot not in textures or "gltf" not in texture_map.extras  # those of glTF are in the texture
+        }
+        if maps:
+            content["maps"] = maps
         if material.extras:
             content["extras"] = material.extras
+        return content
+
+    def _map_extras(self, texture_map: TextureMap, texture: str | None) -> Json:
+        """Return what glTF has no place for; ``texture`` is the texture of the map, None if it has no image."""
+        content: Json = {"file_name": texture_map.file_name}
+        if texture_map.raw_file_name:
+            content["raw_file_name"] = texture_map.raw_file_name
+        content.update(non_default_fields(texture_map, *_MAP_FIELDS))
+        if texture is None:
+            content.update(non_default_fields(texture_map, *_MAP_FIELDS_IN_GLTF))
+        else:
+            content["texture"] = texture
+            if not self._context.may_use_extensions:
+                content.update(non_default_fields(texture_map, "scale", "offset", "rotation_degrees"))
+            if texture_map.decal:
+                content.update(non_default_fields(texture_map, "tiled"))
+        if texture_map.extras:
+            content["extras"] = texture_map.extras
         return content
 
     def _report(self, material: Material, images: dict[str, Image]) -> None:
@@ -225,7 +270,7 @@ class Materials:
         report.add(
             Outcome.APPROXIMATED,
             path,
-            "as a metallic-roughness material; original values in extras",
+            "as a metallic-roughness material",
             extras=material.extras,
         )
         for attribute in non_default_fields(material, *_NOT_IN_GLTF):
@@ -263,8 +308,8 @@ class Materials:
 
 
 def _rounded(levels: Iterable[float]) -> list[float]:
-    """Round to six decimals, as numpy does."""
-    return [round(level * 1e6) / 1e6 for level in levels]
+    """Round to eight decimals: colours that were read are written as they were."""
+    return [round(level * 1e8) / 1e8 for level in levels]
 
 
 def _set_unless_default(target: Json, name: str, number: float, default: float = 1.0) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -31,7 +31,6 @@ from keyframer.exchange.gltf.write.vertex_splitting import (
     split_vertices,
     vertex_tangents,
 )
-from keyframer.fields import dataclass
 from keyframer.formats import properties_of
 from keyframer.maths.distinct_values import unique_values
 from keyframer.scene import Mesh, Morph, Skin
@@ -227,7 +226,7 @@ class Meshes:
     def _extras(self, mesh: Mesh, drawable: _DrawableFaces, split: Split, target: Json) -> None:
         """Attach data that glTF cannot store; arrays of faces are in the order of the written triangles."""
         content = non_default_fields(mesh, "axes", "casts_shadows", "receives_shadows", "dynamic", "bounding_sphere")
-        content.update(raw_name(mesh.raw_name, mesh.name))
+        content.update(raw_name(mesh.raw_name, mesh.name, target.get("name")))
         all_faces = slice(None)
         order = split.primitives[0].faces
         if len(split.primitives) > 1:

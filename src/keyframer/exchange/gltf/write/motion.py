@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,6 @@ from keyframer.curves.linear_fit import FRAMES_PROBED, ROTATIONS, VECTORS, Measu
 from keyframer.curves.rotation_forms import absolute_rotations
 from keyframer.curves.vector_curves import Hermite, hermite_columns
 from keyframer.exchange.gltf.write.sampler_keys import LINEAR, STEP, Keys, Sampler, SamplerGroup, in_seconds
-from keyframer.fields import dataclass
 from keyframer.limits import budget_left, budget_total, charge
 from keyframer.maths import quat
 from keyframer.maths.distinct_values import unique_values

@@ -12,7 +12,7 @@ of its ancestors is uniform, positive and constant; otherwise it moves below the
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,6 @@ from keyframer.arrays import Flags, Floats
 from keyframer.curves.lazy_fields import stored, stored_values
 from keyframer.exchange.gltf.conventions import Json, attach_extras, json_numbers, non_default_fields, raw_name
 from keyframer.exchange.gltf.write.options import Context
-from keyframer.fields import dataclass
 from keyframer.maths import affine, quat
 from keyframer.posing import Rig
 from keyframer.posing.aim_constraints import is_aimed, stored_target
@@ -29,6 +28,7 @@ from keyframer.posing.channels import Samples
 from keyframer.posing.evaluation_order import Order, reachable
 from keyframer.posing.local_matrices import usable_rows
 from keyframer.scene import Channel, Clip, Node, NodeKind, Scene
+from keyframer.scene.loss_report import Outcome
 
 _FRACTIONS = np.arange(16) / 16
 """fractions between breaks at which the signs of quaternions are followed"""
@@ -87,7 +87,7 @@ class AimMotion:
     """Position and rotation of an aimed node, in the space of its glTF parent (still in the axes of the scene)."""
 
     def __init__(self, scene: Scene, order: Order, clip: Clip, aim: AimConstraint) -> None:
-        part = _scene_of_nodes(scene, order, clip, aim.involved)
+        part = scene_of_nodes(scene, order, clip, aim.involved)
         self._rig = Rig(part)
         self._index = aim.involved.index(aim.node)
         parent = part.nodes[self._index].parent
@@ -133,7 +133,7 @@ def matrices_in_parent(world: Floats, parent_world: Floats | None) -> Floats:
     return out
 
 
-def _scene_of_nodes(scene: Scene, order: Order, clip: Clip, involved: tuple[int, ...]) -> Scene:
+def scene_of_nodes(scene: Scene, order: Order, clip: Clip, involved: tuple[int, ...]) -> Scene:
     """Return a scene with only some nodes, without geometry."""
     new_index = {old: new for new, old in enumerate(involved)}
 
@@ -207,7 +207,7 @@ class Tree:
             node["rotation"] = list(axes.up_rotation_xyzw)
         if axes.unit != 1.0:
             node["scale"] = [axes.unit] * 3
-        attach_extras(node, {"helper": "root"})
+        attach_extras(node, {"helper": "root", **({"unit": axes.unit} if axes.unit != 1.0 else {})})
         return node
 
     def _write_nodes(self) -> None:
@@ -222,10 +222,8 @@ class Tree:
             parent_node = self.parts[parent].tail if parent >= 0 and not (aim and aim.detached) else self.root
             head = self.parts[number].head
             if parent >= 0 and aim and aim.detached:
-                position = np.asarray(nodes[number].position, np.float64)
-                attach_extras(
-                    asset.nodes[head], {"parent": asset.nodes[self.parts[parent].head]["name"], "position": position}
-                )
+                detail = "moved to the root, because the scale of its parent is uneven or changes"
+                self._context.report.add(Outcome.BAKED, f"/nodes/{nodes[number].name}/parent", detail)
             if parent_node is None:
                 asset.roots.append(head)
             else:
@@ -355,13 +353,19 @@ def _is_shifted(node: Node) -> bool:
 
 def _node_extras(context: Context, number: int, parts: list[NodeParts]) -> Json:
     node: Node = context.scene.nodes[number]
-    content: Json = {"kind": node.kind.value} if node.kind is not NodeKind.OBJECT else {}
-    content.update(raw_name(node.raw_name, node.name))
-    if _is_shifted(node):
-        content["pivot"] = np.asarray(node.pivot)
+    has_faces = node.mesh is not None and len(context.scene.meshes[node.mesh].corners) > 0
+    content: Json = {} if node.kind is NodeKind.OBJECT and has_faces else {"kind": node.kind.value}
+    content.update(raw_name(node.raw_name, node.name, context.asset.nodes[parts[number].head]["name"]))
     if node.target is not None and 0 <= node.target < len(parts):
-        content["target"] = parts[node.target].head
-    content.update(non_default_fields(node, "hidden", "file_id", "bounding_box", "scale_axes_xyzw"))
+        content["target"] = context.asset.nodes[parts[node.target].head]["name"]
+    content.update(non_default_fields(node, "file_id", "bounding_box"))
+    if not has_faces:
+        content.update(non_default_fields(node, "hidden"))
+    if _is_shifted(node) and (node.skin is not None or not has_faces):
+        content["pivot"] = np.asarray(node.pivot)
+    if node.scale_axes_xyzw is not None and parts[number].shape is None:
+        detail = "scale axes have no effect, because the scale is uniform"
+        context.report.add(Outcome.DROPPED, f"/nodes/{node.name}/scale_axes_xyzw", detail, extras=node.extras)
     if node.extras:
         content["extras"] = node.extras
     return content

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -16,7 +16,6 @@ from keyframer.exchange.gltf.conventions import Axes, Names, bounds
 from keyframer.exchange.gltf.write.asset import Asset
 from keyframer.exchange.gltf.write.images import ImageSource, no_images
 from keyframer.exchange.gltf.write.motion import Span
-from keyframer.fields import dataclass
 from keyframer.formats.kit.scene_writing import DEFAULT_MAX_ERROR, DEGREES_AT_DEFAULT, check_max_error
 from keyframer.maths.distinct_values import unique_values
 from keyframer.posing import Rig
@@ -135,8 +134,10 @@ class GltfOptions:
     smooth: bool | None = None
     """normals of meshes without smoothing groups: smooth or flat; None: flat for formats that have smoothing groups
     (3D Studio renders such meshes flat), smooth for the others"""
-    authored_keys: bool = True
-    """store the keys of the scene in extras, in addition to the samplers made from them"""
+    embed_source: bool = False
+    """embed the file that the scene was loaded from, with its companions: reading gives its scene back, as long as the
+    content of the glTF file stays the same
+    """
     images: ImageSource = no_images
     """source of the images of materials; by default `save` searches next to the model"""
     source: Mapping[str, Any] = field(default_factory=dict)
@@ -171,8 +172,6 @@ class GltfOptions:
     def provenance_fields(self) -> dict[str, Any]:
         """Return the options that the file records: the main ones always, some others if set."""
         options: dict[str, Any] = {"core_only": self.core_only, "max_error": self.max_error, "keys": self.keys}
-        if not self.authored_keys:
-            options["authored_keys"] = False
         for name in ("unit", "fps", "smooth"):
             if getattr(self, name) is not None:
                 options[name] = getattr(self, name)

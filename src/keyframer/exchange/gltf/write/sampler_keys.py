@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -13,7 +14,6 @@ from keyframer.arrays import Flags, Floats, Singles
 from keyframer.curves import Hermite
 from keyframer.curves.linear_fit import ROTATIONS, Measure
 from keyframer.exchange.gltf.conventions import single
-from keyframer.fields import dataclass
 from keyframer.maths import quat
 
 Indices = npt.NDArray[np.intp]

@@ -7,12 +7,12 @@ independent of their size, as in 3D Studio.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from keyframer.arrays import Array, Floats, Indices, Singles
-from keyframer.fields import dataclass
 from keyframer.maths.distinct_values import dense_ranks, distinct, joined, starts
 from keyframer.maths.smoothing_groups import clusters_of_meshes
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from keyframer.fields import dataclass
+from dataclasses import dataclass
 
 _ROTATION_KEYS = ("auto", "relative", "absolute")
 

@@ -31,7 +31,6 @@ from keyframer.formats.kit.declared_fields import read_declared_fields
 from keyframer.formats.kit.scene_reading import Reporter, UniqueNames
 from keyframer.formats.merging import Parts
 from keyframer.formats.scene_reader import SceneReader
-from keyframer.issues import Severity
 from keyframer.limits import spend
 from keyframer.maths import affine
 from keyframer.posing.evaluation_order import evaluation_order
@@ -139,8 +138,8 @@ class _Builder:
                 continue
             node.parent = self.by_name.get(raw)
             if node.parent is None:
-                args = {"parent": repr(self._text(raw)), "name": repr(node.name)}
-                self.reporter.report(LINK_PARENT_MISSING, block, "node_parent", severity=Severity.WARNING, **args)
+                parent, name = repr(self._text(raw)), repr(node.name)
+                self.reporter.report(LINK_PARENT_MISSING, block, "node_parent", parent=parent, name=name)
         for number in evaluation_order([Node(node.name, parent=node.parent) for node in nodes]).cut:
             self.reporter.report(LINK_PARENT_CYCLE, self.blocks[number], "node_parent", name=repr(nodes[number].name))
             nodes[number].parent = None

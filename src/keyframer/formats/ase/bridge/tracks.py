@@ -10,15 +10,24 @@ import numpy as np
 
 from keyframer.arrays import Array, Floats
 from keyframer.catalogue import DATA_ZERO_AXIS
-from keyframer.curves import Interpolation, RotationForm, Track, Wrap, compile_track
+from keyframer.curves import Interpolation, RotationForm, Track, Wrap, compile_track, even_times
+from keyframer.curves.key_reduction import subframes
 from keyframer.curves.rotation_forms import finite_keys, increments, select_keys, with_form
 from keyframer.formats.ase.bridge.options import Options
 from keyframer.formats.ase.bridge.write_lines import shortest_decimals
 from keyframer.formats.ase.records import Keys
-from keyframer.formats.kit.key_tracks import KeyFitter, as_tcb, axes_of_keys, constant_axes, is_eased, single_key
+from keyframer.formats.kit.key_tracks import (
+    KeyFitter,
+    as_tcb,
+    axes_of_keys,
+    constant_axes,
+    is_eased,
+    single_key,
+    usable_keys,
+)
 from keyframer.formats.kit.scene_reading import Reporter, check_keys
 from keyframer.formats.kit.scene_writing import plain_path
-from keyframer.limits import ensure_budget
+from keyframer.limits import budget_left, budget_total, ensure_budget, spend
 from keyframer.maths import quat
 from keyframer.scene import Node
 from keyframer.scene.loss_report import Outcome
@@ -31,6 +40,14 @@ _SAMPLED, _LINEAR, _TCB, _BEZIER = (
     Interpolation.BEZIER,
 )
 _INTERPOLATIONS = {b"TRACK": _SAMPLED, b"SAMPLE": _SAMPLED, b"LINEAR": _LINEAR, b"TCB": _TCB, b"BEZIER": _BEZIER}
+_CHECKED = np.array([0.25, 0.5, 0.75])
+"""points between frames at which the error of samples is measured"""
+_SAMPLES_PER_FRAME = 40
+"""numbers sampled for each frame: its value, and those between frames of the track and of its samples"""
+_SAMPLES_PER_TRACK = 8_000
+"""fixed cost of a track, in samples of the budget"""
+_NOISE = 1e-5
+"""smaller errors, of values of 1, are those of single precision"""
 TCB_COLUMNS = ("tension", "continuity", "bias", "ease_to", "ease_from")
 
 
@@ -174,9 +191,11 @@ class TrackWriter:
     """Writes the tracks of one clip; times are ticks."""
 
     def __init__(
-        self, fitter: KeyFitter, ticks_per_frame: int, sample_times: Mapping[int, Array] | None = None
+        self, fitter: KeyFitter, ticks_per_frame: int, keys: bool, sample_times: Mapping[int, Array] | None = None
     ) -> None:
         self.fitter = fitter
+        self.keys = keys
+        """whether keys are written, instead of a value for every frame"""
         linear_rules = replace(fitter.rules, smooth=False)
         self._linear_fitter = KeyFitter(fitter.clip, linear_rules, fitter.tolerance, fitter.report)
         self.ticks_per_frame = ticks_per_frame
@@ -188,7 +207,7 @@ class TrackWriter:
         fitted = {
             kind: fitted_track
             for kind, track in tracks.items()
-            if (fitted_track := self._fit(node, kind, track)) is not None
+            if (fitted_track := self._fit(node, kind, track, tracks)) is not None
         }
         if node.scale_axes_xyzw is not None and "scale_axes" not in fitted and "scale" in fitted:
             fitted["scale_axes"] = constant_axes(node, fitted["scale"])
@@ -198,10 +217,11 @@ class TrackWriter:
         axes = fitted.pop("scale_axes", None)
         return [self._keys(node, fitted[kind], axes) for kind in _CONTROLLER_NAMES if kind in fitted]
 
-    def _fit(self, node: Node, kind: str, track: Track) -> Track | None:
-        """Return the track in ticks: with its own keys if ASE can store them, else with keys fitted to it.
+    def _fit(self, node: Node, kind: str, track: Track, tracks: Mapping[str, Track]) -> Track | None:
+        """Return the track in ticks: its samples if it has one for every frame, else new samples, or keys.
 
-        The result is None if no key is usable.
+        Keys are its own if ASE can store them, else fitted to it. The result is None if no key is usable. ``tracks``
+        are all tracks of the node.
         """
         path = f"{plain_path('nodes', node.name)}/{kind}"
         track = self._within_range(track, path)
@@ -212,7 +232,7 @@ class TrackWriter:
             every_frame = usable.interpolation is Interpolation.SAMPLED and bool(
                 (np.diff(times) == self.ticks_per_frame).all()
             )
-            has_tangents = usable.interpolation is Interpolation.CUBIC and kind in ("position", "scale")
+            has_tangents = self.keys and usable.interpolation is Interpolation.CUBIC and kind in ("position", "scale")
             if whole_ticks and usable.interpolation is Interpolation.SAMPLED:
                 with_original_times = self._original_samples(replace(usable, times=times))
                 if with_original_times is not None:
@@ -223,10 +243,61 @@ class TrackWriter:
                 for side in ("tangents_in", "tangents_out") if has_tangents else ():
                     setattr(in_ticks, side, getattr(in_ticks, side) / self.fitter.factor)
                 return in_ticks
+        if not self.keys:
+            usable = usable_keys(track, path, self.fitter.report)
+            if not len(usable.times):
+                return None
+            paired = [
+                tracks[name] for name in ("scale", "scale_axes") if kind in ("scale", "scale_axes") and name in tracks
+            ]
+            samples = self._samples(node, usable, [finite_keys(other) for other in paired] or [usable], path)
+            if samples is not None:
+                return samples
         fitted = self.fitter.fit(track, path)
         if fitted is None or kind == "scale_axes":
             return fitted
         return self._writable(fitted)
+
+    def _samples(self, node: Node, track: Track, range_of: list[Track], path: str) -> Track | None:
+        """Return a track with a value for every frame, in ticks, from the first to the last key of ``range_of``.
+
+        A jump at a frame has two samples. A constant track gets one sample, or two if its value is not that of the rest
+        pose: programs ignore a single one. The result is None if there are more frames than the budget allows.
+        """
+        curve, step = compile_track(track), float(self.ticks_per_frame)
+        form = RotationForm.QUATERNION_ABSOLUTE if track.is_rotation else RotationForm.NONE
+        ends = np.concatenate([other.times for other in range_of if len(other.times)])
+        begin, end = float(ends.min()), float(ends.max())
+        if any(other.wrap is not Wrap.SINGLE for other in range_of):
+            begin, end = min(begin, self.fitter.span[0]), max(end, self.fitter.span[1])
+        if track.kind == "rotation":  # rotations are increments: readers expect the first at the start
+            begin = min(begin, self.fitter.clip.start)
+        first, last = self.fitter.times([begin, end]).tolist()
+        values = curve(track.times).reshape(len(track.times), -1)
+        if len(range_of) == 1 and (values == values[:1]).all():
+            rest = {"position": node.position, "rotation": node.rotation_xyzw, "scale": node.scale}.get(track.kind)
+            differs = rest is not None and not np.allclose(values[0], rest, atol=1e-6)
+            ticks = np.rint(first) + step * np.arange(2 if differs else 1)
+            self.fitter.report.add(Outcome.EXACT, path, "constant")
+            return Track(track.kind, ticks, np.repeat(values[:1], len(ticks), axis=0), _SAMPLED, form=form)
+        frames = (last - first) / step + 2
+        samples_left = budget_left("samples") - budget_total("samples") // 2  # the other half is for keys
+        if frames > budget_left("keys") or frames * _SAMPLES_PER_FRAME > samples_left:
+            return None
+        ticks = even_times(math.floor(first / step + 1e-9) * step, math.ceil(last / step - 1e-9) * step, step)
+        spend("keys", len(ticks))
+        spend("samples", _SAMPLES_PER_TRACK)
+        samples = Track(track.kind, ticks, curve(ticks / self.fitter.factor), _SAMPLED, form=form)
+        samples = _with_jumps(samples, track, self.fitter.times(track.times), values)
+        moments = np.unique(np.concatenate([track.times, subframes(ticks / self.fitter.factor, _CHECKED)]))
+        _, distance, unit = self.fitter.tolerance.for_track(track)
+        error = float(distance(compile_track(samples)(moments * self.fitter.factor), curve(moments)).max())
+        message = f"sampled at {counted(len(ticks), 'frame')}"
+        if error <= _NOISE * max(float(np.abs(values).max()), 1.0):
+            self.fitter.report.add(Outcome.BAKED, path, message)
+        else:
+            self.fitter.report.add(Outcome.APPROXIMATED, path, message, error=error, unit=unit)
+        return samples
 
     def _within_range(self, track: Track, path: str) -> Track:
         """Return the track without keys whose ticks do not fit into 32 bits; these are reported."""
@@ -309,14 +380,26 @@ class TrackWriter:
             return fitted
         self.fitter.report.forget(path)
         begin, end = float(track.times.min()), float(track.times.max())
-        count = math.ceil((end - begin) * self.fitter.factor / self.ticks_per_frame) + 1
-        ensure_budget("keys", count)
-        frames = np.minimum(begin + np.arange(count) * self.ticks_per_frame / self.fitter.factor, end)
+        frames = np.minimum(even_times(begin, end, self.ticks_per_frame / self.fitter.factor), end)
+        ensure_budget("keys", len(frames))
         values = compile_track(track)(frames)
         sampled = Track(kind, np.unique(frames), values[: len(np.unique(frames))], Interpolation.SAMPLED)
         if len(sampled.times) < 2:
             return single_key(kind, values[0])
         return self._linear_fitter.fit(sampled, path)
+
+
+def _with_jumps(samples: Track, track: Track, ticks: Floats, values: Floats) -> Track:
+    """Return samples with a second one, the value before, where the track jumps at a frame; ``ticks`` and ``values``
+    are those of its keys."""
+    if track.interpolation is Interpolation.STEP:
+        changes = np.flatnonzero((samples.values[1:] != samples.values[:-1]).any(axis=1)) + 1
+        places, before = changes, samples.values[changes - 1]
+    else:
+        pairs = np.flatnonzero((np.diff(ticks) == 0) & np.isin(ticks[1:], samples.times))
+        places, before = np.searchsorted(samples.times, ticks[pairs]), values[pairs]
+    times = np.insert(samples.times, places, samples.times[places])
+    return replace(samples, times=times, values=np.insert(samples.values, places, before, axis=0))
 
 
 def _left_handed(axis_angles: Floats) -> Floats:

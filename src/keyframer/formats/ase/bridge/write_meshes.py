@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from keyframer.arrays import Floats, Ints
-from keyframer.curves import Interpolation, Track, compile_track
+from keyframer.curves import Interpolation, Track, compile_track, even_times
 from keyframer.formats.ase.bridge.declared_fields import EDGES
 from keyframer.formats.ase.bridge.target_roll import Motion
 from keyframer.formats.ase.bridge.write_lines import block, line, shortest_decimals
@@ -63,8 +62,9 @@ class MeshWriter:
         mirrored = bool(np.linalg.det(self.rest_matrices[number, :3, :3]) < 0)
         reference, ids = self.materials.object_material(path, mesh.face_materials, len(mesh.corners))
         skin = None if node.skin is None else self.scene.skins[node.skin]
-        yield self._mesh(mesh, positions, mirrored, ids, 0, None if skin is None else _weights(skin, positions, names))
-        yield self._morphs(number, node, mesh, mirrored, ids)
+        surface = self._surface(mesh, mirrored, ids)
+        yield _mesh(positions, surface, 0, None if skin is None else _weights(skin, positions, names))
+        yield self._morphs(number, node, mesh, surface)
         yield line("PROP_MOTIONBLUR", 0)
         yield line("PROP_CASTSHADOW", int(mesh.casts_shadows))
         yield line("PROP_RECVSHADOW", int(mesh.receives_shadows))
@@ -86,15 +86,8 @@ class MeshWriter:
         posed: Floats = skinned(skin, positions[None], self.rest_matrices[None])[0]
         return posed
 
-    def _mesh(
-        self,
-        mesh: Mesh,
-        positions: Floats,
-        mirrored: bool,
-        ids: Ints,
-        time: int,
-        weights: Block | None = None,
-    ) -> Block:
+    def _surface(self, mesh: Mesh, mirrored: bool, ids: Ints) -> list[AseRecord]:
+        """Return the faces of a mesh, with texture coordinates and colours: the same for all its shapes."""
         corners = np.asarray(mesh.corners, np.int64).reshape(-1, 3)
         count = len(corners)
         spend("faces", count)
@@ -103,13 +96,7 @@ class MeshWriter:
         visible = visible[:, [1, 0, 2]] if mirrored else visible
         smoothing = np.full(count, -1) if mesh.smoothing is None else np.asarray(mesh.smoothing) & 0xFFFFFFFF
         faces = FaceList(np.arange(count), corners[:, corner_order], visible, smoothing, ids)
-        records: list[AseRecord | None] = [
-            line("TIMEVALUE", time),
-            line("MESH_NUMVERTEX", len(positions)),
-            line("MESH_NUMFACES", count),
-            VertexList(np.arange(len(positions)), shortest_decimals(positions)),
-            faces,
-        ]
+        records: list[AseRecord] = [faces]
         if mesh.uv is not None and len(mesh.uv):
             corner_indices = corners if mesh.uv_corners is None else np.asarray(mesh.uv_corners, np.int64)
             uv = np.column_stack([np.asarray(mesh.uv, np.float64)[:, :2], np.zeros(len(mesh.uv))])
@@ -127,9 +114,9 @@ class MeshWriter:
                 line("MESH_NUMCVFACES", count),
                 ColorFaceList(np.arange(count), corner_indices[:, corner_order]),
             ]
-        return block("MESH", *records, weights)
+        return records
 
-    def _morphs(self, number: int, node: Node, mesh: Mesh, mirrored: bool, ids: Ints) -> Block | None:
+    def _morphs(self, number: int, node: Node, mesh: Mesh, surface: list[AseRecord]) -> Block | None:
         """Return the mesh at each key of its weights, or at each frame if keys are not linear or not at whole ticks.
 
         The result is None if there are no shapes or no track uses them.
@@ -148,11 +135,12 @@ class MeshWriter:
         clip_times = times / self.fitter.factor
         weights = compile_track(track)(clip_times).reshape(len(times), -1)
         world = self._world_matrices(number, clip_times)
+        spend("faces", len(times) * len(mesh.corners))
         meshes = []
         for row, time in enumerate(times.tolist()):
             shape = np.tensordot(weights[row], np.stack(shapes), axes=1) - np.asarray(node.pivot, np.float64)
             positions = affine.transform_points(world[row], shape)
-            meshes.append(self._mesh(mesh, positions, mirrored, ids, round(time)))
+            meshes.append(_mesh(positions, surface, round(time)))
         message = f"the weights of {counted(len(shapes), 'shape')} became {counted(len(times), 'mesh')}"
         self.report.add(Outcome.BAKED if exact else Outcome.APPROXIMATED, path, message)
         return block("MESH_ANIMATION", *meshes)
@@ -176,10 +164,24 @@ class MeshWriter:
         straight = track.interpolation in (Interpolation.LINEAR, Interpolation.SAMPLED) and not is_eased(track)
         if straight and len(times) > 1 and (np.rint(times) == times).all():
             return np.unique(times), bool((np.diff(times) > 0).all())
-        step = self.fitter.rules.step
-        count = math.ceil((times.max() - times.min()) / step) + 2
-        ensure_budget("keys", count)
-        return np.unique(np.rint(times.min() + step * np.arange(count))), False
+        frames = even_times(times.min(), times.max(), self.fitter.rules.step)
+        ensure_budget("keys", len(frames))
+        return np.unique(np.rint(frames)), False
+
+
+def _mesh(positions: Floats, surface: list[AseRecord], time: int, weights: Block | None = None) -> Block:
+    faces, *rest = surface
+    assert isinstance(faces, FaceList)
+    return block(
+        "MESH",
+        line("TIMEVALUE", time),
+        line("MESH_NUMVERTEX", len(positions)),
+        line("MESH_NUMFACES", len(faces.index)),
+        VertexList(np.arange(len(positions)), shortest_decimals(positions)),
+        faces,
+        *rest,
+        weights,
+    )
 
 
 def _weights(skin: Skin, positions: Floats, names: Sequence[bytes]) -> Block:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Collection, Hashable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
 from keyframer.arrays import Array, Floats
-from keyframer.curves import Interpolation, Track, Wrap, compile_track
-from keyframer.fields import dataclass
+from keyframer.curves import Interpolation, Track, Wrap, compile_track, even_times
 from keyframer.formats.ase import FORMAT
 from keyframer.formats.ase.bridge.declared_fields import (
     ATTENUATION,
@@ -38,6 +37,7 @@ from keyframer.formats.bridge import SceneWriter
 from keyframer.formats.document import Document
 from keyframer.formats.kit.coordinates import in_space
 from keyframer.formats.kit.declared_fields import write_declared_fields
+from keyframer.formats.kit.frame_times import rate_of_keys
 from keyframer.formats.kit.key_tracks import KeyFitter, KeyRules
 from keyframer.formats.kit.mesh_writing import with_constant_shapes
 from keyframer.formats.kit.scene_writing import (
@@ -70,6 +70,9 @@ _LIGHT_WORDS = {light_type: word for word, light_type in LIGHT_TYPES.items()}
 class WriteOptions:
     """Options for writing."""
 
+    keys: bool = False
+    """whether positions, rotations and scales are written as keys (TCB, Bezier, linear), which few programs read, or
+    with a value for every frame, as 3ds Max samples them"""
     max_error: float = DEFAULT_MAX_ERROR
     """allowed error of motion that keys cannot store exactly: a fraction of the scene's size"""
 
@@ -151,21 +154,22 @@ class _SceneWriter:
         self.clip = clip
         self.report = report
         self.conventions = conventions
-        self.rate = max(round(frames_per_second(clip)), 1)
-        self.ticks_per_frame = max(round(TICKS_PER_SECOND / frames_per_second(clip)), 1)
+        keys = options.keys or conventions is not None
+        self.rate = max(round(frames_per_second(clip)), 1) if keys else rate_of_keys(clip)
+        self.ticks_per_frame = max(round(TICKS_PER_SECOND / (frames_per_second(clip) if keys else self.rate)), 1)
         rules = KeyRules(float(self.rate * self.ticks_per_frame), float(self.ticks_per_frame))
         self.fitter = KeyFitter(clip, rules, Tolerance.of(scene, options.max_error), report)
         sample_times = None if conventions is None else conventions.sample_times
-        self.tracks = TrackWriter(self.fitter, self.ticks_per_frame, sample_times)
+        self.tracks = TrackWriter(self.fitter, self.ticks_per_frame, keys, sample_times)
         self.materials = MaterialWriter(scene, report, None if conventions is None else conventions.materials)
         self.rest_matrices = rest_world(scene)
         motion = Motion(scene)
         self.tracks_by_node = motion.tracks
         matrices = self.rest_matrices if conventions is None else conventions.merged_matrices(self.rest_matrices)
         self.meshes = MeshWriter(motion, matrices, self.materials, self.fitter, report)
+        self.embedded_targets = self._find_embedded_targets()
         self.names = self._claim_names()
         self.moving = self._moving_nodes()
-        self.embedded_targets = self._find_embedded_targets()
         self._sampled_frames: tuple[Floats, Floats] | None = None
         self.parts: dict[int, Hashable] = {}
         """node or material of each record"""
@@ -173,19 +177,21 @@ class _SceneWriter:
     def _claim_names(self) -> list[bytes]:
         stored_names = {} if self.conventions is None else self.conventions.names
         unique_names = UniqueByteNames(encoding="utf-8", reserved=stored_names.values())
-        names = []
-        for number, node in enumerate(self.scene.nodes):
+        names = dict(stored_names)
+        for number in sorted(range(len(self.scene.nodes)), key=lambda number: number in self.embedded_targets):
             if number in stored_names:
-                names.append(stored_names[number])
                 continue
-            quotable_name = quotable(node.name).decode("utf-8", "replace")
-            name = unique_names.claim(quotable_name)
+            node = self.scene.nodes[number]
+            wanted = quotable(node.name)
+            if self.conventions is None and number in self.embedded_targets:  # readers know a target by its name
+                wanted = names[self.embedded_targets[number]] + b".Target"
+            name = unique_names.claim(wanted.decode("utf-8", "replace"))
             if unique_names.decode(name) != node.name:
                 self.report.add(
                     Outcome.APPROXIMATED, plain_path("nodes", node.name), f"renamed to {unique_names.decode(name)}"
                 )
-            names.append(name)
-        return names
+            names[number] = name
+        return [names[number] for number in range(len(names))]
 
     def _find_embedded_targets(self) -> dict[int, int]:
         """Return the targets that are written inside the block of their camera or light, and the number of that node.
@@ -401,12 +407,11 @@ class _SceneWriter:
         """Return the ticks of all frames with motion, and the world matrices at these times."""
         if self._sampled_frames is None:
             first, last = (float(value) for value in self.fitter.times(self._span()))
-            count = math.ceil((last - first) / self.ticks_per_frame - 1e-9) + 1
-            ensure_budget("keys", count)
-            spend("samples", 16 * count * len(self.scene.nodes))
-            times = np.rint(first + self.ticks_per_frame * np.arange(count, dtype=np.float64))
+            times = np.rint(even_times(first, last, self.ticks_per_frame, numbers=16 * len(self.scene.nodes)))
+            ensure_budget("keys", len(times))
+            spend("samples", 16 * len(times) * len(self.scene.nodes))
             rig = Rig(self.scene)
-            self._sampled_frames = times, rig.world(rig.sample(times / self.fitter.factor), count)
+            self._sampled_frames = times, rig.world(rig.sample(times / self.fitter.factor), len(times))
         return self._sampled_frames
 
     def _span(self) -> tuple[float, float]:

@@ -168,6 +168,10 @@ class Merger(bridge.Merger[Options]):
                 return ((suffix, encode(read_companion_document(options[name], f"the {name}"))),)
         return ()
 
+    def companion_options(self, written: Written) -> dict[str, object]:
+        names = {suffix: name for name, suffix in _COMPANIONS}
+        return {names[suffix]: decode(data) for suffix, data in written.companions}
+
 
 def _combined(document: Document, pair: Pair, animated: Sequence[Record], model: Sequence[Record]) -> Document:
     """Return both files as one tree: the header of each file with these records inside."""

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
 from keyframer.arrays import Singles
-from keyframer.fields import dataclass
 from keyframer.formats.document import Document
 from keyframer.formats.hale3d.model import Mesh, ModelJoint
 from keyframer.formats.hale3d.records import Frames, Joint, unquoted

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from keyframer.arrays import Floats, Ints, Singles
-from keyframer.fields import dataclass
 from keyframer.formats.document import Document
 from keyframer.formats.hale3d.bridge.original_conventions import OriginalConventions
 from keyframer.formats.hale3d.bridge.quaternions import with_negative_w, with_w

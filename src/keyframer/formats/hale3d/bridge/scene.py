@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 
 from keyframer.catalogue import DATA_RATE_INVALID, LINK_SKELETON_MISMATCH
 from keyframer.errors import FormatError
-from keyframer.fields import dataclass
 from keyframer.files import PathLike, read_bytes
 from keyframer.formats.document import Document
 from keyframer.formats.hale3d.bridge.skeleton import animate, joint_nodes

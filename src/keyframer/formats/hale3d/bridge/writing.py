@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
 from keyframer.arrays import Floats, Singles
-from keyframer.fields import dataclass
 from keyframer.formats.bridge import SceneWriter
 from keyframer.formats.document import Document
 from keyframer.formats.hale3d.bridge.pair_writer import PairWriter, has_free_vertices
@@ -15,6 +15,7 @@ from keyframer.formats.hale3d.dialect import Dialect
 from keyframer.formats.hale3d.document import encode, new_animation
 from keyframer.formats.kit.coordinates import in_space
 from keyframer.formats.kit.declared_fields import Capabilities
+from keyframer.formats.kit.frame_times import rate_of_keys
 from keyframer.formats.kit.mesh_writing import with_constant_shapes
 from keyframer.formats.kit.rigid_joints import (
     Joints,
@@ -25,13 +26,12 @@ from keyframer.formats.kit.rigid_joints import (
     report_frames,
     sample_joints,
 )
-from keyframer.formats.kit.scene_writing import DEFAULT_MAX_ERROR, Written, first_clip, frames_per_second
+from keyframer.formats.kit.scene_writing import DEFAULT_MAX_ERROR, Written, first_clip
 from keyframer.formats.kit.unsupported_features import report_dropped
 from keyframer.posing.vertices import posed_vertices
 from keyframer.scene import Clip, Scene, Space
 from keyframer.scene.clip import FASTEST
 from keyframer.scene.loss_report import CannotWrite, LossReport, Outcome
-from keyframer.text import counted
 
 CAPABILITIES = Capabilities(
     ("parents", "meshes", "materials", "textures", "skins", "pivots", "bounds", "frames"),
@@ -50,7 +50,8 @@ class WriteOptions:
     companion: bool = True
     """whether the other file is written, too; an animation only if a joint moves"""
     fps: int | None = None
-    """frames per second; None: those of the clip, rounded to a whole number"""
+    """frames per second; None: those of the clip, rounded to a whole number, or up to 120 at which no key of the clip
+    is between frames"""
     dialect: str = Dialect.NUL_ENDED.value
     """how text is stored"""
     max_error: float = DEFAULT_MAX_ERROR
@@ -75,7 +76,7 @@ class Writer(SceneWriter[WriteOptions]):
         converted = with_constant_shapes(converted, report)
         clip = first_clip(converted, report)
         report_dropped(converted, clip, report, CAPABILITIES.handled)
-        fps = options.fps or max(round(frames_per_second(clip)), 1)
+        fps = options.fps or rate_of_keys(clip)
         if not math.isclose(fps, clip.frames_per_second):
             message = f"sampled at {fps} frames per second; the clip has {clip.frames_per_second:g}"
             report.add(Outcome.APPROXIMATED, "/clips/rate", message)
@@ -110,7 +111,7 @@ def _animation(writer: PairWriter, clip: Clip, fps: int, dialect: Dialect, repor
         moving += columns.values()
         records.append(record)
     count = len(joints.times)
-    report_frames(clip, fps, count, counted(len(records), "joint"), report)
+    report_frames(writer.scene, clip, fps, joints, "joint", report)
     if clip.bounds is not None:
         report.add(Outcome.BAKED, "/clips/bounds", "bounding boxes were recomputed")
     rows = np.stack(moving, axis=1) if moving else np.zeros((count, 0), np.float32)

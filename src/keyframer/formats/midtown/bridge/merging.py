@@ -34,7 +34,7 @@ from keyframer.formats.midtown import records as r
 from keyframer.formats.midtown.bridge.scene import Options, posed_channel, skeleton_of, to_scene
 from keyframer.formats.midtown.bridge.stored_motion import angles_of, stored_path
 from keyframer.formats.midtown.bridge.writing import NOISE, BoneMaker, report_lost_motion
-from keyframer.formats.midtown.skeleton import Bone, Skeleton, default_skeleton, write_skeleton
+from keyframer.formats.midtown.skeleton import Bone, Skeleton, default_skeleton, read_skeleton, write_skeleton
 from keyframer.scene import Channel, NodeKind, RawChannel, Scene
 from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.text import counted
@@ -113,6 +113,9 @@ class Merger(bridge.Merger[Options]):
         if skeleton is None:
             return ()
         return ((".skel", write_skeleton(skeleton) if skeleton.text is None else skeleton.text),)
+
+    def companion_options(self, written: Written) -> dict[str, object]:
+        return {"skeleton": read_skeleton(written.companions[0][1])} if written.companions else {}
 
 
 def _named_columns(rows: Array) -> Columns:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -14,11 +15,11 @@ from keyframer.catalogue import (
     LINK_COUNT_MISMATCH,
     LINK_SKELETON_MISMATCH,
     SCENE_DEFAULT_RIG,
+    SEM_MOTION_NOT_PLAYED,
     SEM_RPH_WIDTH,
 )
 from keyframer.curves import RotationForm, Track
 from keyframer.errors import FormatError
-from keyframer.fields import dataclass
 from keyframer.files import PathLike, read_bytes
 from keyframer.formats.document import Document
 from keyframer.formats.kit.scene_reading import (
@@ -89,6 +90,11 @@ def to_scene(document: Document, options: Options) -> Scene:
             continue
         if not channel.bones:
             reporter.report(SEM_RPH_WIDTH, channel, floats=channel.rows.shape[1], type=channel.type)
+        elif len(channel.rows):
+            reason = "the first such channel moves the figure"
+            if channel.bones > _MOST_BONES:
+                reason = f"a figure has at most {_MOST_BONES} bones"
+            reporter.report(SEM_MOTION_NOT_PLAYED, channel, bones=channel.bones, reason=reason)
         raw = RawChannel(f"channel {number}", np.asarray(channel.rows, np.float64))
         reporter.mark(raw, "midtown", channel, {"type": channel.type, "distance": float(channel.distance)})
         clip.raw_channels.append(raw)

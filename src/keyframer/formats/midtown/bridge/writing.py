@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from keyframer.arrays import Floats
-from keyframer.fields import dataclass
 from keyframer.formats.bridge import SceneWriter
 from keyframer.formats.kit.coordinates import in_space
 from keyframer.formats.kit.declared_fields import Capabilities
@@ -22,6 +22,7 @@ from keyframer.formats.kit.scene_writing import (
     check_max_error,
     first_clip,
     plain_path,
+    report_rate,
 )
 from keyframer.formats.kit.unsupported_features import report_dropped
 from keyframer.formats.midtown.bridge.scene import Options
@@ -79,6 +80,7 @@ class Writer(SceneWriter[WriteOptions]):
         if scene.space.metres_per_unit != 1.0:
             report.add(Outcome.BAKED, "/space", "this format uses metres; lengths are written without conversion")
         clip = first_clip(converted, report)
+        report_rate(clip, options.fps, report)
         layout = Dialect(options.dialect)
         report_dropped(
             converted, clip, report, CAPABILITIES.handled | ({"raw channels"} if layout is Dialect.BETA else set())
@@ -99,7 +101,7 @@ class Writer(SceneWriter[WriteOptions]):
         channels = [make_channel(rows, _distance(clip, options))]
         if layout is Dialect.BETA:
             channels += _raw_channels(clip, len(rows), report)
-        report_frames(clip, options.fps, len(rows), counted(len(joints.nodes), "bone"), report)
+        report_frames(converted, clip, options.fps, joints, "bone", report, positioned=1)
         companions = ((".skel", write_skeleton(_skeleton(converted, joints, report))),) if options.skeleton else ()
         if not options.skeleton:
             report.add(Outcome.DROPPED, "/parents", "names, offsets and parents of bones need a skeleton file")

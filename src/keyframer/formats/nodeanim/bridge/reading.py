@@ -8,6 +8,7 @@ The specification leaves units open, and no program or sample is known. The fiel
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
 
@@ -18,7 +19,6 @@ from keyframer.catalogue import DATA_ZERO_AXIS, SCENE_BEZIER_SMOOTH, SCENE_ROTAT
 from keyframer.curves import Interpolation, RotationForm, Track
 from keyframer.curves.lazy_fields import unchecked_constructor
 from keyframer.curves.rotation_forms import FULL_TURN
-from keyframer.fields import dataclass
 from keyframer.formats.document import Document
 from keyframer.formats.kit.common_rules import (
     check_angles,

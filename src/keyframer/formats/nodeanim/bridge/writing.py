@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,6 @@ import numpy.typing as npt
 from keyframer.arrays import Floats
 from keyframer.curves import Interpolation, RotationForm, Track
 from keyframer.curves.rotation_forms import increments, with_form
-from keyframer.fields import dataclass
 from keyframer.formats.bridge import SceneWriter
 from keyframer.formats.document import Document
 from keyframer.formats.kit.coordinates import in_space

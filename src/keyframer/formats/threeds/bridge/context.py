@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence, Set
-from dataclasses import field
+from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, TypeVar, cast
 
 from keyframer.arrays import Floats
 from keyframer.catalogue import DATA_NON_FINITE
-from keyframer.fields import dataclass
 from keyframer.formats.document import Document
 from keyframer.formats.kit.scene_reading import Reporter
 from keyframer.formats.threeds import records as r

@@ -7,12 +7,12 @@ positions need the rest of the document and are read and written by code.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from keyframer.arrays import Array
-from keyframer.fields import dataclass
 from keyframer.formats.kit.declared_fields import Capabilities, Field, FieldGroup, StoredAs
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.context import FirstChunks, children, color, has, percent, rgb_of

@@ -96,7 +96,7 @@ class StudioRules(RecordRules):
 
     def update_dependent_fields(self, record: Record, ours: Record) -> None:
         """Adjust the number of vertex flags if the number of vertices changed."""
-        if not isinstance(record, r.Mesh):
+        if not isinstance(record, r.Mesh) or not isinstance(ours, r.Mesh):
             return
         points, flags, old_points = child(record, r.PointArray), child(record, r.PointFlags), child(ours, r.PointArray)
         old_count = 0 if old_points is None else len(old_points.points)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Set
+from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
@@ -18,7 +19,6 @@ from keyframer.catalogue import (
 from keyframer.curves import Track
 from keyframer.curves.curve_bank import has_first_value, only_first_key_counts
 from keyframer.curves.lazy_fields import set_extras, unchecked_constructor
-from keyframer.fields import dataclass
 from keyframer.formats.kit.scene_reading import UniqueNames
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.context import Context, child, first_chunks, plain_record, unread_chunks
@@ -172,7 +172,8 @@ def _number_nodes(entries: list[KeyframerNode]) -> None:
 def _link_parents(context: Context, entries: list[KeyframerNode]) -> None:
     """Resolve parents by id, in two passes because a parent may come after its child.
 
-    If several nodes have one id, the first is the parent.
+    If several nodes have one id, the first is the parent. A node with a missing parent becomes a root: the writer
+    A3DSCENE numbers nodes from 2 and gives the root the parent 1.
     """
     by_id: dict[int, int] = {}
     parent_ids = {entry.header.parent for entry in entries if entry.header}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +19,6 @@ from keyframer.catalogue import (
     LINK_UNRESOLVED_NAME,
 )
 from keyframer.curves.lazy_fields import add_extras, unchecked_constructor
-from keyframer.fields import dataclass
 from keyframer.formats.kit.declared_fields import read_declared_fields
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.context import (

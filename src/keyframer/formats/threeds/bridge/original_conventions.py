@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from keyframer.arrays import Floats
 from keyframer.curves import RotationForm
-from keyframer.fields import dataclass
 from keyframer.formats._scene_differences import Comparison, tracks_by_node_and_kind
 from keyframer.formats.bridge import Original
 from keyframer.formats.kit.scene_writing import CannotMerge

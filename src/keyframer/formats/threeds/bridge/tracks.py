@@ -23,6 +23,7 @@ from keyframer.catalogue import (
 )
 from keyframer.curves import Interpolation, RotationForm, Track, Wrap
 from keyframer.curves.lazy_fields import add_extras, defer_fields, set_extras, unchecked_constructor
+from keyframer.formats.kit.scene_reading import unsorted_keys
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.context import Context
 from keyframer.formats.threeds.chunk import Chunk
@@ -135,8 +136,9 @@ class _Batch:
         if self._columns is None:
             rows, bits = joined_rows(self.tables), self.tables[0].bits
             flags = rows["flags"].astype(np.int64) if rows["flags"].any() else None
-            extras = _extra_columns(rows, bits) if bits else None
-            self._columns = rows["time"].astype(np.float64), _values(rows["value"]), flags, extras
+            with np.errstate(invalid="ignore"):  # signalling NaN: this runs when the track is first used
+                extras = _extra_columns(rows, bits) if bits else None
+                self._columns = rows["time"].astype(np.float64), _values(rows["value"]), flags, extras
         times, values, flags, extras = self._columns
         optional = [None] * len(EXTRAS) if extras is None else extras[:, start:end]
         track_flags = None if flags is None or not flags[start:end].any() else flags[start:end]
@@ -245,9 +247,9 @@ _HUGE_VALUE = 1e12
 
 def check_keys(context: Context, chunk: r.Track, keys: Keys) -> None:
     """Report unsorted keys, non-finite numbers and numbers outside their ranges; evaluation can handle all of them."""
-    unsorted = np.flatnonzero(np.diff(keys.time.astype(np.int64)) <= 0)
+    unsorted = unsorted_keys(keys.time.astype(np.int64), keys.value)
     if len(unsorted):
-        index = int(unsorted[0]) + 1
+        index = int(unsorted[0])
         context.report(DATA_KEYS_NOT_INCREASING, chunk, f"keys[{index}]", index=index, time=int(keys.time[index]))
     non_finite = np.count_nonzero(~np.isfinite(keys.value), axis=1)
     if keys.extras is not None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,6 @@ import numpy.typing as npt
 
 from keyframer.arrays import Floats
 from keyframer.curves.lazy_fields import stored
-from keyframer.fields import dataclass
 from keyframer.formats.threeds.bridge.nodes import Program
 from keyframer.formats.threeds.bridge.objects import MeshObject
 from keyframer.posing.rest_pose import MatrixRows

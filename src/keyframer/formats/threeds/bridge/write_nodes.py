@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from keyframer.arrays import Floats
-from keyframer.fields import dataclass
 from keyframer.formats.kit.mesh_writing import MeshPiece, split_mesh
 from keyframer.formats.kit.rigid_joints import nodes_depth_first
 from keyframer.formats.kit.scene_writing import UniqueByteNames, plain_path

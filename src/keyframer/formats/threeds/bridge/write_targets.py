@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import dataclass
 
 import numpy as np
 
 from keyframer.arrays import Floats
-from keyframer.curves import RotationForm, Track
+from keyframer.curves import RotationForm, Track, even_times
 from keyframer.curves.cubic_fit import vector_distance
 from keyframer.curves.key_reduction import fewest_keys, sample_together
-from keyframer.fields import dataclass
 from keyframer.formats.kit.key_tracks import KeyFitter, single_key
 from keyframer.formats.kit.scene_writing import plain_path
 from keyframer.maths import affine
@@ -18,6 +18,9 @@ from keyframer.posing import Rig
 from keyframer.posing.bounds_and_duration import scene_size
 from keyframer.scene import LightType, Node, NodeKind, Scene
 from keyframer.scene.loss_report import Outcome
+
+_SAMPLES_PER_NODE = 64
+"""samples for each node and frame: local and world matrices, and what they are made from"""
 
 
 @dataclass(eq=False)
@@ -88,7 +91,7 @@ def _aim_of_free_node(scene: Scene, number: int, world: Floats, fitter: KeyFitte
     """Return a new target for a camera or light without one: a point in front of it at every frame, and its roll."""
     distance = 0.1 * scene_size(scene)
     first, last = (round(float(value)) for value in fitter.times(fitter.span))
-    frames = np.arange(first, last + 1, dtype=np.float64)
+    frames = even_times(first, last, numbers=_SAMPLES_PER_NODE * len(scene.nodes))
     rig = Rig(scene)
     matrices = rig.world(rig.sample(frames / fitter.factor), len(frames))[:, number]
     targets = matrices[:, :3, 3] - distance * _unit(matrices[:, :3, 2])

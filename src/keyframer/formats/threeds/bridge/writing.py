@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from keyframer.fields import dataclass
 from keyframer.formats.bridge import SceneWriter
 from keyframer.formats.document import Document
 from keyframer.formats.kit.coordinates import in_space
@@ -24,6 +23,7 @@ from keyframer.formats.kit.scene_writing import (
     Written,
     check_max_error,
     first_clip,
+    report_rate,
     whole_frame,
 )
 from keyframer.formats.kit.skin_writing import without_skins
@@ -89,6 +89,7 @@ class Writer(SceneWriter[WriteOptions]):
             )
         clip = first_clip(converted, report)
         report_dropped(converted, clip, report, CAPABILITIES.handled)
+        report_rate(clip, options.fps, report)
         reader_options: dict[str, object] = {} if options.fps == 30.0 else {"fps": options.fps}
         if reader_options:
             detail = f"readers need the option fps={options.fps:g}, which the file does not store"

@@ -33,7 +33,8 @@ class MaterialLibrary(Chunk):
     """Main chunk of a .mli material library (MLIBMAGIC)."""
 
 
-@chunk(0x0002, parents=(0x4D4D, 0xC23D, 0x3DAA))
+# Fixture models of one maker store the version in two bytes: kept as raw bytes with a warning.
+@chunk(0x0002, parents=(0x4D4D, 0xC23D, 0x3DAA), optional=True)
 class Version(Chunk):
     """3DS-Version (M3D_VERSION)."""
 

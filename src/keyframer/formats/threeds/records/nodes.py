@@ -132,7 +132,8 @@ class Track(Chunk):
 
     # The specification calls the two times "8 byte unknown". Only 3ds Max fills them: 0 and the last key or the length.
     flags: int = u16(
-        "bits 0-1: 0 single, 2 repeat, 3 loop; bits 3-5: lock X, Y, Z; 6: at key (editor); 7-9: unlink X, Y, Z"
+        "bits 0-1: 0 single, 2 repeat, 3 loop; bits 3-5: lock X, Y, Z; 6: at key (editor); 7-9: unlink X, Y, Z; "
+        "10-11: the axis edited last (editor)"
     )
     time_min: int = i32("first time, 0 in most files")
     time_max: int = i32("last time, 0 in most files")

@@ -5,12 +5,12 @@ Names, links, transforms, targets and faces are not declared here.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from keyframer.arrays import Ints
-from keyframer.fields import dataclass
 from keyframer.formats.kit.declared_fields import Field, FieldGroup, StoredAs
 from keyframer.formats.uto3d import records as r
 from keyframer.scene import Camera, LightType

@@ -149,8 +149,8 @@ class _Builder:
             used_ids.add(parent)
             node.parent = self.by_id.get(parent)
             if node.parent is None:  # a parent may be missing: exporters leave out groups and helpers
-                args = {"parent": parent, "name": repr(node.name)}
-                self.reporter.report(LINK_PARENT_MISSING, record, "parent_id", severity=Severity.WARNING, **args)
+                name = repr(node.name)
+                self.reporter.report(LINK_PARENT_MISSING, record, "parent_id", parent=parent, name=name)
         targets_by_name: dict[bytes, int] = {}
         for number, record in enumerate(self.records):
             if isinstance(record, r.CameraTarget):

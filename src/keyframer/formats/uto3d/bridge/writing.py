@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -12,7 +12,6 @@ import numpy as np
 
 from keyframer.arrays import Floats
 from keyframer.curves import Track
-from keyframer.fields import dataclass
 from keyframer.formats import properties_of
 from keyframer.formats.bridge import SceneWriter
 from keyframer.formats.document import Document
