@@ -7,7 +7,7 @@ import pytest
 
 from keyframer.curves import Interpolation, Track
 from keyframer.errors import FormatError
-from keyframer.formats.kit.frame_times import at_whole_frames, frame_count, match_frames
+from keyframer.formats.kit.frame_times import at_whole_frames, frame_count
 from keyframer.formats.kit.rigid_joints import report_frames, sample_joints
 from keyframer.formats.kit.scene_writing import CannotMerge
 from keyframer.scene import Channel, Clip, Node, Scene
@@ -56,21 +56,6 @@ def test_keys_become_a_value_for_every_frame() -> None:
     (channel,) = at_whole_frames(scene, 30.0, report).clips[0].channels
     assert channel.track.values[:, 0].tolist() == [0, 2, 4, 6, 8]
     assert [loss.path for loss in report] == ["/nodes/a/position"]
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "matches"),
-    [
-        ({}, {(0, "position"): places(5, 6, 7)}, [0, 1, 2]),
-        ({(0, "position"): places(5, 6, 7)}, {(0, "position"): places(5, 6, 7)}, [0, 1, 2]),
-        ({(0, "position"): places(5, 6, 7)}, {(0, "position"): places(7, 6, 5)}, [2, 1, 0]),
-        ({(0, "position"): places(5, 6, 7)}, {(0, "position"): places(6, 7)}, [1, 2]),
-    ],
-    ids=["nothing to compare", "the same", "backwards", "cut"],
-)
-def test_equal_frames_are_matched(before: dict, after: dict, matches: list[int]) -> None:
-    count = len(after[0, "position"].times)
-    assert match_frames(before, after, 3, count).tolist() == matches
 
 
 @pytest.mark.parametrize(("factor", "reported"), [(2.0, []), (0.5, ["/nodes/a/position"])])

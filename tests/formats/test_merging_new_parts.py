@@ -125,7 +125,7 @@ def test_a_new_dummy_in_a_file_without_keyframer_causes_a_new_file() -> None:
     scene.nodes.append(Node("joint", NodeKind.DUMMY, position=np.array([1.0, 2.0, 3.0])))
     written = save(scene)
     (why,) = rewrite_reasons(written)
-    assert "'joint' would be lost" in why
+    assert "the file is only an editor section" in why
     assert read_again(written).node("joint").position.tolist() == [1.0, 2.0, 3.0]
 
 
@@ -145,7 +145,7 @@ def test_a_new_node_is_placed_as_in_a_new_file(name: str) -> None:
     "name", ["nodeanim/u16_u16.nanim", "nodeanim/u8_u32_inside.nanim", "nodeanim/id_only_u8.nanim"]
 )
 def test_moving_the_last_key_moves_the_end(name: str) -> None:
-    """Whatever the time unit of a new file would be. The end is that of the last key, which is reported."""
+    """Whatever the time unit of a new file would be. The end is that of the last key."""
     scene = load(name)
     clip = scene.clips[0]
     track = max((channel.track for channel in clip.channels), key=lambda track: float(track.times[-1]))
@@ -154,7 +154,7 @@ def test_moving_the_last_key_moves_the_end(name: str) -> None:
     written = save(scene)
     assert rewrite_reasons(written) == []
     assert read_again(written).clips[0].end == pytest.approx(late)
-    assert dropped_paths(written) == ["/clips/0/end"]
+    assert dropped_paths(written) == []
 
 
 def test_a_new_material_does_not_get_an_id_that_faces_already_use() -> None:

@@ -39,9 +39,9 @@ def save(
     ``max_error`` is the allowed error of motion that the format cannot store exactly, as a fraction of the scene's size
     (default 1e-4, and 0.01 degree for rotations). ``options`` are those of the format; for glTF `GltfOptions`: ``keys``
     (``linear``, ``cubic`` or ``frames``), ``core_only``, ``embed_source``, ``unit``, ``fps`` …, for the formats of
-    `keyframer.formats` the `WriteOptions` of their bridge. Edits of a scene that was loaded from a file of the same
-    format are merged into it: unchanged parts stay byte for byte. Companion files (the model of a Hale3D animation, the
-    skeleton of a Midtown clip) are written, too. Files are written atomically; existing ones are replaced only with
+    `keyframer.formats` the `WriteOptions` of their bridge. If a scene was loaded from a file of the same format, what
+    did not change keeps its records byte for byte. Companion files (the model of a Hale3D animation, the skeleton of a
+    Midtown clip) are written, too. Files are written atomically; existing ones are replaced only with
     ``overwrite``. Motion that exceeds ``limits`` is cut short or less exact, and the report says so; other excess
     raises `FormatError`. Raises ValueError if the format can store nothing of the scene, or if a scene built by hand is
     inconsistent.

@@ -41,21 +41,12 @@ class Matching:
     def _originals(self) -> dict[str, dict[int, int]]:
         return {"nodes": {**self.nodes, **self.replacements}, "materials": self.materials}
 
-    @cached_property
-    def _numbers(self) -> dict[str, dict[int, int]]:
-        return {kind: {old: new for new, old in originals.items()} for kind, originals in self._originals.items()}
-
     def key(self, number: int, kind: str = "nodes") -> int:
         """Return a unique number for a node or material of the edited scene.
 
         This is its original number, or a number after all original ones if it is new.
         """
         return self._originals[kind].get(number, len(getattr(self.before, kind)) + number)
-
-    def number(self, key: int, kind: str = "nodes") -> int:
-        """Return the number of the node or material with this key in the edited scene; -1 if it was removed."""
-        count = len(getattr(self.before, kind))
-        return key - count if key >= count else self._numbers[kind].get(key, -1)
 
     def new_nodes(self, after: Scene) -> list[int]:
         return [number for number in range(len(after.nodes)) if number not in self.nodes]

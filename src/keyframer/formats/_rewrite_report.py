@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 
 from keyframer.formats._matching import Matching
 from keyframer.formats.document import Document
-from keyframer.formats.kit.scene_writing import Written, plain_path
+from keyframer.formats.kit.scene_writing import STILL_USED, Written, plain_path
 from keyframer.scene import Scene
 from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.text import counted, plural
@@ -17,33 +17,22 @@ _MOST_LISTED = 100
 """maximum number of places with unknown bytes that are listed one by one"""
 
 
-def report_parts(
-    report: LossReport,
-    kind: str,
-    after: Scene,
-    matching: Matching,
-    places: Mapping[int, int],
-    remaining_names: Collection[str] = (),
-) -> None:
+def report_parts(report: LossReport, kind: str, after: Scene, matching: Matching, stored: Collection[int]) -> None:
     """Report nodes or materials that were removed from an original, added to it, replaced in it, or dropped.
 
-    ``places`` maps numbers in ``after`` to those in the merged document. ``remaining_names`` are names of removed parts
-    that the merged document still has.
+    ``stored`` are the numbers in ``after`` of the parts that have records.
     """
     pairs, replacements = (matching.nodes, matching.replacements) if kind == "nodes" else (matching.materials, {})
     before = getattr(matching.before, kind)
     reported = {loss.path for loss in report}
+    kept = {loss.path for loss in report if loss.detail == STILL_USED}
     for number in sorted(set(range(len(before))) - {*pairs.values(), *replacements.values()}):
         path = plain_path(kind, before[number].name)
-        if before[number].name in remaining_names:
-            report.add(Outcome.DROPPED, path, "not removed: a mesh still uses it")
-        else:
+        if path not in kept:
             report.add(Outcome.EXACT, path, "removed from the original")
     for number, part in enumerate(getattr(after, kind)):
         path = plain_path(kind, part.name)
-        if number in pairs and number not in places:
-            report.add(Outcome.DROPPED, path, "no mesh uses it")
-        elif number not in pairs and number in places:
+        if number not in pairs and number in stored:
             report.add(Outcome.EXACT, path, f"{'replaced in' if number in replacements else 'added to'} the original")
         elif number not in pairs and kind == "nodes" and path not in reported:
             report.add(Outcome.DROPPED, path, f"{plural(part.kind.noun)} cannot be stored in this format")

@@ -1,30 +1,27 @@
-"""Write a scene to a document: merge it into the original, if any, or make a new document.
+"""Write a scene to a document: write the edits into the original, if any, or make a new document.
 
-A merged document is checked: its bytes are read again and must give the edited scene. A field that reads back
-differently is reported as dropped if a new file would not store it either. Otherwise a new document is written, and the
-report gives the reason and the data of the original that is lost.
+What did not change keeps its records (`merging`). The report of the writer says what is lost. If the original cannot
+store an edit, a new document is written, and the report gives the reason and the data of the original that is lost.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Hashable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from keyframer.errors import FormatError
 from keyframer.formats._matching import (
     NODE_LINKS,
     Matching,
-    file_location,
     identity_matching,
     match,
     new_parts,
-    pair_up,
     reorder_parts,
 )
-from keyframer.formats._merge_check import displaced, is_overridden, misread_fields, overriding_track, read_again
 from keyframer.formats._rewrite_report import report_parts, report_rewrite
 from keyframer.formats._scene_differences import Comparison, Path, path_text, tracks_by_node_and_kind
 from keyframer.formats.bridge import Merger, Original
@@ -32,14 +29,13 @@ from keyframer.formats.contract import Format, make_options
 from keyframer.formats.document import Document
 from keyframer.formats.guard import GcPaused
 from keyframer.formats.kit.coordinates import in_space
-from keyframer.formats.kit.frame_times import in_time_unit_of
 from keyframer.formats.kit.scene_writing import CannotMerge, Written, plain_path, without_invalid_links
-from keyframer.formats.kit.unsupported_features import report_dropped
-from keyframer.formats.merging import Parts, Tree, merge
+from keyframer.formats.kit.unsupported_features import MOTION, REPORTED_PARTS, all_fields, report_dropped
+from keyframer.formats.merging import Tree, apply_changes
 from keyframer.limits import budgeted, spend
 from keyframer.posing.bounds_and_duration import measured_once
-from keyframer.scene import Material, Scene
-from keyframer.scene.loss_report import CannotWrite, LossReport, Outcome
+from keyframer.scene import NodeKind, Scene
+from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.text import counted
 from keyframer.wire.record import Raw, Record
 
@@ -105,10 +101,10 @@ def _merged(format: Format, scene: Scene, options: dict[str, object]) -> Written
             report.add(Outcome.EXACT, "/", "no changes: the original was written unmodified")
             companions = merger.companion_files(original, reader_options)
             return merger.choose_file(Written(original, report, companions), requested)
-        merging = _Merging(
+        editing = _Editing(
             format, merger, Original(original, before, chosen, matching, links), reader_options, after, report
         )
-        return merger.choose_file(merging.merged(comparison, changed), requested)
+        return merger.choose_file(editing.written(comparison, changed), requested)
     except (CannotMerge, ArithmeticError, ValueError) as error:  # for example a rate or lens of 0 or NaN
         return str(error)
 
@@ -122,8 +118,8 @@ def _without_extra_clips(scene: Scene, before: Scene, report: LossReport) -> Sce
 
 
 @dataclass(eq=False)
-class _Merging:
-    """Merges one edit into the original."""
+class _Editing:
+    """Writes one edit into the original."""
 
     format: Format
     merger: Merger[Any]
@@ -132,8 +128,8 @@ class _Merging:
     after: Scene
     report: LossReport
 
-    def merged(self, comparison: Comparison, known_changes: list[Path] | None) -> Written:
-        """Return the original with the edit; raises `CannotMerge` if data would be lost that a new file keeps.
+    def written(self, comparison: Comparison, known_changes: list[Path] | None) -> Written:
+        """Return the original with the edit; raises `CannotMerge` if the original cannot store it.
 
         ``known_changes`` are the changed fields if parts have the same numbers in both scenes, else None.
         """
@@ -145,115 +141,31 @@ class _Merging:
             reordered_before = reorder_parts(before, self.after, matching.nodes, matching.materials)
         edited = self.after
         after = self.after = self.merger.align(edited, reordered_before, self.report)
-        changed = known_changes
-        if changed is None or after is not edited:
-            changed = comparison.scenes(reordered_before, after)
+        changes = known_changes
+        if changes is None or after is not edited:
+            changes = comparison.scenes(reordered_before, after)
         untouched: frozenset[int] = frozenset()
         if known_changes is not None:
-            untouched = _untouched(after, before, changed, self.merger.stores_local)
+            untouched = _untouched(after, before, changes, self.merger.stores_local)
         unedited = self.original._replace(matching=identity_matching(before), untouched=untouched)
         base = self.merger.write(before, unedited)
         theirs = self.merger.write(after, self.original._replace(untouched=untouched))
         ours = self.merger.tree(document, before, self.original.links)
         theirs_with_part_keys = Tree(theirs.document, _with_part_keys(theirs.parts, matching))
-        tree = merge(ours, Tree(base.document, base.parts), theirs_with_part_keys, self.merger.rules)
-        merged_document, added_options, places = self.merger.finish(tree, theirs, self.original)
-        options = {**self.reader_options, **added_options}
-        data, reread_document, reread = read_again(merged_document, options)
-        merged_tree = Tree(merged_document, tree.parts)
-        nodes, materials = places or self._reread_numbers(merged_tree, reread_document, reread)
-        new_nodes = set(matching.new_nodes(after))
-        missing = set(range(len(after.nodes))) - set(nodes)
-        if missing - new_nodes:
-            raise CannotMerge("nodes would be lost")
-        reordered = reorder_parts(reread, after, nodes, materials)
-        misread = misread_fields(after, reordered, new_nodes)
-        wrong = [path for path in misread if not is_overridden(after, path)]
-        misplaced = set() if matching.same_numbers else displaced(after, reread, nodes)
-        if wrong or missing or misplaced:
-            self._check_differences(wrong, missing, misplaced, reordered_before, reordered, theirs)
-        self._report_unknown(merged_document, ours)
-        dropped = [path for path in misread if path in changed or path in (("clips", 0, "start"), ("clips", 0, "end"))]
-        self._report_new(materials, reread, theirs.report)
-        self._report_edits(
-            base.report, theirs.report, [path for path in changed if path not in dropped], dropped, nodes
-        )
-        return Written(merged_document, self.report, self.merger.companion_files(merged_document, options), data=data)
-
-    def _reread_numbers(
-        self, tree: Tree, reread_document: Document, reread: Scene
-    ) -> tuple[Mapping[int, int], Mapping[int, int]]:
-        """Map numbers of nodes and materials in the edited scene to those in the scene that was read again.
-
-        Raises `CannotMerge` if removed nodes or materials would remain.
-        """
-        matching = self.original.matching
-        moved = _moved(tree.document, reread_document)
-        parts = _with_part_numbers(tree.parts, matching)
-        nodes = _match_reread("nodes", self.after.nodes, reread.nodes, moved, parts)
-        materials = _match_reread("materials", self.after.materials, reread.materials, moved, parts)
-        offsets_of_original_records = {offset for record, offset in moved if record.offset is not None}
-        for number in set(range(len(reread.nodes))) - set(nodes.values()):
-            if _offset(reread.nodes[number]) in offsets_of_original_records:
-                raise CannotMerge(f"{reread.nodes[number].name!r} would not be removed")
-        if len(materials) < len(reread.materials):
-            raise CannotMerge("removed materials would remain")
-        return nodes, materials
-
-    def _check_differences(
-        self,
-        misread: list[Path],
-        missing: Collection[int],
-        misplaced: Collection[int],
-        before: Scene,
-        reread: Scene,
-        theirs: Written,
-    ) -> None:
-        """Raise `CannotMerge` if the merged file loses data that a new file would not lose.
-
-        ``misread`` fields read back differently, ``missing`` new nodes were not read, ``misplaced`` nodes have another
-        world transform than intended. ``before`` is the original scene, ``reread`` that of the merged file, both in the
-        order of the edited scene.
-        """
-        writer = self.format.scene_writer()
+        result = apply_changes(ours, Tree(base.document, base.parts), theirs_with_part_keys, self.merger.rules)
+        edited_document, added_options = self.merger.finish(result, theirs, self.original)
         try:
-            written = writer.from_scene(self.after, make_options(self.format.name, writer.options, {}))
-        except CannotWrite:
-            return
-        options = {**written.reader_options, **self.merger.companion_options(written)}
-        _, new_document, new_scene = read_again(written.document, options)
-        new_scene = in_time_unit_of(replace(in_space(new_scene, before.space), space=new_scene.space), before)
-        moved = _moved(written.document, new_document)
-        nodes = _match_reread("nodes", self.after.nodes, new_scene.nodes, moved, written.parts)
-        materials = _match_reread("materials", self.after.materials, new_scene.materials, moved, written.parts)
-        reordered = reorder_parts(new_scene, self.after, nodes, materials)
-        lost_anyway = set(misread_fields(self.after, reordered, set()))  # fields that new files do not store either
-        # fields that have neither the value in a new file nor that in the original
-        neither = set(misread_fields(reordered, reread, set())) & set(misread_fields(before, reread, set()))
-        reported = {loss.path for loss in theirs.report if loss.outcome is Outcome.BAKED}
-        for path in misread:
-            if path[-1] == "name" and plain_path(str(path[0]), _part_name(self.after, path) or "") in reported:
-                continue  # the writer reported another name: this one is taken in the original
-            if path not in lost_anyway or path in neither:
-                raise CannotMerge(f"{path_text(path)} would read back differently")
-        for number in missing:
-            if number in nodes:
-                raise CannotMerge(f"{self.after.nodes[number].name!r} would be lost")
-        for number in set(misplaced) - (displaced(self.after, new_scene, nodes) if misplaced else set()):
-            raise CannotMerge(f"{self.after.nodes[number].name!r} would be misplaced")
+            data = self.format.encode(edited_document)
+        except FormatError as error:
+            raise CannotMerge(str(error)) from None
+        self._report_removed_unknown(edited_document, ours)
+        parts: Any = theirs.parts.values()
+        stored = {part[:2] for part in parts} | {("nodes", number) for number in untouched}
+        self._report_edits(base.report, theirs.report, changes, result.changed, stored)
+        options = {**self.reader_options, **added_options}
+        return Written(edited_document, self.report, self.merger.companion_files(edited_document, options), data=data)
 
-    def _report_new(self, materials: Mapping[int, int], reread: Scene, their_report: LossReport) -> None:
-        """Report data of new nodes and materials that the format cannot store, and added and removed materials.
-
-        ``materials`` maps numbers in the edited scene to those in ``reread``, the scene read from the merged file.
-        """
-        new = new_parts(self.after, self.original.matching)
-        if new[0].nodes or new[0].materials:
-            report_dropped(*new, their_report, self.merger.capabilities(self.original.document).handled | {"segment"})
-        remaining = {material.name for i, material in enumerate(reread.materials) if i not in materials.values()}
-        report_parts(self.report, "materials", self.after, self.original.matching, materials, remaining)
-
-    def _report_unknown(self, document: Document, ours: Tree) -> None:
+    def _report_removed_unknown(self, document: Document, ours: Tree) -> None:
         """Report unknown records that were removed with their nodes."""
         removed = set(self.original.matching.removed_nodes())
         if not removed:
@@ -271,9 +183,23 @@ class _Merging:
                 self.report.add(Outcome.DROPPED, plain_path("nodes", self.original.scene.nodes[number].name), message)
 
     def _report_edits(
-        self, base: LossReport, theirs: LossReport, changed: list[Path], dropped: list[Path], places: Mapping[int, int]
+        self,
+        base: LossReport,
+        theirs: LossReport,
+        changes: list[Path],
+        changed_records: Collection[Hashable],
+        stored: Collection[tuple[str, int]],
     ) -> None:
-        """Report new losses, added and removed nodes, and changed and dropped fields."""
+        """Report losses that the scene as read does not have, new and removed parts, changed and dropped fields.
+
+        ``changed_records`` are the parts (with their keys) that have changed records, ``stored`` are the parts (with
+        their numbers) that have records.
+        """
+        matching = self.original.matching
+        capabilities = self.merger.capabilities(self.original.document).handled
+        new = new_parts(self.after, matching)
+        if new[0].nodes or new[0].materials:
+            report_dropped(*new, theirs, capabilities | {"segment"})
         base_losses = {(loss.outcome, loss.path, loss.detail) for loss in base}
         self.report.losses += [
             loss
@@ -281,15 +207,78 @@ class _Merging:
             if loss.outcome is not Outcome.EXACT and (loss.outcome, loss.path, loss.detail) not in base_losses
         ]
         reported = {loss.path for loss in self.report}
-        report_parts(self.report, "nodes", self.after, self.original.matching, places)
-        for field in changed:
-            self.report.add(Outcome.EXACT, path_text(field), "written into the original document")
+        for kind in ("materials", "nodes"):
+            numbers = {part[1] for part in stored if part[0] == kind}
+            report_parts(self.report, kind, self.after, matching, numbers)
         names = {path.split("/")[2] for path in reported if path.count("/") > 1}
-        for field in dropped:
-            if _part_name(self.after, field) not in names and path_text(field) not in reported:
-                kind = overriding_track(self.after, field)
-                reason = _NOT_STORED if kind is None else _OVERRIDDEN.format(kind=kind)
-                self.report.add(Outcome.DROPPED, path_text(field), reason)
+        written = {part[:2] if isinstance(part, tuple) else part for part in changed_records}
+        tracks = (tracks_by_node_and_kind(self.after.clips[0]) if self.after.clips else None) or {}
+        for path in changes:
+            parts = _parts_of(self.after, path)
+            if path[0] == "materials" and not any(part[0] == "materials" for part in stored):
+                parts = [("nodes", i) for i, node in enumerate(self.after.nodes) if node.mesh is not None]
+            if parts and all(number not in getattr(matching, kind) for kind, number in parts):
+                continue  # reported as new
+            keys: set[Hashable] = {(kind, matching.key(number, kind)) for kind, number in parts} or {None}
+            overriding_track = _overriding_track(path, tracks)
+            is_overridden = overriding_track is not None or _has_derived_value(self.after, path)
+            if not keys & written or is_overridden or not _is_storable(path, capabilities):
+                if _part_name(self.after, path) not in names and path_text(path) not in reported:
+                    reason = _OVERRIDDEN.format(kind=overriding_track) if overriding_track else _NOT_STORED
+                    self.report.add(Outcome.DROPPED, path_text(path), reason)
+            else:
+                self.report.add(Outcome.EXACT, path_text(path), "written into the original document")
+
+
+def _parts_of(scene: Scene, path: Path) -> list[tuple[str, int]]:
+    """Return the nodes or the material that a field belongs to; none for fields of the scene and its clips."""
+    match path:
+        case ("nodes" | "materials" as kind, int(number), *_):
+            return [(kind, number)]
+        case ("clips", 0, "channels", int(number), *_):
+            return [("nodes", number)]
+        case ("meshes" | "cameras" | "lights" | "skins" as kind, int(number), *_):
+            name = next(field for field, parts in NODE_LINKS.items() if parts == kind)
+            return [("nodes", i) for i, node in enumerate(scene.nodes) if getattr(node, name) == number]
+    return []
+
+
+_REST_FIELDS = {"position": "position", "rotation_xyzw": "rotation", "scale": "scale", "hidden": "visible"}
+"""fields of a node that tracks override, and the kind of track"""
+
+
+def _overriding_track(path: Path, tracks: Collection[tuple[int, str]]) -> str | None:
+    """Return the kind of the track that overrides the rest transform or visibility of a node; None if there is none."""
+    match path:
+        case ("nodes", int(number), str(name)) if (number, _REST_FIELDS.get(name)) in tracks:
+            return _REST_FIELDS[name]
+    return None
+
+
+def _has_derived_value(scene: Scene, path: Path) -> bool:
+    """Return whether files derive a field from another part.
+
+    The name of a node is that of its mesh, camera, light and skin, and the name of a camera or light that of its
+    target. The axes of a mesh follow from its node.
+    """
+    match path:
+        case ("meshes" | "cameras" | "lights" | "skins", _, "name" | "axes"):
+            return True
+        case ("nodes", int(number), "name"):
+            return scene.nodes[number].kind is NodeKind.TARGET
+    return False
+
+
+def _is_storable(path: Path, capabilities: Collection[str]) -> bool:
+    """Return whether the format can store a field or a kind of track, as far as it declares it."""
+    match path:
+        case ("clips", 0, "channels", int(), str(kind)):
+            return kind in (*MOTION, "morph") or kind in capabilities
+        case ("materials", int(), "maps", _, str(name)):
+            return f"maps.{name}" in capabilities or f"maps.{name}" not in all_fields("maps")
+        case (str(part), int(), str(name), *_) if part in REPORTED_PARTS and part != "clips":
+            return f"{part}.{name}" in capabilities or f"{part}.{name}" not in all_fields(part)
+    return True
 
 
 def _untouched(after: Scene, before: Scene, changed: list[Path], stores_local: bool) -> frozenset[int]:
@@ -343,45 +332,3 @@ def _part_name(scene: Scene, field: Path) -> str | None:
 def _with_part_keys(parts: Any, matching: Matching) -> dict[int, object]:
     """Return the scene part of each record, with the key of the part (`Matching.key`) instead of its number."""
     return {record: (kind, matching.key(number, kind), *others) for record, (kind, number, *others) in parts.items()}
-
-
-def _with_part_numbers(parts: Any, matching: Matching) -> dict[int, tuple[str, int]]:
-    """Return the scene part of each record, with its number in the edited scene instead of its key."""
-    return {record: (kind, matching.number(key, kind)) for record, (kind, key, *_) in parts.items()}
-
-
-def _offset(part: Any) -> int | None:
-    location = file_location(part)
-    return None if location is None else location[1]
-
-
-def _moved(written: Document, reread: Document) -> list[tuple[Record, int | None]]:
-    """Return each record of a written document, and its offset in the bytes that were read again."""
-    pairs = zip(written.find(Record), reread.find(Record), strict=False)
-    return [(record, reread_record.offset) for record, reread_record in pairs]
-
-
-def _match_reread(
-    kind: str, after: Sequence[Any], reread: Sequence[Any], moved: list[tuple[Record, int | None]], parts: Parts
-) -> dict[int, int]:
-    """Map numbers of parts in the edited scene to those in a scene that was read again.
-
-    Parts are matched by the new offsets of their records, then by name, then by order among parts of one kind.
-    """
-    numbers = {_offset(part): number for number, part in enumerate(reread)}
-    by_record: dict[int, int] = {}
-    for record, offset in moved:
-        part: Any = parts.get(id(record))
-        if part and part[0] == kind and offset in numbers:
-            by_record.setdefault(part[1], numbers[offset])
-    return pair_up(
-        len(reread),
-        len(after),
-        (lambda old: old, lambda new: by_record.get(new)),
-        (lambda old: reread[old].name, lambda new: after[new].name),
-        (lambda old: _kind(reread[old]), lambda new: _kind(after[new])),
-    )
-
-
-def _kind(part: Any) -> object:
-    return getattr(part, "kind", Material)

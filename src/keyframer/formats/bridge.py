@@ -13,7 +13,7 @@ from keyframer.formats.kit.frame_times import in_time_unit_of
 from keyframer.formats.kit.scene_reading import Reporter, UniqueNames
 from keyframer.formats.kit.scene_writing import CannotMerge, Written
 from keyframer.formats.kit.unsupported_features import report_dropped
-from keyframer.formats.merging import RecordRules, Tree
+from keyframer.formats.merging import Edited, RecordRules, Tree
 from keyframer.formats.scene_reader import KeyLocation, SceneReader
 from keyframer.scene import Scene
 from keyframer.scene.loss_report import LossReport
@@ -23,7 +23,6 @@ __all__ = [
     "CannotMerge",
     "Capabilities",
     "KeyLocation",
-    "Merged",
     "Merger",
     "Original",
     "Reporter",
@@ -74,18 +73,6 @@ class Original(NamedTuple):
         return {new: old for new, old in pairs.items() if after[new].name == before[old].name}
 
 
-class Merged(NamedTuple):
-    """A document with a merged edit."""
-
-    document: Document
-    reader_options: Mapping[str, object] = {}
-    """further options that readers of the document need: changed companions"""
-    places: tuple[Mapping[int, int], Mapping[int, int]] | None = None
-    """maps numbers of nodes and of materials in the edited scene to those in the merged document; None to find them by
-    their records
-    """
-
-
 class Merger(ABC, Generic[O]):
     """Merges edited scenes into their original documents. ``O`` are the options of the reader."""
 
@@ -122,9 +109,12 @@ class Merger(ABC, Generic[O]):
         """Return the scene with values adapted to ``before``, the original scene with its parts in the same order."""
         return scene
 
-    def finish(self, merged: Tree, theirs: Written, original: Original) -> Merged:
-        """Return the document of a merged tree; ``theirs`` is the result of `write` for the edited scene."""
-        return Merged(merged.document)
+    def finish(self, edited: Edited, theirs: Written, original: Original) -> tuple[Document, Mapping[str, object]]:
+        """Return the edited document, and further options that its readers need: changed companions.
+
+        ``theirs`` is the result of `write` for the edited scene.
+        """
+        return edited.document, {}
 
     def keeps_layout(self, original: Document, requested: Mapping[str, object], options: Mapping[str, object]) -> bool:
         """Return whether the options ``requested`` for writing allow the layout of the original.

@@ -7,7 +7,7 @@ sizes and the columns are gathered. Rows with text are read one by one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -229,11 +229,6 @@ class Keys(_UnreadColumns):
         if self.text:
             columns_by_name["text"] = np.array(self.text, object)
         return columns_by_name
-
-    def with_columns(self, columns: Mapping[str, Array]) -> Keys:
-        """Return keys made of these columns alone (see `columns`)."""
-        text = tuple(columns["text"].tolist()) if "text" in columns else ()
-        return Keys(columns["time"], columns["flags"], columns["value"], columns.get("extras"), text)
 
     def __repr__(self) -> str:
         span = f", {self.time[0]}..{self.time[-1]}" if len(self) else ""

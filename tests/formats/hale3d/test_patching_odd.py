@@ -13,7 +13,6 @@ from keyframer.formats.hale3d import FORMAT
 from keyframer.formats.kit.scene_reading import scene_of
 from keyframer.formats.kit.scene_writing import Written
 from keyframer.scene import Mesh, Node, NodeKind, Scene, Skin
-from keyframer.scene.loss_report import Outcome
 from tests.formats.editing import rewrite_reasons, set_fields
 from tests.formats.hale3d import writer as w
 
@@ -52,23 +51,3 @@ def test_edits_that_cannot_be_merged_cause_a_new_file(name: str) -> None:
     edit, words = NOT_MERGEABLE[name]
     (why,) = rewrite_reasons(save_edited(edit))
     assert f"({words})" in why
-
-
-NEVER_ABSENT: dict[str, tuple[Callable[[Scene], None], str]] = {
-    "no texture coordinates": (set_fields(sleeve, uv=None), "/meshes/0/uv"),
-    "no positions in joint space": (set_fields(lambda scene: scene.skins[0], positions=None), "/skins/0/positions"),
-}
-
-
-@pytest.mark.parametrize("name", NEVER_ABSENT)
-def test_removed_parts_that_files_always_have_are_written_and_reported(name: str) -> None:
-    """The animation and the other mesh are unchanged; positions in joint space follow from the bind pose."""
-    edit, path = NEVER_ABSENT[name]
-    written = save_edited(edit)
-    assert rewrite_reasons(written) == []
-    assert [loss.path for loss in written.report.of(Outcome.DROPPED)] == [path]
-    assert keyframer.encode(written.document) == w.wave()
-    ((_, model),) = written.companions
-    before, after = (scene_of(keyframer.decode(data, format="hale3d")) for data in (w.arm(), model))
-    assert np.allclose(before.meshes[0].positions, after.meshes[0].positions, atol=1e-6)
-    assert model[model.index(b"materials/glove.mat") :] == w.arm()[w.arm().index(b"materials/glove.mat") :]

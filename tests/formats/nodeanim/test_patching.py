@@ -116,7 +116,14 @@ HOWS = {
     "big": Framing(">", "u16", "u32+u32"),
     "tcb by key": Framing(tcb_by_key=True),
 }
-CASES = [(how, flags, name) for how in HOWS for flags in (LINEAR, TCB) for name in MERGED]
+CASES = [
+    (how, flags, name)
+    for how in HOWS
+    for flags in (LINEAR, TCB)
+    for name in MERGED
+    # a changed table is rewritten: all keys get tension … easeOut
+    if (how, flags) != ("tcb by key", TCB) or name not in ("place", "size", "turn")
+]
 
 
 @pytest.mark.parametrize(("how", "flags", "name"), CASES)

@@ -306,19 +306,3 @@ def test_blended_shapes_are_dropped_and_reported() -> None:
     written = FORMAT.from_scene(scene)
     assert rewrite_reasons(written) == []
     assert "/nodes/Box/morph" in [loss.path for loss in written.report.of(Outcome.DROPPED)]
-
-
-NOT_STORABLE: dict[str, Callable[[Scene], object]] = {
-    "texture coordinates": set_mesh(uv=np.zeros((2, 2))),
-    "separate corners": set_mesh(uv=np.zeros((3, 2)), uv_corners=np.array([[0, 1, 2]] * 2)),
-}
-
-
-@pytest.mark.parametrize("name", NOT_STORABLE)
-def test_edits_that_a_new_file_could_not_store_either_are_reported(name: str) -> None:
-    scene = load(file_of(parts()))
-    NOT_STORABLE[name](scene)
-    written = FORMAT.from_scene(scene)
-    assert rewrite_reasons(written) == []
-    assert [loss.path.rpartition("/")[0] for loss in written.report.of(Outcome.DROPPED)] == ["/meshes/0"]
-    assert [material.name for material in load(keyframer.encode(written.document)).materials] == ["paint", "glow"]

@@ -1,18 +1,14 @@
-"""Convert the times of a clip to another unit, and match frames of an edited scene to frames of the original.
-
-Matching is for formats that store a value for every frame.
-"""
+"""Convert the times of a clip to another unit, or its tracks to a value for every frame."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
-from keyframer.arrays import Floats, Indices
+from keyframer.arrays import Floats
 from keyframer.curves import Interpolation, RotationForm, Track, compile_track, even_times
 from keyframer.curves.rotation_forms import finite_keys
 from keyframer.formats.kit.scene_writing import CannotMerge, frames_per_second, plain_path, units_per_second
@@ -20,8 +16,6 @@ from keyframer.limits import ensure_budget
 from keyframer.posing.bounds_and_duration import LONGEST, clip_span
 from keyframer.scene import Channel, Clip, Scene
 from keyframer.scene.loss_report import LossReport, Outcome
-
-Tracks = Mapping[tuple[int, str], Track]
 
 _KINDS = ("position", "rotation")
 
@@ -110,54 +104,6 @@ def _at_frames(scene: Scene, channel: Channel, frames: Floats, report: LossRepor
         path = f"{plain_path('nodes', scene.nodes[channel.node].name)}/{track.kind}"
         report.add(Outcome.APPROXIMATED, path, "now has a value for every frame")
     return Channel(channel.node, Track.sampled(track.kind, compile_track(track)(frames), form=form))
-
-
-def original_frames(before: Scene, after: Scene, nodes: Mapping[int, int], original_count: int) -> Indices:
-    """Return the original frame for each frame of an edited clip (see `match_frames`).
-
-    ``nodes`` maps node numbers from ``after`` to ``before``.
-    """
-    tracks = {(channel.node, channel.track.kind): channel.track for channel in after.clips[0].channels}
-    new_numbers = {old: new for new, old in nodes.items()}
-    original_tracks = {
-        (new_numbers[channel.node], channel.track.kind): channel.track
-        for channel in before.clips[0].channels
-        if channel.node in new_numbers
-    }
-    return match_frames(original_tracks, tracks, original_count, frame_count(after.clips[0]))
-
-
-def match_frames(before: Tracks, after: Tracks, original_count: int, count: int) -> Indices:
-    """Return for each of ``count`` frames a frame of the original with the same values.
-
-    If there is none, it is the frame at the same fraction of the clip. The original has ``original_count`` frames.
-    """
-    shared = [key for key in after if key in before and len(after[key].times) == count]
-    nearest = np.rint(np.arange(count) * ((original_count - 1) / max(count - 1, 1))).astype(np.int64)
-    matches = np.arange(count) if count == original_count else nearest
-    if not shared:
-        return matches
-    original_rows, rows = (_bytes_of_rows([tracks[key] for key in shared]) for tracks in (before, after))
-    frames_by_row: dict[bytes, list[int]] = {}
-    for number, row in enumerate(original_rows):
-        frames_by_row.setdefault(row, []).append(number)
-    previous = -1
-    for number, row in enumerate(rows):
-        candidates = frames_by_row.get(row)
-        if candidates is None:
-            continue
-        if number >= original_count or original_rows[number] != row or count != original_count:
-            neighbours = (frame for frame in (previous + 1, previous - 1) if 0 <= frame < original_count)
-            matches[number] = next((frame for frame in neighbours if original_rows[frame] == row), candidates[0])
-        previous = int(matches[number])
-    return matches
-
-
-def _bytes_of_rows(tracks: list[Track]) -> list[bytes]:
-    """Return the values of all tracks at each frame as bytes of float32 numbers."""
-    columns = [np.asarray(track.values, np.float64).reshape(len(track.times), -1) for track in tracks]
-    table = np.ascontiguousarray(np.concatenate(columns, axis=1), "<f4")
-    return [row.tobytes() for row in table]
 
 
 _SNAP = 1e-9

@@ -44,6 +44,10 @@ class CannotMerge(Exception):
     """Raised if an edit cannot be merged into the original document; the message gives the reason."""
 
 
+STILL_USED = "not removed: a mesh still uses it"
+"""the reported reason why a removed material remains in the file"""
+
+
 class Tolerance:
     """Allowed errors of motion that a format cannot store exactly."""
 

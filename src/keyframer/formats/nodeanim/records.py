@@ -6,7 +6,6 @@ and the bytes are copied to rows of equal size in one step.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cache
 from typing import Any, ClassVar, Literal
 
@@ -100,10 +99,6 @@ class NodeKeys:
     def columns(self) -> dict[str, Array]:
         """Return every stored column by its name."""
         return {name: self.rows[name] for name in self.rows.dtype.names or ()}
-
-    def with_columns(self, columns: Mapping[str, npt.ArrayLike]) -> NodeKeys:
-        """Return keys made of these columns alone."""
-        return NodeKeys.make(**columns)
 
     def replace(self, **columns: npt.ArrayLike) -> NodeKeys:
         """Return a copy with some columns changed."""

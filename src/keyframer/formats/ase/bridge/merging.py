@@ -12,8 +12,6 @@ from collections.abc import Hashable
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from keyframer.curves import Interpolation
 from keyframer.formats import bridge
 from keyframer.formats.ase.bridge.options import Options
@@ -21,10 +19,10 @@ from keyframer.formats.ase.bridge.scene import Links, read_scene
 from keyframer.formats.ase.bridge.tracks import interpolation_of
 from keyframer.formats.ase.bridge.write_lines import line
 from keyframer.formats.ase.bridge.writing import OriginalConventions, rest_world, write_records
-from keyframer.formats.ase.records import Block, Keys, Line, Table
+from keyframer.formats.ase.records import Block, Keys, Line
 from keyframer.formats.document import Document
 from keyframer.formats.kit.scene_writing import Written
-from keyframer.formats.merging import RecordRules, Tree, equal
+from keyframer.formats.merging import RecordRules, Tree
 from keyframer.scene import Scene
 from keyframer.wire.record import Record
 
@@ -41,19 +39,6 @@ class LineRules(RecordRules):
     def key(self, record: Record) -> Hashable:
         """Return the name of a group or the number of a material, which identifies it; None for other records."""
         return record.values if isinstance(record, Block) and record.keyword in _CONTAINERS else None
-
-    def corresponds(self, ours: Record, base: Record) -> bool:
-        """Return whether two records correspond.
-
-        Keys do if they have the same controller and times, other tables if they have the same shape. Lines and blocks
-        always do.
-        """
-        if isinstance(ours, Keys) and isinstance(base, Keys):
-            return ours.keyword == base.keyword and equal(ours.times, base.times)
-        if not isinstance(ours, Table):
-            return True
-        names = [plan.name for plan in ours.plan.fields]
-        return all(np.shape(getattr(ours, name)) == np.shape(getattr(base, name)) for name in names)
 
 
 class Merger(bridge.Merger[Options]):

@@ -21,20 +21,22 @@ from keyframer.formats.hale3d.bridge.original_conventions import Pair
 from keyframer.formats.hale3d.model import Mesh, Model, ModelJoint
 from keyframer.formats.hale3d.records import BOUNDS_FLOATS, COMPONENTS, Animation, Frames, Joint
 from keyframer.formats.kit.rigid_joints import parents_first
-from keyframer.formats.merging import FrameTable, Tree
+from keyframer.formats.merging import Column, Edited
 
 
 class MergedFiles:
     """Converts a merged tree to files. Joints and meshes are identified by `Matching.key` until they have numbers."""
 
-    def __init__(self, merged: Tree, original: bridge.Original) -> None:
+    def __init__(self, merged: Edited, original: bridge.Original) -> None:
         self.original = original
         self.pair: Pair = original.links
         tops = merged.document.records
         self.animation = next((top for top in tops if isinstance(top, Animation)), None)
         self.model = next((top for top in tops if isinstance(top, Model)), None)
         parts: Any = merged.parts
-        self.keys = {id(child): parts[id(child)][1] for top in tops for child in top.children if id(child) in parts}
+        self.parts = parts
+        children = [child for top in tops for child in top.children if id(child) in parts]
+        self.keys: dict[int, int] = {id(child): parts[id(child)][1] for child in children}
         """keys of joints and meshes, by the `id` of their records"""
         top = self.animation or self.model
         assert top is not None
@@ -56,7 +58,7 @@ class MergedFiles:
         parent_places = [place.get(parent, -1) for parent in parents.values()]
         return [keys[at] for at in parents_first(parent_places, list(range(len(keys))))]
 
-    def merged(self) -> bridge.Merged:
+    def merged(self) -> tuple[Document, dict[str, object]]:
         document = self.original.document
         documents: dict[type, Document] = {}
         if self.animation is not None and self.pair.animation is not None:
@@ -68,20 +70,7 @@ class MergedFiles:
         main = documents.pop(Animation if document.first(Model) is None else Model)
         names = {Animation: "animation", Model: "model"}
         reader_options: dict[str, object] = {names[kind]: companion for kind, companion in documents.items()}
-        return bridge.Merged(main, {**reader_options, "found": ""} if reader_options else {}, self._new_numbers(meshes))
-
-    def _new_numbers(self, meshes: list[Mesh]) -> tuple[dict[int, int], dict[int, int]]:
-        """Map numbers of nodes and materials in the edited scene to those in the merged files.
-
-        Nodes are joints, then meshes, each with its own material.
-        """
-        matching = self.original.matching
-        number_of = dict(self.place)
-        for at, mesh in enumerate(meshes, len(self.order)):
-            number_of.setdefault(self.keys[id(mesh)], at)
-        mesh_of = {self.keys[id(mesh)] - len(self.pair.names): at for at, mesh in enumerate(meshes)}
-        materials = {new: mesh_of[old] for new, old in matching.materials.items() if old in mesh_of}
-        return {matching.number(key): at for key, at in number_of.items()}, materials
+        return main, {**reader_options, "found": ""} if reader_options else {}
 
     def _with_parent_number(self, record: Any) -> Any:
         """Return a joint with the new number of its parent."""
@@ -94,11 +83,16 @@ class MergedFiles:
         by_key = {self.keys[id(child)]: child for child in top.children if isinstance(child, Joint)}
         joints = {key: self._with_parent_number(by_key[key]) for key in self.order}
         stored = None if self.pair.animation is None else self.pair.animation.first(Frames)
-        frames = next((child for child in top.children if isinstance(child, Frames)), None)
-        if frames is not None and stored is not None:
-            table: Any = frames.rows
+        boxes = next((child.rows for child in top.children if isinstance(child, Frames)), None)
+        if boxes is not None and stored is not None:
+            count = len(boxes)
+            named = {self.parts[id(child)][1:]: child.values for child in top.children if isinstance(child, Column)}
+            rows = self.pair.rows
+            if len(rows) != count:  # columns that no joint reads get the nearest frames
+                rows = rows[np.rint(np.linspace(0, len(rows) - 1, count)).astype(np.int64)]
+            columns, joints = arrange_columns(rows, dict(enumerate(self.pair.joints)), joints, named)
             stored = copy.copy(stored)
-            stored.rows, joints = arrange_columns(self.pair.rows, dict(enumerate(self.pair.joints)), joints, table)
+            stored.rows = np.column_stack([boxes, *columns])
         animation = copy.copy(top)
         animation.children = [*joints.values(), *([] if stored is None else [stored])]
         return animation
@@ -132,14 +126,13 @@ class MergedFiles:
         return weighted
 
 
-def named_columns(rows: Singles, joints: Sequence[Joint]) -> FrameTable:
-    """Return the named columns of the original frames."""
-    named: dict[object, Singles] = {"box": rows[:, :BOUNDS_FLOATS]}
-    for number, joint in enumerate(joints):
-        named |= {
-            (number, bit): rows[:, BOUNDS_FLOATS + at] for bit, at in zip(joint.moving, _columns_of(joint), strict=True)
-        }
-    return FrameTable(named, np.arange(len(rows)))
+def named_columns(rows: Singles, joints: Sequence[Joint]) -> dict[tuple[int, int], Singles]:
+    """Return the columns of the original frames, by joint and component."""
+    return {
+        (number, bit): rows[:, BOUNDS_FLOATS + at]
+        for number, joint in enumerate(joints if len(rows) else ())
+        for bit, at in zip(joint.moving, _columns_of(joint), strict=True)
+    }
 
 
 def _columns_of(joint: Joint) -> range:
@@ -148,36 +141,36 @@ def _columns_of(joint: Joint) -> range:
 
 
 def arrange_columns(
-    rows: Singles, before: Mapping[int, Joint], merged: Mapping[int, Joint], table: FrameTable
-) -> tuple[Singles, dict[int, Joint]]:
-    """Return the rows of a merged table, and its joints with their column positions.
+    rows: Singles, before: Mapping[int, Joint], edited: Mapping[int, Joint], named: Mapping[tuple[int, int], Singles]
+) -> tuple[list[Singles], dict[int, Joint]]:
+    """Return the columns of edited frames, and the joints with their column positions.
 
-    ``before`` are the joints of the original ``rows``, ``merged`` the merged joints. Unchanged columns of a joint
-    keep their position. Changed ones keep it if no other joint reads them; otherwise they are appended, like those of
-    new joints. Columns of removed joints are removed unless other joints read them. Columns that no original joint
-    reads stay.
+    ``before`` are the joints of the original ``rows``, which have the box first. ``named`` has the columns of the
+    ``edited`` joints. Unchanged columns of a joint keep their position. Changed ones keep it if no other joint reads
+    them; otherwise they are appended, like those of new joints. Columns of removed joints are removed unless other
+    joints read them. Columns that no original joint reads stay.
     """
-    columns: dict[object, Singles] = dict(enumerate(rows[table.origins, BOUNDS_FLOATS:].T))
-    readers = Counter(at for number in merged.keys() & before.keys() for at in _columns_of(before[number]))
-    removed = {at for number in before.keys() - merged.keys() for at in _columns_of(before[number])} - readers.keys()
+    columns: dict[object, Singles] = dict(enumerate(rows[:, BOUNDS_FLOATS:].T))
+    readers = Counter(at for number in edited.keys() & before.keys() for at in _columns_of(before[number]))
+    removed = {at for number in before.keys() - edited.keys() for at in _columns_of(before[number])} - readers.keys()
     replacements: dict[object, list[object]] = {at: [] for at in removed}
     appended: list[object] = []
     joints: dict[int, Joint] = {}
     first: dict[int, object] = {}
     """the first column of each joint that has some"""
-    for number, joint in merged.items():
-        new = {bit: (number, bit) for bit in range(COMPONENTS) if (number, bit) in table.named}
+    for number, joint in edited.items():
+        new = {bit: (number, bit) for bit in range(COMPONENTS) if (number, bit) in named}
         old = list(_columns_of(before[number])) if number in before else []
-        names: list[object] = list(new.values())
+        names = list(new.values())
         joints[number] = copy.copy(joint)
         joints[number].flags = joint.flags & ~((1 << COMPONENTS) - 1) | sum(1 << bit for bit in new)
-        values = [table.named[name].tobytes() for name in names]
+        values = [named[name].tobytes() for name in names]
         if old and list(new) == before[number].moving and values == [columns[at].tobytes() for at in old]:
             first[number] = old[0]
             continue
-        columns |= {name: table.named[name] for name in names}
+        columns |= {name: named[name] for name in names}
         if old and all(readers[at] == 1 for at in old):
-            replacements |= {at: [] for at in old} | {old[0]: names}
+            replacements |= {at: [] for at in old} | {old[0]: list(names)}
         else:
             readers.subtract(old)
             appended += names
@@ -187,4 +180,4 @@ def arrange_columns(
     place = {name: at for at, name in enumerate(order)}
     for number, name in first.items():
         joints[number].start_index = place[name]
-    return np.column_stack([table.named["box"], *(columns[name] for name in order)]), joints
+    return [columns[name] for name in order], joints

@@ -23,12 +23,12 @@ from keyframer.formats.hale3d.bridge.writing import boxes_at
 from keyframer.formats.hale3d.dialect import Dialect
 from keyframer.formats.hale3d.document import decode, encode
 from keyframer.formats.hale3d.model import Model
-from keyframer.formats.hale3d.records import Animation, Frames
-from keyframer.formats.kit.frame_times import at_whole_frames, original_frames
+from keyframer.formats.hale3d.records import BOUNDS_FLOATS, Animation, Frames
+from keyframer.formats.kit.frame_times import at_whole_frames, frame_count
 from keyframer.formats.kit.rigid_joints import joints_in_original_order, unscaled_joints_at
 from keyframer.formats.kit.scene_writing import CannotMerge, Written, first_clip, frames_per_second, plain_path
 from keyframer.formats.kit.skin_writing import with_moved_vertices
-from keyframer.formats.merging import FrameTable, Tree
+from keyframer.formats.merging import Column, Edited, Tree
 from keyframer.scene import Mesh as SceneMesh
 from keyframer.scene import Scene
 from keyframer.scene.loss_report import LossReport, Outcome
@@ -46,11 +46,15 @@ class Merger(bridge.Merger[Options]):
 
     def tree(self, document: Document, scene: Scene, links: Pair) -> Tree:
         """Return the tree of both files, with named columns of the frames."""
-        parts = {id(record): ("nodes", number) for number, record in enumerate(links.joints)}
+        parts: dict[int, tuple[str, *tuple[int, ...]]] = {}
+        parts |= {id(record): ("nodes", number) for number, record in enumerate(links.joints)}
         parts |= {id(record): ("nodes", number) for number, record in enumerate(links.model_joints)}
         parts |= {id(record): ("nodes", number) for number, record in enumerate(links.meshes, len(links.names))}
-        table = named_columns(links.rows, links.joints) if len(links.rows) else None
-        return Tree(_combined(document, links, links.joints, table, [*links.meshes, *links.model_joints]), parts)
+        columns = {("nodes", *name): values for name, values in named_columns(links.rows, links.joints).items()}
+        records = {name: Column(values) for name, values in columns.items()}
+        parts |= {id(record): name for name, record in records.items()}
+        children = [*links.joints, *records.values(), *_boxes(links.rows[:, :BOUNDS_FLOATS])]
+        return Tree(_combined(document, links, children, [*links.meshes, *links.model_joints]), parts)
 
     def write(self, scene: Scene, original: bridge.Original) -> Written:
         """Write both files as one tree. Parents and weights refer to joints by `Matching.key`."""
@@ -65,14 +69,18 @@ class Merger(bridge.Merger[Options]):
             (new for new, old in matching.nodes.items() if old >= joint_count), key=lambda new: matching.nodes[new]
         )
         joint_numbers = {node: matching.key(node) for node in range(len(scene.nodes))}
+        if pair.animation is None and not all(
+            np.array_equal(getattr(scene.nodes[new], name), getattr(before.nodes[old], name))
+            for new, old in remaining_joints.items()
+            for name in ("position", "rotation_xyzw")
+        ):
+            raise CannotMerge("a joint moved in a model, which has only the bind pose of its skins")
         report = LossReport("hale3d")
         clip = first_clip(scene, report)
-        origins = np.zeros(0, np.int64)
-        if len(pair.rows):
-            origins = original_frames(before, scene, remaining_joints, len(pair.rows))
-        elif any(channel.track.kind in ("position", "rotation") for channel in clip.channels):
+        if not len(pair.rows) and any(channel.track.kind in ("position", "rotation") for channel in clip.channels):
             raise CannotMerge("tracks were added to an animation without frames")
-        times = np.arange(max(len(origins), 1), dtype=np.float64)
+        count = frame_count(clip) if len(pair.rows) else 0
+        times = np.arange(max(count, 1), dtype=np.float64)
         untouched = original.untouched if pair.model is None else ()  # skins need all joints
         order, _ = joints_in_original_order(scene, remaining_joints, depth_first=False)
         written_nodes = [node for node in order if node not in untouched]
@@ -84,24 +92,22 @@ class Merger(bridge.Merger[Options]):
         meshes = {number: pair.meshes[matching.nodes[number] - joint_count] for number in mesh_nodes}
         conventions = OriginalConventions(pair, before, remaining_joints, joint_numbers, meshes)
         writer = PairWriter(scene, joints, report, conventions)
-        animated = list(writer.animated_joints(clip)) if scene.clips else []
-        records = [record for record, _ in animated]
-        columns_by_name = {
-            (joint_numbers[node], bit): column
-            for node, (_, columns) in zip(joints.nodes, animated, strict=False)
-            for bit, column in columns.items()
-        }
-        table = None
-        if len(origins):
-            table = FrameTable({**columns_by_name, "box": np.asarray(clip.bounds).reshape(len(origins), -1)}, origins)
+        children: list[Record] = []
+        columns: dict[tuple[str, int, int], Record] = {}
+        for node, (joint, moving) in zip(
+            joints.nodes, writer.animated_joints(clip) if scene.clips else (), strict=False
+        ):
+            children.append(joint)
+            columns |= {("nodes", node, bit): Column(values) for bit, values in moving.items() if count}
+        children += [*columns.values(), *_boxes(np.asarray(clip.bounds, "<f4").reshape(count, -1) if count else [])]
         model: list[Record] = [*writer.meshes()]
         if pair.model is not None or model:
             model += writer.bound_joints()
-        tree = _combined(original.document, pair, records, table, model)
+        tree = _combined(original.document, pair, children, model)
         for top in tree.records:
             if isinstance(top, Animation):
                 top.frame_rate = int(clip.rate)
-        return Written(tree, report, parts=writer.parts)
+        return Written(tree, report, parts=writer.parts | {id(record): name for name, record in columns.items()})
 
     def normalise(self, scene: Scene, before: Scene, report: LossReport) -> Scene:
         """Return the scene with a value and a box for every frame; unchanged if the original has no frames."""
@@ -131,13 +137,16 @@ class Merger(bridge.Merger[Options]):
             if material_number is not None and original_material >= 0:
                 materials[original_material] = scene.materials[material_number]
             meshes.append(replace(mesh, face_materials=np.full(len(mesh.corners), original_material, np.int32)))
+        used = {id(materials[number]) for mesh in meshes if (number := _material_of(mesh)) is not None}
         for material in scene.materials:
-            if not any(used is material for used in materials):
+            if id(material) not in used:
                 report.add(Outcome.DROPPED, plain_path("materials", material.name), "no mesh uses it")
         return with_moved_vertices(replace(scene, meshes=meshes, materials=materials), before)
 
-    def finish(self, merged: Tree, theirs: Written, original: bridge.Original) -> bridge.Merged:
-        return MergedFiles(merged, original).merged()
+    def finish(
+        self, edited: Edited, theirs: Written, original: bridge.Original
+    ) -> tuple[Document, Mapping[str, object]]:
+        return MergedFiles(edited, original).merged()
 
     def keeps_layout(self, original: Document, requested: Mapping[str, Any], options: Mapping[str, Any]) -> bool:
         """Return whether the layout stays and the requested file of the pair exists."""
@@ -164,18 +173,19 @@ class Merger(bridge.Merger[Options]):
         return {names[suffix]: decode(data) for suffix, data in written.companions}
 
 
-def _combined(
-    document: Document, pair: Pair, joints: Sequence[Record], table: FrameTable | None, model: Sequence[Record]
-) -> Document:
+def _combined(document: Document, pair: Pair, animated: Sequence[Record], model: Sequence[Record]) -> Document:
     """Return both files as one tree: the header of each file with these records inside."""
     tops: list[Record] = []
     if pair.animation is not None:
-        frames = Frames()
-        frames.rows = table  # type: ignore[assignment]  # only during the merge
-        tops.append(_with_children(pair.animation.first(Animation), [*joints, *([] if table is None else [frames])]))
+        tops.append(_with_children(pair.animation.first(Animation), animated))
     if pair.model is not None or model:
         tops.append(_with_children(Model() if pair.model is None else pair.model.first(Model), model))
     return replace(document, records=tops)
+
+
+def _boxes(rows: Any) -> list[Record]:
+    """Return the boxes of all frames as a record, if there are frames."""
+    return [Frames(rows)] if len(rows) else []
 
 
 def _with_children(top: Record | None, children: Sequence[Record]) -> Record:

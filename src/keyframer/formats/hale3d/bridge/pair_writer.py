@@ -18,11 +18,11 @@ from keyframer.formats.hale3d.model import VERTEX, WEIGHT, Mesh, ModelJoint
 from keyframer.formats.hale3d.records import COMPONENTS, Joint
 from keyframer.formats.kit.mesh_writing import split_by_material
 from keyframer.formats.kit.rigid_joints import Joints
-from keyframer.formats.kit.scene_writing import CannotMerge, plain_path
+from keyframer.formats.kit.scene_writing import STILL_USED, CannotMerge, plain_path
 from keyframer.maths import affine, quat
 from keyframer.scene import Clip, Node, Scene
 from keyframer.scene.loss_report import LossReport, Outcome
-from keyframer.text import encode_name
+from keyframer.text import decode_name, encode_name
 
 _STILL = 1e-6
 """a component of an original joint that differs less from the base frame needs no column"""
@@ -206,6 +206,7 @@ class PairWriter:
             name = _material_path(self.scene, number, self.report)
             if stored is not None and number < 0:
                 name = stored.material  # a stored mesh always has a material
+                self.report.add(Outcome.DROPPED, plain_path("materials", decode_name(name)), STILL_USED)
             records.append(Mesh(len(vertices), len(weights), len(triangles), name, vertices, weights, triangles))
         if len(records) > 1:
             path = f"{plain_path('nodes', node.name)}/mesh"

@@ -1,8 +1,8 @@
 """Merge an edited scene into its Midtown clip and its skeleton.
 
-During the merge, the frames of the clip are a table of named columns: the path of the first bone, and the angles of
-each bone by its number in the original. Names, offsets and the tree of bones are in the text of the skeleton, which
-`skeleton_text` edits.
+During the edit, the columns of the frames are records: the path of the first bone, and the angles of each bone.
+Names, offsets and the tree of bones are in the text of the skeleton, which is rewritten if one of them changed;
+other words of the bones stay.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from keyframer.arrays import Array
 from keyframer.curves import RotationForm, Track
 from keyframer.formats import bridge
 from keyframer.formats.document import Document
-from keyframer.formats.kit.frame_times import at_whole_frames, original_frames
+from keyframer.formats.kit.frame_times import at_whole_frames, frame_count
 from keyframer.formats.kit.rigid_joints import joints_in_original_order, unscaled_joints_at
 from keyframer.formats.kit.scene_writing import (
     DEFAULT_MAX_ERROR,
@@ -29,19 +29,20 @@ from keyframer.formats.kit.scene_writing import (
     Written,
     plain_path,
 )
-from keyframer.formats.merging import FrameTable, RecordRules, Tree
+from keyframer.formats.merging import Column, Edited, RecordRules, Tree
 from keyframer.formats.midtown import records as r
 from keyframer.formats.midtown.bridge.scene import Options, posed_channel, skeleton_of, to_scene
 from keyframer.formats.midtown.bridge.stored_motion import angles_of, stored_path
 from keyframer.formats.midtown.bridge.writing import NOISE, BoneMaker, report_lost_motion
-from keyframer.formats.midtown.skeleton import Bone, default_skeleton, read_skeleton, write_skeleton
-from keyframer.formats.midtown.skeleton_text import with_bones
+from keyframer.formats.midtown.skeleton import Bone, Skeleton, default_skeleton, read_skeleton, write_skeleton
 from keyframer.scene import Channel, NodeKind, RawChannel, Scene
 from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.text import counted
 from keyframer.wire.record import Record
 
 AnyChannel = r.Channel | r.OldChannel
+Columns = Mapping[int | None, npt.ArrayLike]
+"""columns of a channel by bone; None: the path of the first bone, or all columns of a channel without bones"""
 
 
 class ChannelRules(RecordRules):
@@ -59,13 +60,12 @@ class Merger(bridge.Merger[Options]):
         return to_scene(document, options), [record for record in document.find(Record) if isinstance(record, kinds)]
 
     def tree(self, document: Document, scene: Scene, links: list[AnyChannel]) -> Tree:
-        """Return the clip with named columns of its frames."""
+        """Return the clip with a record for each column of its frames."""
         posed = posed_channel(links)
-        tables = []
-        for channel in links:
-            named = _named_columns(channel.rows) if channel is posed else {"row": channel.rows}
-            tables.append(FrameTable(named, np.arange(len(channel.rows))))
-        return Tree(_with_rows(document, dict(zip(map(id, links), tables, strict=True))), {})
+        columns: dict[int, Columns] = {
+            id(channel): _named_columns(channel.rows) if channel is posed else {None: channel.rows} for channel in links
+        }
+        return _with_columns(document, columns)
 
     def write(self, scene: Scene, original: bridge.Original) -> Written:
         return _ClipWriter(scene, original).written()
@@ -89,15 +89,23 @@ class Merger(bridge.Merger[Options]):
         clip = replace(clip, raw_channels=raw_channels, channels=[*clip.channels, *constant])
         return replace(scene, clips=[clip, *scene.clips[1:]])
 
-    def finish(self, merged: Tree, theirs: Written, original: bridge.Original) -> bridge.Merged:
-        """Return the document with rows instead of tables, with the bones in the order of the skeleton."""
-        order = [bone for table in _tables(theirs.document).values() for bone in table.named if isinstance(bone, int)]
-        rows = {}
-        for channel, table in _tables(merged.document).items():
-            names = ["path", *order] if "path" in table.named else ["row"]
-            rows[channel] = np.concatenate([table.named[name] for name in names], axis=1)
-        nodes = {original.matching.number(bone): place for place, bone in enumerate(order)}
-        return bridge.Merged(_with_rows(merged.document, rows), theirs.reader_options, (nodes, {}))
+    def finish(
+        self, edited: Edited, theirs: Written, original: bridge.Original
+    ) -> tuple[Document, Mapping[str, object]]:
+        """Return the document with rows instead of columns, with the bones in the order of the skeleton."""
+        parts = edited.parts
+        order = {parts.get(id(column)): place for place, column in enumerate(theirs.document.find(Column))}
+        order[None] = -1  # the path of the first bone
+        tops = []
+        for top in edited.document.records:
+            clip = copy.copy(top)
+            clip.children = [copy.copy(channel) for channel in top.children]
+            for channel in clip.children:
+                columns: list[Any] = sorted(channel.children, key=lambda column: order[parts.get(id(column))])
+                channel.rows = np.concatenate([column.values for column in columns], axis=1)  # type: ignore[attr-defined]
+                channel.children = []
+            tops.append(clip)
+        return replace(edited.document, records=tops), theirs.reader_options
 
     def companion_files(self, document: Document, options: Mapping[str, Any]) -> tuple[tuple[str, bytes], ...]:
         """Return the text of the skeleton in the options, if any."""
@@ -110,33 +118,33 @@ class Merger(bridge.Merger[Options]):
         return {"skeleton": read_skeleton(written.companions[0][1])} if written.companions else {}
 
 
-def _named_columns(rows: Array) -> dict[object, Array]:
+def _named_columns(rows: Array) -> Columns:
     """Return the path of the first bone, and the angles of each bone by its number."""
-    return {
-        "path": rows[:, :3],
-        **{bone: rows[:, 3 + 3 * bone : 6 + 3 * bone] for bone in range(rows.shape[1] // 3 - 1)},
-    }
+    return {None: rows[:, :3], **{bone: rows[:, 3 + 3 * bone : 6 + 3 * bone] for bone in range(rows.shape[1] // 3 - 1)}}
 
 
-def _tables(document: Document) -> dict[int, FrameTable]:
-    """Return the table of each channel, by the `id` of the channel."""
-    channels: list[Any] = [channel for top in document.records for channel in top.children]
-    return {id(channel): channel.rows for channel in channels}
+def _with_columns(document: Document, columns: Mapping[int, Columns]) -> Tree:
+    """Return a document with records of columns instead of the rows of its channels, by the `id` of the channel.
 
-
-def _with_rows(document: Document, rows: Mapping[int, Any]) -> Document:
-    """Return a document with other rows in its channels, by their `id`; all other records in the clip are left out."""
+    All other records in the clip are left out.
+    """
+    parts: dict[int, tuple[str, int]] = {}
     tops = []
     for top in document.records:
         clip = copy.copy(top)
         clip.children = []
         for channel in top.children:
-            if id(channel) in rows:
+            if id(channel) in columns:
                 changed: Any = copy.copy(channel)
-                changed.rows = rows[id(channel)]
+                changed.rows = channel.rows[:0]  # type: ignore[attr-defined]
+                changed.children = []
+                for bone, values in columns[id(channel)].items():
+                    changed.children.append(Column(np.asarray(values, "<f4")))
+                    if bone is not None:
+                        parts[id(changed.children[-1])] = ("nodes", bone)
                 clip.children.append(changed)
         tops.append(clip)
-    return replace(document, records=tops)
+    return Tree(replace(document, records=tops), parts)
 
 
 def _with_frame_count(channel: RawChannel, count: int, report: LossReport) -> RawChannel:
@@ -166,14 +174,12 @@ class _ClipWriter:
             raise CannotMerge("no animated bone of the original is left")
         self.posed = posed
         matched = self.matching.nodes
-        self.origins = original_frames(self.before, scene, matched, len(posed.rows))
-        """for each frame the number of the original frame (see `FrameTable.origins`)"""
         self.bones, self.parents = joints_in_original_order(scene, matched, depth_first=True)
         self.original_numbers = [matched.get(node) for node in self.bones]
         """number of each bone in the original, None for new bones"""
         if matched.keys() - set(self.bones) or self.original_numbers[0] != 0:
             raise CannotMerge("the root bone changed")
-        times = np.arange(len(self.origins), dtype=np.float64)
+        times = np.arange(frame_count(scene.clips[0]), dtype=np.float64)
         sampled = [node for node in self.bones if node not in original.untouched]
         self.joints = unscaled_joints_at(scene, sampled, times, matched)
         new = set(sampled) - matched.keys()
@@ -186,33 +192,29 @@ class _ClipWriter:
         Bones that the edit does not affect have the angles of the original.
         """
         joints = self.joints
-        original_columns = _named_columns(self.posed.rows[self.origins])
-        path = original_columns["path"]
+        last = len(self.posed.rows) - 1
+        original_columns = _named_columns(self.posed.rows[np.minimum(np.arange(len(joints.times)), last)])
+        path = original_columns[None]
         if self.bones[0] in joints.nodes:
             path = stored_path(joints.positions[:, 0], float(self.posed.distance), self.options.in_place)
         angles = angles_of(joints.rotations_xyzw, self.options.euler_order)
         angles[np.abs(angles) < NOISE] = 0.0
         new_angles = dict(zip(joints.nodes, np.moveaxis(angles, 1, 0), strict=True))
-        named: dict[object, npt.ArrayLike] = {"path": path}
+        named: dict[int | None, npt.ArrayLike] = {None: path}
         for node, old in zip(self.bones, self.original_numbers, strict=True):
             columns = new_angles[node] if node in new_angles else original_columns[old]
-            named[self.matching.key(node)] = np.unwrap(columns, axis=0) if old is None else columns
-        rows = {id(self.posed): FrameTable(named, self.origins), **self._raw_rows()}
-        return Written(_with_rows(self.original.document, rows), self.report, reader_options=self._skeleton())
+            named[node] = np.unwrap(np.asarray(columns), axis=0) if old is None else columns
+        tree = _with_columns(self.original.document, {id(self.posed): named, **self._raw_rows()})
+        return Written(tree.document, self.report, reader_options=self._skeleton(), parts=tree.parts)
 
-    def _raw_rows(self) -> dict[int, FrameTable]:
+    def _raw_rows(self) -> dict[int, Columns]:
         """Return the frames of channels that move no bones, by the `id` of the channel in the original."""
         raw_channels = {_identity(raw_channel): raw_channel for raw_channel in self.scene.clips[0].raw_channels}
         other_channels = [channel for channel in self.channels if channel is not self.posed]
         stored_channels = dict(zip(map(_identity, self.before.clips[0].raw_channels), other_channels, strict=True))
         if raw_channels.keys() - stored_channels.keys():
             raise CannotMerge("raw channels were added")
-        return {
-            id(stored_channels[identity]): FrameTable(
-                {"row": raw.values}, self.origins if len(raw.values) else self.origins[:0]
-            )
-            for identity, raw in raw_channels.items()
-        }
+        return {id(stored_channels[identity]): {None: raw.values} for identity, raw in raw_channels.items()}
 
     def _skeleton(self) -> dict[str, object]:
         """Return the reader options for a skeleton with the bones of the scene; empty if the skeleton is unchanged.
@@ -240,7 +242,8 @@ class _ClipWriter:
             bones.append(Bone(name, parent, offset, original_bone.words))
         if tuple(bones) == skeleton.bones:
             return {}
-        return {"skeleton": with_bones(skeleton, tuple(bones), self.original_numbers), "found": ""}
+        declared_count = None if skeleton.declared_count is None else len(bones)
+        return {"skeleton": Skeleton(tuple(bones), declared_count), "found": ""}
 
 
 def _identity(channel: RawChannel) -> object:

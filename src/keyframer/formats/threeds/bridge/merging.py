@@ -11,7 +11,14 @@ import numpy as np
 from keyframer.formats import bridge
 from keyframer.formats.document import Document
 from keyframer.formats.kit.mesh_writing import with_constant_shapes
-from keyframer.formats.kit.scene_writing import DEFAULT_MAX_ERROR, Tolerance, Written, first_clip, units_per_second
+from keyframer.formats.kit.scene_writing import (
+    DEFAULT_MAX_ERROR,
+    CannotMerge,
+    Tolerance,
+    Written,
+    first_clip,
+    units_per_second,
+)
 from keyframer.formats.kit.skin_writing import without_skins
 from keyframer.formats.merging import RecordRules, Tree
 from keyframer.formats.threeds import records as r
@@ -43,7 +50,6 @@ class StudioRules(RecordRules):
         (r.FaceArray, "faces"): 3,
     }
     copied: ClassVar = (_COLORS,)
-    outside: ClassVar = (r.MaterialGroup, r.SmoothGroups, r.FogBackground, r.DimBackground)
 
     def kind(self, record: Record) -> object:
         for equivalent in (_COLORS, _PERCENTAGES, _SELF_ILLUMINATION):
@@ -88,12 +94,13 @@ class StudioRules(RecordRules):
             return _index_after(siblings, r.PointArray)
         return len(siblings)
 
-    def update_dependent_fields(self, record: Record) -> None:
-        """Adjust the number of vertex flags to the number of vertices."""
-        if not isinstance(record, r.Mesh):
+    def update_dependent_fields(self, record: Record, ours: Record) -> None:
+        """Adjust the number of vertex flags if the number of vertices changed."""
+        if not isinstance(record, r.Mesh) or not isinstance(ours, r.Mesh):
             return
-        points, flags = child(record, r.PointArray), child(record, r.PointFlags)
-        if points is not None and flags is not None and len(flags.flags) != len(points.points):
+        points, flags, old_points = child(record, r.PointArray), child(record, r.PointFlags), child(ours, r.PointArray)
+        old_count = 0 if old_points is None else len(old_points.points)
+        if points is not None and flags is not None and len(points.points) != old_count:
             table = np.zeros(len(points.points), "<u2")
             common = min(len(table), len(flags.flags))
             table[:common] = flags.flags[:common]
@@ -158,6 +165,8 @@ def _wrapped_as_original(written: Document, original: Document) -> list[Record]:
     if original_top is None or editor is None:
         return written.records
     if isinstance(original_top, r.Editor):
+        if written.first(r.Node) is not None:
+            raise CannotMerge("the file is only an editor section, which cannot contain a keyframer")
         return [editor]
     materials: list[Record] = []
     if any(isinstance(child, r.Material) for child in original_top.children):  # outside the editor

@@ -9,7 +9,7 @@ import numpy as np
 
 from keyframer.arrays import Floats
 from keyframer.curves import RotationForm
-from keyframer.formats._scene_differences import tracks_by_node_and_kind
+from keyframer.formats._scene_differences import Comparison, tracks_by_node_and_kind
 from keyframer.formats.bridge import Original
 from keyframer.formats.kit.scene_writing import CannotMerge
 from keyframer.formats.threeds import records as r
@@ -135,10 +135,10 @@ def find_conventions(scene: Scene, original: Original, *, edited: bool) -> Origi
     names = {new: _stored_name(links, before, old) for new, old in unrenamed.items()}
     raw_names = {new: before.materials[old].raw_name for new, old in original.unrenamed(scene, "materials").items()}
     material_names = {new: raw_name for new, raw_name in raw_names.items() if raw_name}
-    for new in matching.nodes:
-        if scene.nodes[new].scale_axes_xyzw is not None:
-            raise CannotMerge("a node has scale axes")
     keyframer = document.first(r.Keyframer)
+    moved = _moved(scene, before, links, matching.nodes, original.untouched) if edited else {}
+    if edited:
+        _check_edit(scene, original, moved)
     return OriginalConventions(
         matching.nodes,
         numbers,
@@ -149,12 +149,45 @@ def find_conventions(scene: Scene, original: Original, *, edited: bool) -> Origi
         _taken_names(original, links, names),
         links,
         before,
-        _moved(scene, before, links, matching.nodes, original.untouched) if edited else {},
+        moved,
         _changed_shapes(scene, before, links, matching.nodes) if edited else {},
         original.untouched,
         None if keyframer is None else child(keyframer, r.KeyframerHeader),
         keyframer is not None,
     )
+
+
+def _check_edit(scene: Scene, original: Original, moved: Mapping[int, Floats]) -> None:
+    """Raise `CannotMerge` if the chunks of the original cannot store an edit.
+
+    These are scale axes, another type of light, another parent of a node that stores its parent by name, and edits of
+    one of several nodes that show the same object.
+    """
+    before, links, nodes = original.scene, original.links, original.matching.nodes
+    nodes_by_object: dict[int, list[int]] = {}
+    for new, old in nodes.items():
+        node, old_node = scene.nodes[new], before.nodes[old]
+        if node.scale_axes_xyzw is not None:
+            raise CannotMerge("a node has scale axes")
+        if node.light is not None and scene.lights[node.light].type is not before.lights[old_node.light or 0].type:
+            raise CannotMerge("the type of a light changed")
+        chunk, parent = links.nodes[old], nodes.get(-1 if node.parent is None else node.parent)
+        if chunk is not None and has(chunk, r.ParentName) and parent != old_node.parent:
+            raise CannotMerge(f"the parent of {old_node.name!r} is stored by name")
+        nodes_by_object.setdefault(id(object_of(links, old_node)), []).append(new)
+    nodes_by_object.pop(id(None), None)
+    for numbers in nodes_by_object.values():
+        names = {before.nodes[nodes[number]].name for number in numbers if _is_renamed(scene, original, number)}
+        shifts = [moved.get(number, np.eye(4)) for number in numbers]
+        meshes = [scene.meshes[scene.nodes[number].mesh or 0] for number in numbers if scene.meshes]
+        old_meshes = [before.meshes[before.nodes[nodes[number]].mesh or 0] for number in numbers if scene.meshes]
+        edited_apart = len({id(mesh) for mesh in meshes}) > 1 and not Comparison().same(meshes, old_meshes)
+        if len(numbers) > 1 and (names or edited_apart or not np.allclose(shifts, shifts[0])):
+            raise CannotMerge(f"several nodes show the object of {before.nodes[nodes[numbers[0]]].name!r}")
+
+
+def _is_renamed(scene: Scene, original: Original, number: int) -> bool:
+    return scene.nodes[number].name != original.scene.nodes[original.matching.nodes[number]].name
 
 
 def _stored_name(links: Links, before: Scene, old: int) -> bytes:

@@ -298,6 +298,7 @@ class NodeWriter:
         if original_object is not None:
             self.written_objects.add(id(original_object))
             self._replace_shape_vertices(original_object, named_object)
+            _place_groups(original_object, named_object)
         self.parts[id(named_object)] = ("nodes", number)
         self.objects.append(named_object)
 
@@ -377,6 +378,18 @@ class NodeWriter:
         draft = NodeDraft(kind, self.stored_names[number], parent, [write_track(aim.position, False)])
         draft.number = self._claim_number(None)
         self.drafts.append(draft)
+
+
+def _place_groups(original_object: r.NamedObject, named_object: r.NamedObject) -> None:
+    """Move face groups from the faces to the mesh if the original has them there, as 5 of 544 real files do."""
+    bodies = [child(chunk, r.Mesh) for chunk in (original_object, named_object)]
+    if bodies[0] is None or bodies[1] is None:
+        return
+    kinds = tuple({type(part) for part in bodies[0].children} & {r.MaterialGroup, r.SmoothGroups})
+    faces = child(bodies[1], r.FaceArray)
+    if kinds and faces is not None:
+        bodies[1].children += [part for part in faces.children if isinstance(part, kinds)]
+        faces.children = [part for part in faces.children if not isinstance(part, kinds)]
 
 
 def _has_hide_track(draft: NodeDraft) -> bool:

@@ -14,7 +14,7 @@ from keyframer.formats.kit.frame_times import in_time_unit
 from keyframer.formats.kit.key_tracks import single_key
 from keyframer.formats.kit.scene_writing import CannotMerge, Written, first_clip, frames_per_second
 from keyframer.formats.kit.skin_writing import with_moved_vertices
-from keyframer.formats.merging import RecordRules, Tree
+from keyframer.formats.merging import Edited, RecordRules, Tree
 from keyframer.formats.uto3d import records as r
 from keyframer.formats.uto3d.bridge.options import Options
 from keyframer.formats.uto3d.bridge.scene import is_flexporter, node_records, position_scale, segment_step, to_scene
@@ -104,14 +104,16 @@ class Merger(bridge.Merger[Options]):
         """Return the scene with skins adjusted to moved vertices."""
         return with_moved_vertices(scene, before) if scene.skins else scene
 
-    def finish(self, merged: Tree, theirs: Written, original: bridge.Original) -> bridge.Merged:
-        document = merged.document
+    def finish(
+        self, edited: Edited, theirs: Written, original: bridge.Original
+    ) -> tuple[Document, Mapping[str, object]]:
+        document = edited.document
         if isinstance(document.dialect, Dialect):
             try:
                 document.dialect = dialect_of(document.find(Record))
             except ValueError as error:
                 raise CannotMerge(str(error)) from None
-        return bridge.Merged(document)
+        return document, {}
 
     def keeps_layout(self, original: Document, requested: Mapping[str, Any], options: Mapping[str, Any]) -> bool:
         if not set(requested) <= {"dialect"}:
@@ -133,6 +135,13 @@ def _conventions(scene: Scene, original: bridge.Original) -> OriginalConventions
     document, options, matching = original.document, original.options, original.matching
     records, materials, controllers = original.links
     main = document.first(Main)
+    for new, old in matching.nodes.items():
+        light = None if scene.nodes[new].light is None else scene.lights[scene.nodes[new].light or 0]
+        if isinstance(records[old], r.FlexporterLight) and light is not None:
+            old_light = original.scene.lights[original.scene.nodes[old].light or 0]
+            cones = [(lamp.falloff_degrees, lamp.hotspot_degrees) for lamp in (light, old_light)]
+            if cones[0] != cones[1]:
+                raise CannotMerge("lights of the Flexporter have no cone")
     unrenamed_materials = original.unrenamed(scene, "materials")
     return OriginalConventions(
         records={new: records[old] for new, old in matching.nodes.items()},
