@@ -23,7 +23,8 @@ import sys
 
 __version__ = "0.1.0"
 
-TYPE_CHECKING = False  # importing `typing` would take longer than this whole module
+from typing import TYPE_CHECKING
+
 if TYPE_CHECKING:
     from typing import Any
 

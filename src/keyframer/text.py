@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # `re` is loaded only for names that are not plain ASCII
+from typing import TYPE_CHECKING
+
 if TYPE_CHECKING:
     import re
     from collections.abc import Iterable

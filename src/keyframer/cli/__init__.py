@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import gc
 import sys
+from typing import TYPE_CHECKING
 
 from keyframer.cli.exit_handling import run_guarded
 from keyframer.text import safe_text
 
-TYPE_CHECKING = False  # `typing`, `argparse` and `re` each cost as much as everything ``identify`` does
 if TYPE_CHECKING:
     from collections.abc import Sequence
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
+from typing import TYPE_CHECKING
 
 from keyframer.cli.messages import note
 from keyframer.errors import FormatError
@@ -16,7 +17,6 @@ from keyframer.formats import COMPANION_ENDINGS, FORMATS, is_apple_double
 from keyframer.formats.contract import HEAD_SIZE, companion_names
 from keyframer.text import counted
 
-TYPE_CHECKING = False  # `identify` starts without `typing`
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Iterator

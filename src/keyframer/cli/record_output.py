@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import TYPE_CHECKING
 
-TYPE_CHECKING = False  # modules are loaded when a style needs them
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping, Sequence

@@ -8,12 +8,12 @@ packages use the entry point groups ``keyframer.exporters`` and ``keyframer.impo
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from keyframer.formats import BUILT_IN, FORMATS, Format
 from keyframer.formats.contract import options_from_text, refuse_unknown
 from keyframer.plugins import PluginErrorBoundary, call_plugin, load_plugins
 
-TYPE_CHECKING = False  # `keyframer identify` starts without `typing`; exporters are loaded on first use
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path

@@ -7,12 +7,12 @@ To add a format, add one folder and one line in `BUILT_IN`, or install a package
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from keyframer.formats import ase, hale3d, midtown, nodeanim, threeds, uto3d
 from keyframer.formats.contract import HEAD_SIZE, Format, Match
 from keyframer.plugins import call_plugin, load_plugins
 
-TYPE_CHECKING = False  # detection must start fast
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 

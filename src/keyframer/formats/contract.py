@@ -6,10 +6,11 @@ listing formats and detecting files start fast.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from keyframer.plugins import PluginErrorBoundary
 from keyframer.text import did_you_mean
 
-TYPE_CHECKING = False  # `typing` and `dataclasses` would double the start time of ``keyframer identify``
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
     from typing import Any, Protocol

@@ -8,9 +8,10 @@ read.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from keyframer.formats.contract import Format, ImageNames, Match
 
-TYPE_CHECKING = False  # parts are imported on first use
 if TYPE_CHECKING:
     from keyframer.formats.ase.bridge.options import Options
     from keyframer.formats.ase.bridge.writing import WriteOptions

@@ -7,9 +7,10 @@ ends with NUL. Unknown: how other writers store ``std::string`` (see `dialect`),
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from keyframer.formats.contract import Companion, Format, ImageNames, Match
 
-TYPE_CHECKING = False  # parts are imported on first use
 if TYPE_CHECKING:
     from typing import Any
 

@@ -7,9 +7,10 @@ which no file is known, and the compressed variant of Smuggler's Run 2.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from keyframer.formats.contract import Companion, Format, Match
 
-TYPE_CHECKING = False  # parts are imported on first use
 if TYPE_CHECKING:
     from typing import Any
 

@@ -8,9 +8,10 @@ the notes in ``docs/formats/notes/nodeanim.md``).
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from keyframer.formats.contract import Format, Match
 
-TYPE_CHECKING = False  # parts are imported on first use
 if TYPE_CHECKING:
     from typing import Any
 

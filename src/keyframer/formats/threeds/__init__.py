@@ -7,10 +7,11 @@ gradient's colours and the unit of the morph angle; the layouts that `records` d
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from keyframer.formats.contract import Format, ImageNames, Match
 from keyframer.formats.threeds.sniff import sniff
 
-TYPE_CHECKING = False  # parts are imported on first use
 if TYPE_CHECKING:
     from keyframer.formats.bridge import Merger, SceneReader, SceneWriter
     from keyframer.formats.contract import Codec, Rules, Summary

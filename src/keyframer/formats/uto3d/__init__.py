@@ -9,9 +9,10 @@ last frame as frames or as ticks.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from keyframer.formats.contract import Format, Match
 
-TYPE_CHECKING = False  # parts are imported on first use
 if TYPE_CHECKING:
     from typing import Any
 
