@@ -101,6 +101,48 @@ def test_command_line_says_in_one_line_that_the_source_is_outdated(
     assert f"the content was changed after {EXAMPLE.name} was embedded" in lines[0]
 
 
+BAD_EMBEDDINGS = {
+    "unknown option": {"options": {"bogus": 1}},
+    "value of another type": {"options": {"fps": "x"}},
+    "value out of range": {"options": {"fps": 0}},
+    "no files": {"files": []},
+    "no content": {"files": [{"name": "a.3ds"}]},
+    "other content": {"files": [{"name": "a.3ds", "bufferView": 0}]},
+    "unknown format": {"format": "none"},
+}
+
+
+@pytest.mark.parametrize("name", BAD_EMBEDDINGS)
+def test_bad_embedding_is_refused_with_its_place(name: str, tmp_path: Path) -> None:
+    """The hash is that of the content, so anybody can change the embedding itself."""
+    embedded(EXAMPLE, tmp_path / "a.glb")
+    root, binary = split_glb((tmp_path / "a.glb").read_bytes())
+    root["asset"]["extras"]["keyframer"]["embedded"] |= BAD_EMBEDDINGS[name]
+    (tmp_path / "b.glb").write_bytes(glb(root, binary))
+    with pytest.raises(keyframer.FormatError, match=r" at 0x\w+ in /"):
+        keyframer.load(tmp_path / "b.glb")
+    assert keyframer.check(tmp_path / "b.glb").verdict != "clean"
+
+
+@pytest.mark.parametrize("files", ["without companions", "with another suffix"])
+def test_embedding_opens_no_other_file(files: str, tmp_path: Path) -> None:
+    wave, arm = FOLDER / "hale3d" / "wave-length.anim", FOLDER / "hale3d" / "arm-length.mdl"
+    keyframer.save(keyframer.load(wave, model=arm), tmp_path / "a.glb", embed_source=True)
+    root, binary = split_glb((tmp_path / "a.glb").read_bytes())
+    content = root["asset"]["extras"]["keyframer"]["embedded"]
+    content["options"] = {"model": str(arm), "animation": str(wave)}
+    if files == "without companions":
+        del content["files"][1:]
+    else:
+        content["files"][1]["suffix"] = ".bogus"
+    (tmp_path / "b.glb").write_bytes(glb(root, binary))
+    if files == "without companions":
+        assert not keyframer.load(tmp_path / "b.glb").meshes
+    else:
+        with pytest.raises(keyframer.FormatError, match="companions and options"):
+            keyframer.load(tmp_path / "b.glb")
+
+
 def test_without_the_option_the_report_says_what_became_of_authored_keys(tmp_path: Path) -> None:
     report = keyframer.convert(EXAMPLE, tmp_path / "a.glb")
     (line,) = [loss for loss in report if loss.path.endswith("/keys")]

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 import numpy as np
 
 from keyframer.arrays import Array
-from keyframer.catalogue import IO_EMPTY, SEM_NAME_TOO_LONG, SEM_SOURCE_OUTDATED, SEM_UNKNOWN_ENUM
+from keyframer.catalogue import IO_EMPTY, SEM_NAME_TOO_LONG, SEM_SOURCE_OUTDATED, SEM_UNKNOWN_ENUM, STRUCT_SYNTAX
 from keyframer.curves import Track
 from keyframer.errors import FormatError
 from keyframer.exchange.gltf.conventions import Axes, content_hash
@@ -32,7 +32,7 @@ from keyframer.exchange.gltf.read.materials import ImageReader, MaterialReader
 from keyframer.exchange.gltf.read.meshes import ImportedMesh, MeshReader
 from keyframer.exchange.gltf.read.nodes import Hierarchy, NodeReader, SkinReader
 from keyframer.formats import FORMATS
-from keyframer.formats.contract import refuse_unknown
+from keyframer.formats.contract import make_options, refuse_unknown
 from keyframer.formats.document import Document
 from keyframer.formats.kit.common_rules import LONGEST_NAME, name_problems, path_problems, shown
 from keyframer.formats.kit.scene_reading import scene_of
@@ -111,7 +111,8 @@ class Importer:
 
     def embedded_source(self) -> tuple[Document, dict[str, object]] | None:
         """Return the document of the embedded source, and the options for reading it; None if there is none, or if the
-        content of the file is no longer the one that it was embedded for.
+        content of the file is no longer the one that it was embedded for. Companions are embedded, too: options that
+        name other files are ignored.
         """
         asset = self.root.child("asset")
         extras = None if asset is None else asset.keyframer_extras
@@ -130,12 +131,18 @@ class Importer:
             raise embedded.fail(SEM_UNKNOWN_ENUM, "format", value=value, known=known_names)
         document = format.decode(self._embedded_file(main), self._limits)
         files = tuple((item.text("suffix"), self._embedded_file(item)) for item in companions)
-        merger = format.merger()
-        options: dict[str, object] = {}
-        if files and merger is not None:
-            options = merger.companion_options(Written(document, LossReport(format.name), files))
+        merger, reader = format.merger(), format.scene_reader()
         stored = embedded.child("options")
-        return document, {**({} if stored is None else stored.value), **options}
+        paths = {name for name, declared in format.option_types().items() if "PathLike" in declared}
+        options = {} if stored is None else {name: value for name, value in stored.value.items() if name not in paths}
+        try:
+            if files and merger is not None:
+                options |= merger.companion_options(Written(document, LossReport(format.name), files))
+            make_options(format.name, reader.options, options, reader.internal_options)
+        except (KeyError, TypeError, ValueError):  # suffixes and values are those of the file
+            wanted = f"companions and options for reading {format.name}"
+            raise embedded.fail(STRUCT_SYNTAX, "options", wanted=wanted, found="others") from None
+        return document, options
 
     def _embedded_file(self, item: Item) -> bytes:
         view = item.needed_index("bufferView", self.buffers.view_count, "buffer view")
