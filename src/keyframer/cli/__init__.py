@@ -23,8 +23,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str] | None) -> int:
+    from keyframer.cli.parser import run as parse_and_run  # inside the guard, like everything that may fail
+
     try:
-        return _dispatch(list(sys.argv[1:] if arguments is None else arguments))
+        return parse_and_run(list(sys.argv[1:] if arguments is None else arguments))
     finally:
         _report_plugins()
 
@@ -34,13 +36,3 @@ def _report_plugins() -> None:
     plugins = sys.modules.get("keyframer.plugins")
     for line in plugins.failures() if plugins is not None else ():
         print(f"keyframer: {safe_text(line)}", file=sys.stderr)
-
-
-def _dispatch(given: list[str]) -> int:
-    if len(given) > 1 and given[0] == "identify" and not any(word.startswith("-") and word != "-" for word in given):
-        from keyframer.cli.identify import run_with_defaults
-
-        return run_with_defaults(given[1:])  # only names: no parser needed
-    from keyframer.cli.parser import run as parse_and_run
-
-    return parse_and_run(given)

@@ -33,36 +33,9 @@ EXAMPLES = (
 )
 
 
-DEFAULTS = {
-    "recursive": False,
-    "all_files": False,
-    "files_from": None,
-    "format": "pretty",
-    "no_color": False,
-    "quiet": False,
-    "verbose": False,
-}
-"""default options; without options the parser is not loaded"""
-
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     inputs.add_arguments(parser)
     record_output.add_arguments(parser)
-
-
-class _DefaultOptions:
-    """Default options in the form of an `argparse.Namespace`, without importing `argparse` or `types`."""
-
-    def __init__(self, files: list[str]) -> None:
-        self.__dict__.update(DEFAULTS, files=files)
-
-
-def run_with_defaults(files: list[str]) -> int:
-    """Run the command without options."""
-    options = _DefaultOptions(files)
-    code = run(options)  # type: ignore[arg-type]
-    inputs.report_skipped(options)  # type: ignore[arg-type]
-    return code
 
 
 def run(options: argparse.Namespace) -> int:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import keyframer
 from keyframer.formats.document import RawRun
-from keyframer.formats.midtown.document import new_clip, new_document, record_types
+from keyframer.formats.midtown.document import new_document, record_types
 from keyframer.formats.midtown.records import Channel, Clip, Dialect, OldChannel, OldClip, make_channel
 from keyframer.wire.record import describe_fields, dump_fields, restore_fields
 from tests.formats.midtown.writer import beta, channel, old, retail, walk
@@ -225,7 +225,7 @@ def test_building_a_clip(layout: Dialect) -> None:
         Dialect.BETA: beta(5, channel(rows, 1.25)),
         Dialect.OLD: old(rows, 1.25),
     }
-    document = new_clip(rows, 1.25, layout=layout)
+    document = new_document([make_channel(rows, 1.25)], layout=layout)
     assert keyframer.encode(document) == independent[layout]
     decoded = keyframer.decode(independent[layout])
     assert decoded.dialect is layout

@@ -9,8 +9,6 @@ from collections.abc import Sequence
 from copy import copy
 from typing import NamedTuple
 
-import numpy.typing as npt
-
 from keyframer.catalogue import (
     CATALOGUE,
     IO_UNRECOGNISED,
@@ -30,7 +28,6 @@ from keyframer.formats.midtown.records import (
     OldChannel,
     OldClip,
     bones_in,
-    make_channel,
 )
 from keyframer.formats.midtown.sniff import COMPRESSED, is_text
 from keyframer.issues import Issue, IssueLog
@@ -191,11 +188,6 @@ def _keep_trailing(cursor: Cursor, document: Document) -> None:
     if cursor.left:
         document.issues.add(STRUCT_TRAILING_DATA, "/", cursor.pos, size=cursor.left)
         document.trailing = cursor.take_rest()
-
-
-def new_clip(rows: npt.ArrayLike, distance: float = 0.0, *, layout: Dialect = Dialect.RETAIL) -> Document:
-    """Make a clip from rows ``(frames, 3 x (bones + 1))`` and the distance that one loop covers."""
-    return new_document([make_channel(rows, distance)], layout=layout)
 
 
 def new_document(channels: Sequence[Channel], *, layout: Dialect = Dialect.BETA) -> Document:
