@@ -17,7 +17,7 @@ from typing import Any
 
 from keyframer import inspecting
 from keyframer.catalogue import CATALOGUE
-from keyframer.checking.check_report import PASSES, VERDICTS, pass_of
+from keyframer.checking import PASSES, VERDICTS, pass_of
 from keyframer.cli.exit_handling import CODES
 from keyframer.cli.parser import ABOUT, COMMANDS, build_parser, command_module
 from keyframer.fields import field_meanings

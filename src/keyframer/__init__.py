@@ -161,12 +161,12 @@ def __dir__() -> list[str]:
 
 
 _NOTEBOOK_FORMATTERS = {
-    ("keyframer.scene.scene", "Scene"): ("rendering.notebook_picture", "scene_html"),
-    ("keyframer.posing.pose", "Pose"): ("rendering.notebook_picture", "pose_html"),
-    ("keyframer.scene.clip", "Clip"): ("inspecting.notebook_tables", "clip_html"),
-    ("keyframer.scene.clip", "Channel"): ("inspecting.notebook_tables", "channel_html"),
-    ("keyframer.curves.track", "Track"): ("inspecting.notebook_tables", "track_html"),
-    ("keyframer.formats.document", "Document"): ("inspecting.notebook_tables", "document_html"),
+    ("keyframer.scene.scene", "Scene"): ("notebooks", "scene_html"),
+    ("keyframer.posing.pose", "Pose"): ("notebooks", "pose_html"),
+    ("keyframer.scene.clip", "Clip"): ("notebooks", "clip_html"),
+    ("keyframer.scene.clip", "Channel"): ("notebooks", "channel_html"),
+    ("keyframer.curves.track", "Track"): ("notebooks", "track_html"),
+    ("keyframer.formats.document", "Document"): ("notebooks", "document_html"),
 }
 """classes that notebooks show with a picture, a curve or a table, and the functions that return the HTML"""
 

@@ -9,8 +9,7 @@ import pytest
 
 import keyframer
 from keyframer.catalogue import CATALOGUE
-from keyframer.checking import PASSES, VERDICTS, pass_of
-from keyframer.checking.check_report import report_record, unlisted
+from keyframer.checking import PASSES, VERDICTS, pass_of, report_record, unlisted
 from keyframer.formats import FORMATS
 from keyframer.formats.kit.scene_reading import scene_of
 from tests import writers as w

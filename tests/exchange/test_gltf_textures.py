@@ -18,7 +18,7 @@ from keyframer.rendering.surfaces import _matrix
 from keyframer.scene import Material, Mesh, Node, Scene, Space, TextureMap
 from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.textures import TextureFinder, TextureSource, image_files
-from keyframer.viewer.page_images import images_from
+from keyframer.viewer.viewed_file import images_from
 from tests.corpus import CORPUS, needs_corpus
 from tests.exchange.truth import ALLOWED_INFOS, needs_node_tools, node_lines
 from tests.oracles.gltf.sampler import Gltf

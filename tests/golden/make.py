@@ -10,7 +10,7 @@ from pathlib import Path
 
 import keyframer
 from keyframer.catalogue import CATALOGUE
-from keyframer.checking.check_report import report_record
+from keyframer.checking import report_record
 from tests import writers as w
 from tests.hostile.threats import THREATS
 

@@ -16,8 +16,7 @@ from PIL import Image
 
 import keyframer
 from keyframer.curves import Track
-from keyframer.inspecting.notebook_tables import channel_html, clip_html, document_html, track_html
-from keyframer.rendering.notebook_picture import pose_html, scene_html
+from keyframer.notebooks import channel_html, clip_html, document_html, pose_html, scene_html, track_html
 from keyframer.scene import Node, Scene, TextureMap
 from tests.cli.running import EXAMPLE
 from tests.exchange.test_gltf_textures import square

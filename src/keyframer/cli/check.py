@@ -6,8 +6,17 @@ import argparse
 import sys
 
 from keyframer.catalogue import CATALOGUE
-from keyframer.checking import Report, check_opened, unreadable
-from keyframer.checking.check_report import COLUMNS, SCHEMA, SCHEMA_VERSION, report_record, truncated_text, unlisted
+from keyframer.checking import (
+    COLUMNS,
+    SCHEMA,
+    SCHEMA_VERSION,
+    Report,
+    check_opened,
+    report_record,
+    truncated_text,
+    unlisted,
+    unreadable,
+)
 from keyframer.cli import inputs, reading_options, record_output, scene_loading, shared_arguments
 from keyframer.cli.exit_handling import FINDINGS, SUCCESS
 from keyframer.cli.inputs import Input

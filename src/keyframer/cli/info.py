@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from keyframer.checking import check_opened
-from keyframer.checking.check_report import NOT_READABLE
+from keyframer.checking import NOT_READABLE, check_opened
 from keyframer.cli import inputs, reading_options, record_output, scene_loading, shared_arguments, texture_search
 from keyframer.cli.exit_handling import INPUTS_FAILED, SUCCESS
 from keyframer.cli.inputs import Input

@@ -14,8 +14,7 @@ from keyframer.errors import FormatError
 from keyframer.inspecting.samples import parse_frames
 from keyframer.rendering import Renderer, Settings
 from keyframer.rendering.encoding import ANIMATED, STILL, check_kind, kind_of
-from keyframer.rendering.presentation import Presentation
-from keyframer.rendering.renderer import NEUTRAL
+from keyframer.rendering.renderer import NEUTRAL, Presentation
 
 ABOUT = """Render a picture, a contact sheet or the playback, without a GPU.
 

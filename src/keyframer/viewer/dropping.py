@@ -18,7 +18,7 @@ from keyframer.exchange.opening import OpenedFile
 from keyframer.limits import Budget, Limits
 from keyframer.textures import TextureFinder, TextureSource
 from keyframer.textures.file_names import split_name
-from keyframer.textures.folder_listing import EXTENSIONS, Listing
+from keyframer.textures.texture_finder import EXTENSIONS, Listing
 from keyframer.viewer.viewed_file import LoadedFile, ViewedFile
 
 MOST_FILES = 10_000

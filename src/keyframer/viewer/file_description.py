@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from keyframer.checking import Report
-from keyframer.checking.check_report import issue_record, unlisted
+from keyframer.checking import Report, issue_record, unlisted
 from keyframer.curves import Interpolation, Track
 from keyframer.errors import FormatError, known_offset
 from keyframer.exchange.gltf.conventions import Axes

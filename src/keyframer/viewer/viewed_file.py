@@ -6,28 +6,27 @@ import hashlib
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
-from keyframer.checking import Report, check_opened, unreadable
-from keyframer.checking.check_report import sort_key
+from keyframer.checking import Report, check_opened, sort_key, unreadable
 from keyframer.errors import FormatError
 from keyframer.exchange import Importer
 from keyframer.exchange.gltf.write.asset import glb_parts
 from keyframer.exchange.gltf.write.exporting import export
-from keyframer.exchange.gltf.write.images import no_images
+from keyframer.exchange.gltf.write.images import Image, ImageSource, Missing, Pictures, no_images
 from keyframer.exchange.gltf.write.options import GltfOptions, written_span
 from keyframer.exchange.opening import OpenedFile
 from keyframer.formats.document import Document
 from keyframer.limits import Budget
-from keyframer.scene import Channel, Clip, RawChannel, Scene
+from keyframer.scene import Channel, Clip, Material, RawChannel, Scene, TextureMap
 from keyframer.scene.loss_report import LossReport
-from keyframer.textures import TextureSource
+from keyframer.textures import ImageRefused, TextureSource
+from keyframer.textures.image_files import decode_texture
 from keyframer.textures.texture_usage import scene_textures
 from keyframer.viewer.file_description import describe, describe_clip, describe_lights, describe_losses, glb_node_index
 from keyframer.viewer.gltf_locations import GltfLocations
 from keyframer.viewer.json_data import shown, to_json
-from keyframer.viewer.page_images import images_from
 from keyframer.viewer.record_bytes import NoRecords, Records, rows_json
 from keyframer.viewer.source_locations import LocationFinder, SourceLocations
 from keyframer.viewer.track_curves import ClipCurves, raw_curve
@@ -243,3 +242,32 @@ class ViewedFile:
 
 def _track_count_of(clip: Clip) -> int:
     return len(clip.channels) + len(clip.raw_channels)
+
+
+def images_from(source: TextureSource) -> ImageSource:
+    """Return the image source for the exporter. The model never contains bytes of an image file, only its pixels
+    as a new PNG.
+    """
+    pictures = Pictures(source)
+    encoded: dict[bytes, bytes | Missing] = {}
+    """results by the bytes of the exported image: many materials may use the same image"""
+
+    def image(material: Material, slot: str, map: TextureMap) -> Image | Missing | None:
+        picture = pictures(material, slot, map)
+        if not isinstance(picture, Image):
+            return picture
+        if picture.data not in encoded:
+            encoded[picture.data] = _reencoded(picture)
+        data = encoded[picture.data]
+        if isinstance(data, Missing):
+            return data
+        return replace(picture, name=shown(picture.name), data=data, mime_type="image/png")
+
+    return image
+
+
+def _reencoded(picture: Image) -> bytes | Missing:
+    try:
+        return decode_texture(picture.data, picture.name).png()
+    except ImageRefused as refused:
+        return Missing(str(refused))

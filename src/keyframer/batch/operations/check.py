@@ -8,8 +8,7 @@ from keyframer.batch.defaults import FINDINGS
 from keyframer.batch.job import Result
 from keyframer.batch.operations.job_input import JobInput, note_issues
 from keyframer.batch.operations.outputs import json_file
-from keyframer.checking import check_opened
-from keyframer.checking.check_report import SCHEMA, SCHEMA_VERSION, report_record
+from keyframer.checking import SCHEMA, SCHEMA_VERSION, check_opened, report_record
 from keyframer.errors import FormatError
 
 

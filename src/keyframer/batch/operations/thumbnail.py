@@ -9,7 +9,7 @@ from keyframer.batch.job import Result
 from keyframer.batch.operations.job_input import JobInput, note_issues
 from keyframer.inspecting.clip_choice import keep_clip
 from keyframer.rendering import Renderer, Settings
-from keyframer.rendering.presentation import Presentation
+from keyframer.rendering.renderer import Presentation
 from keyframer.textures import TextureSource
 
 
