@@ -1,0 +1,134 @@
+"""Do the tests notice mistakes? Makes small mistakes in the code, one after the other, and runs the tests of its room.
+
+    .venv/bin/python tools/mutate.py [--seed 1] [--each 5] [--only ROOM]
+
+The places are chosen at random with a fixed seed: comparisons, arithmetic, ``and`` and ``or``, ``not``, numbers and
+truth values. Every mistake is made in a copy of the files under version control. One line per mistake says which test
+failed first; exit 1 if a mistake was not noticed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import copy
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+ROOMS = {
+    "curves": (["curves/*.py"], ["tests/curves", "tests/posing", "tests/formats/test_same_motion.py", "tests/truth"]),
+    "wire": (["wire/*.py"], ["tests/wire", "tests/conformance", "tests/formats", "tests/hostile"]),
+    "files": (["files/writing.py"], ["tests/test_files.py", "tests/faults", "tests/cli", "tests/batch"]),
+    "gltf": (["exchange/gltf/write/*.py"], ["tests/exchange"]),
+    "saving": (
+        ["formats/_saving.py", "formats/merging.py", "formats/_matching.py", "exchange/saving.py"],
+        ["tests/formats", "tests/exchange", "tests/cli", "tests/test_api.py"],
+    ),
+    "limits": (["limits.py"], ["tests/hostile", "tests/conformance", "tests/exchange/reading", "tests/cli"]),
+}
+"""files below ``src/keyframer`` and the tests that should notice a mistake in them, the nearest first"""
+_PAIRS: list[Any] = [
+    (ast.Lt, ast.LtE),
+    (ast.Gt, ast.GtE),
+    (ast.Eq, ast.NotEq),
+    (ast.Is, ast.IsNot),
+    (ast.In, ast.NotIn),
+]
+_PAIRS += [(ast.Add, ast.Sub), (ast.Mult, ast.Div), (ast.And, ast.Or)]
+SWAPS: dict[type[ast.AST], Any] = {a: b for pair in _PAIRS for a, b in (pair, pair[::-1])}
+
+
+def mistakes(tree: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Yield expressions of functions, each with a mistaken one."""
+    for function in ast.walk(tree):
+        if not isinstance(function, ast.FunctionDef):
+            continue
+        for node in (inner for statement in function.body for inner in ast.walk(statement)):
+            mistaken: Any = copy.deepcopy(node)
+            value: Any = getattr(node, "value", None)
+            if isinstance(mistaken, ast.Compare) and type(mistaken.ops[0]) in SWAPS:
+                mistaken.ops[0] = SWAPS[type(mistaken.ops[0])]()
+            elif isinstance(mistaken, ast.BinOp | ast.BoolOp) and type(mistaken.op) in SWAPS:
+                mistaken.op = SWAPS[type(mistaken.op)]()
+            elif isinstance(mistaken, ast.UnaryOp) and isinstance(mistaken.op, ast.Not):
+                mistaken = mistaken.operand
+            elif isinstance(mistaken, ast.Constant) and isinstance(value, bool):
+                mistaken.value = not value
+            elif isinstance(mistaken, ast.Constant) and isinstance(value, int | float):
+                mistaken.value = value + 1
+            else:
+                continue
+            if isinstance(node, ast.expr) and isinstance(mistaken, ast.expr):
+                yield node, mistaken
+
+
+def replaced(text: str, node: ast.expr, mistaken: ast.expr) -> str:
+    """Return the source text with one expression replaced."""
+    lines = text.encode().splitlines(keepends=True)
+    end_line, end_column = node.end_lineno or node.lineno, node.end_col_offset or 0
+    start = sum(map(len, lines[: node.lineno - 1])) + node.col_offset
+    end = sum(map(len, lines[: end_line - 1])) + end_column
+    data = text.encode()
+    return (data[:start] + f"({ast.unparse(mistaken)})".encode() + data[end:]).decode()
+
+
+def first_failure(copied: Path, tests: list[str]) -> str | None:
+    """Return the first test that fails; None if all pass."""
+    for selection in tests:
+        command = [sys.executable, "-m", "pytest", "-q", "-x", "-n", "2", "-p", "no:cacheprovider", selection]
+        environment = os.environ | {"PYTHONPATH": str(copied / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
+        try:
+            done = subprocess.run(
+                command, cwd=copied, env=environment, capture_output=True, text=True, timeout=900, check=False
+            )
+        except subprocess.TimeoutExpired:
+            return f"{selection} (does not end)"
+        if done.returncode not in (0, 5):
+            found = re.search(r"^(?:FAILED|ERROR) (\S+)", done.stdout, re.MULTILINE)
+            return found[1] if found else f"{selection} ({done.stdout.strip().splitlines()[-1:]})"
+    return None
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--each", type=int, default=5, help="mistakes per room")
+    parser.add_argument("--only", choices=ROOMS)
+    arguments = parser.parse_args()
+    survivors = 0
+    with tempfile.TemporaryDirectory() as folder:
+        copied = Path(folder) / "main"
+        listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
+        for name in filter(None, listed.stdout.split("\0")):
+            (copied / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, copied / name)
+        for name in ("tests/oracles/node_modules", ".venv", "../shared"):
+            if (ROOT / name).exists():
+                (copied / name).symlink_to((ROOT / name).resolve())
+        for room in [arguments.only] if arguments.only else ROOMS:
+            patterns, tests = ROOMS[room]
+            files = sorted(path for pattern in patterns for path in (ROOT / "src/keyframer").glob(pattern))
+            places = [(path, *pair) for path in files for pair in mistakes(ast.parse(path.read_text()))]
+            for path, node, mistaken in random.Random(arguments.seed).sample(places, arguments.each):
+                target = copied / path.relative_to(ROOT)
+                target.write_text(replaced(path.read_text(), node, mistaken))
+                killer = first_failure(copied, tests)
+                shutil.copy2(path, target)
+                survivors += killer is None
+                where = f"{path.relative_to(ROOT / 'src/keyframer')}:{node.lineno}"
+                change = f"`{ast.unparse(node)}` -> `{ast.unparse(mistaken)}`"
+                print(f"{room} {where} {change}: {killer or 'NOT NOTICED'}", flush=True)
+    return 1 if survivors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
