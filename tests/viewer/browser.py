@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from keyframer.viewer.standalone_page import FOLDER
 from tests.chromium import open_chromium, why_no_chromium
+from tests.viewer_page import NOT_BUILT
 from tests.waiting import PATIENCE
 
 if TYPE_CHECKING:
@@ -48,9 +48,7 @@ SETTLE = """async () => {
 
 def why_no_browser() -> str | None:
     """Return why pages cannot be tested here; None if they can."""
-    if not (FOLDER / "index.html").is_file():
-        return "the viewer's page is not built (make viewer)"
-    return why_no_chromium()
+    return NOT_BUILT or why_no_chromium()
 
 
 class Browser:

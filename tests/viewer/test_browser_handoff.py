@@ -23,6 +23,7 @@ from tests.cli.running import START
 from tests.viewer.browser import Browser
 from tests.viewer.opening import EXAMPLE
 from tests.viewer.raw import ask, session
+from tests.viewer_page import needs_page
 from tests.waiting import PATIENCE
 
 posix = pytest.mark.skipif(os.name != "posix", reason="modes of files, and a shell as a browser")
@@ -55,6 +56,7 @@ def test_handoff_page_is_removed_with_its_folder(handover: BrowserHandoff) -> No
     handover.remove()
 
 
+@needs_page
 @posix
 def test_token_is_not_in_the_arguments_of_any_process(tmp_path: Path) -> None:
     """The browser of this test records its arguments and what it can read."""

@@ -10,6 +10,7 @@ import pytest
 import keyframer
 from tests.viewer.browser import Browser, Watched
 from tests.viewer.opening import EXAMPLE
+from tests.viewer_page import needs_page
 
 
 @pytest.mark.parametrize("kind", ["file", "scene", "made by hand"])
@@ -52,6 +53,7 @@ def test_track_without_keys_is_explained(browser: Browser, tmp_path: Path) -> No
         page.context.close()
 
 
+@needs_page
 def test_page_can_be_saved(tmp_path: Path) -> None:
     page = keyframer.view(EXAMPLE)
     path = tmp_path / "page.html"
@@ -62,6 +64,7 @@ def test_page_can_be_saved(tmp_path: Path) -> None:
     assert repr(page) == f"<Page of 'windmill.3ds': {len(page.data)} bytes>"
 
 
+@needs_page
 def test_names_cannot_close_the_frame() -> None:
     scene = keyframer.Scene(nodes=[keyframer.Node('"></iframe><script>alert(1)</script>')])
     shown = keyframer.view(scene)._repr_html_()

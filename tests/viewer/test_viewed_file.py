@@ -38,6 +38,7 @@ from tests.samples import all_samples
 from tests.viewer.hostile import hostile_file
 from tests.viewer.opening import EXAMPLE, FILES, SAMPLES, assets, viewed
 from tests.viewer.raw import ask, session
+from tests.viewer_page import needs_page
 from tests.waiting import PATIENCE
 
 
@@ -290,11 +291,8 @@ def test_view_command_exports_a_page(run: Run, tmp_path: Path) -> None:
     assert run("view", EXAMPLE, "--port", "99999").code == 2
 
 
+@needs_page
 def test_view_command_reports_why_it_cannot_serve(run: Run, viewer: Viewer, monkeypatch: pytest.MonkeyPatch) -> None:
-    from keyframer.viewer.standalone_page import FOLDER
-
-    if not (FOLDER / "index.html").is_file():
-        pytest.skip("the viewer's page is not built (make viewer)")
     ran = run("view", EXAMPLE, "--no-open", "--port", str(viewer.port))
     assert ran.code == 3
     reason = os.strerror(errno.EADDRINUSE)
@@ -327,11 +325,8 @@ def test_textures_are_searched_only_below_the_given_folders(tmp_path: Path) -> N
 
 
 @pytest.mark.skipif(os.name != "posix", reason="Ctrl-C is sent as a signal")
+@needs_page
 def test_view_command_serves_until_ctrl_c() -> None:
-    from keyframer.viewer.standalone_page import FOLDER
-
-    if not (FOLDER / "index.html").is_file():
-        pytest.skip("the viewer's page is not built (make viewer)")
     command = [sys.executable, "-m", "keyframer", "view", str(EXAMPLE), "--no-open", "-q"]
     # a test run in the background inherits an ignored SIGINT: Ctrl-C must reach the command all the same
     heed = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)  # noqa: E731

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from keyframer.viewer.standalone_page import FOLDER, Assets, PageMissing
+from tests.viewer_page import needs_page
 
 WEB = Path(__file__).parents[2] / "web"
 
@@ -36,7 +37,7 @@ def test_text_is_never_inserted_as_markup() -> None:
             assert forbidden not in text, f"{forbidden} in {path.name}"
 
 
-@pytest.mark.skipif(not (FOLDER / "index.html").is_file(), reason="the viewer's page is not built (make viewer)")
+@needs_page
 def test_licences_ship_with_the_page() -> None:
     text = (FOLDER / "THIRD-PARTY-LICENCES.txt").read_text(encoding="utf-8")
     assert "three 0." in text
