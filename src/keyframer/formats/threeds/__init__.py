@@ -15,7 +15,7 @@ from keyframer.formats.threeds.sniff import sniff
 if TYPE_CHECKING:
     from keyframer.formats.bridge import Merger, SceneReader, SceneWriter
     from keyframer.formats.contract import Codec, Rules, Summary
-    from keyframer.formats.threeds.bridge.options import Options
+    from keyframer.formats.threeds.bridge.context import Options
     from keyframer.formats.threeds.bridge.writing import WriteOptions
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from keyframer.arrays import Array
 from keyframer.formats.kit.declared_fields import Capabilities, Field, FieldGroup, StoredAs
 from keyframer.formats.threeds import records as r
-from keyframer.formats.threeds.bridge.context import FirstChunks, children, color, has, percent, rgb_of
+from keyframer.formats.threeds.bridge.context import FirstChunks, child, children, color, percent, rgb_of
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.scene import Fog, Gradient, LayeredFog, LightType
 from keyframer.text import encode_name
@@ -359,7 +359,7 @@ def _fog(chunks: FirstChunks) -> Fog | None:
     if chunk is None:
         return None
     # some files have FogBackground next to the fog chunk
-    background = has(chunk, r.FogBackground) or r.FogBackground in chunks
+    background = child(chunk, r.FogBackground) is not None or r.FogBackground in chunks
     return Fog(chunk.near, chunk.near_density, chunk.far, chunk.far_density, color(chunk), background)
 
 
@@ -375,7 +375,7 @@ def _cue(chunks: FirstChunks) -> Fog | None:
     chunk = chunks.get(r.DistanceCue)
     if chunk is None:
         return None
-    background = has(chunk, r.DimBackground) or r.DimBackground in chunks
+    background = child(chunk, r.DimBackground) is not None or r.DimBackground in chunks
     return Fog(chunk.near, chunk.near_dimming, chunk.far, chunk.far_dimming, affects_background=background)
 
 
@@ -400,7 +400,7 @@ def _put_layers(fog: LayeredFog | None) -> list[Chunk]:
 
 def gradient_color_kind(chunk: r.BackgroundGradient) -> type[r.ColorFloat | r.ColorByte]:
     """Return the kind of the colour chunks that are read from a gradient: floats if present, else bytes."""
-    return r.ColorFloat if has(chunk, r.ColorFloat) else r.ColorByte
+    return r.ColorFloat if child(chunk, r.ColorFloat) is not None else r.ColorByte
 
 
 def _gradient(chunks: FirstChunks) -> Gradient | None:

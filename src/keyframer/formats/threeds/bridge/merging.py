@@ -22,12 +22,11 @@ from keyframer.formats.kit.scene_writing import (
 from keyframer.formats.kit.skin_writing import without_skins
 from keyframer.formats.merging import RecordRules, Tree
 from keyframer.formats.threeds import records as r
-from keyframer.formats.threeds.bridge.context import Links, child
+from keyframer.formats.threeds.bridge.context import Options, child
 from keyframer.formats.threeds.bridge.declared_fields import SHADINGS
-from keyframer.formats.threeds.bridge.options import Options
 from keyframer.formats.threeds.bridge.original_conventions import find_conventions, object_of
 from keyframer.formats.threeds.bridge.prepared_scene import PreparedScene
-from keyframer.formats.threeds.bridge.scene import to_linked_scene
+from keyframer.formats.threeds.bridge.scene import Links, to_linked_scene
 from keyframer.formats.threeds.bridge.write_tracks import names_shapes
 from keyframer.formats.threeds.bridge.writing import face_group_materials, write_document
 from keyframer.scene import Scene

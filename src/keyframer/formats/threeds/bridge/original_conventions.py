@@ -13,7 +13,8 @@ from keyframer.formats._scene_differences import Comparison, tracks_by_node_and_
 from keyframer.formats.bridge import Original
 from keyframer.formats.kit.scene_writing import CannotMerge
 from keyframer.formats.threeds import records as r
-from keyframer.formats.threeds.bridge.context import Links, child, has
+from keyframer.formats.threeds.bridge.context import child
+from keyframer.formats.threeds.bridge.scene import Links
 from keyframer.maths import affine
 from keyframer.posing.rest_pose import world_at
 from keyframer.scene import Clip, Node, NodeKind, Scene
@@ -74,7 +75,7 @@ class OriginalConventions:
     def hides_object(self, number: int) -> bool:
         """Return whether the object of a hidden node is hidden too: if it was before, or if nodes cannot be hidden."""
         original_object = self.object(number)
-        was_hidden = original_object is not None and has(original_object, r.ObjectHidden)
+        was_hidden = original_object is not None and child(original_object, r.ObjectHidden) is not None
         old_revision = self.header is not None and self.header.revision < _HIDING_REVISION
         return number in self.editor_only or old_revision or was_hidden
 
@@ -172,7 +173,7 @@ def _check_edit(scene: Scene, original: Original, moved: Mapping[int, Floats]) -
         if node.light is not None and scene.lights[node.light].type is not before.lights[old_node.light or 0].type:
             raise CannotMerge("the type of a light changed")
         chunk, parent = links.nodes[old], nodes.get(-1 if node.parent is None else node.parent)
-        if chunk is not None and has(chunk, r.ParentName) and parent != old_node.parent:
+        if chunk is not None and child(chunk, r.ParentName) is not None and parent != old_node.parent:
             raise CannotMerge(f"the parent of {old_node.name!r} is stored by name")
         nodes_by_object.setdefault(id(object_of(links, old_node)), []).append(new)
     nodes_by_object.pop(id(None), None)

@@ -18,7 +18,7 @@ from keyframer.formats.threeds.bridge.declared_fields import (
     MATERIAL,
     write_file_names,
 )
-from keyframer.formats.threeds.bridge.materials import SLOTS
+from keyframer.formats.threeds.bridge.editor import SLOTS
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.scene import Environment, Material, TextureMap
 from keyframer.scene.loss_report import LossReport, Outcome
