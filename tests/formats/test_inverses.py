@@ -23,7 +23,7 @@ from keyframer.formats.threeds.bridge.context import Context
 from keyframer.formats.threeds.bridge.context import Options as StudioOptions
 from keyframer.formats.threeds.bridge.declared_fields import REVERSED_EDGES, fov_of_lens, lens_of_fov
 from keyframer.formats.threeds.bridge.tracks import read_tracks
-from keyframer.formats.threeds.bridge.write_tracks import write_track
+from keyframer.formats.threeds.bridge.write_motion import write_track
 from keyframer.formats.threeds.document import new_document
 from keyframer.formats.uto3d.bridge import options as uto3d_options
 from keyframer.formats.uto3d.bridge.controllers import read_controller, write_controllers

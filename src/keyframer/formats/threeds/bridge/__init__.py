@@ -12,6 +12,13 @@ Reading, in the order of `scene`, which goes once through the document:
 `declared_fields` says once how fields of a scene are stored in chunks, for both directions; `context` has the options
 and what all readers need: reports, sub-chunks, extras for chunks that are not read.
 
-Writing: `writing` makes a document of a scene, with `prepared_scene` and the modules that begin with ``write_``.
-`merging` writes an edited scene with the `original_conventions` of its document. They are loaded when a scene is written.
+Writing, in the order of `writing`:
+
+1. `write_nodes` takes the mirrors out of the nodes, fits their tracks to frames and places them at frame 0; then it
+   writes one node after the other, with its object. `write_motion` writes tracks and finds targets, `write_objects`
+   writes meshes, cameras, lights and materials.
+2. The sections are put together: version, editor, keyframer.
+
+An edited scene is written in the same way, but with the `original_conventions` of its document: names, numbers, pivots,
+matrices. `merging` says which of its records correspond to those of the original, which keeps all others.
 """

@@ -82,8 +82,6 @@ class Links:
     cameras: list[r.NamedObject] = field(default_factory=list)
     lights: list[r.NamedObject | None] = field(default_factory=list)
     """None for the ambient light"""
-    mesh_by_name: dict[bytes, tuple[r.NamedObject, Floats | None]] = field(default_factory=dict)
-    """for each name, the first object with a mesh, and (4, 4) from stored vertices to local axes (None if singular)"""
     rest_frame: float = 0.0
     """the frame at which stored vertices and keyframer are compared"""
 
@@ -189,7 +187,6 @@ class _Reading:
             if not objects:
                 others.append(chunk)
         find_axes([mesh for mesh in self.objects if isinstance(mesh, MeshObject)])
-        self.links.mesh_by_name = {name: (mesh.chunk, mesh.to_local) for name, mesh in self.meshes.items()}
         if others:
             kept = [plain_record(chunk) for chunk in others[:MOST_KEPT_CHUNKS]]
             if len(others) > len(kept):  # the document keeps all of them
