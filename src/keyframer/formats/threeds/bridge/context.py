@@ -182,6 +182,8 @@ def unread_chunks(parent: Chunk, known: Kinds, wrappers: Kinds = _NO_KINDS) -> l
     kinds of which only the colour or percentage inside is read; they are returned if they contain more than that.
     `value_kinds` has the kinds of the colour and percentage that are read from the parent itself.
     """
+    if not (parent.children or parent.tail):
+        return []
     kinds = set(map(type, parent.children))
     tails = any(map(_TAIL, parent.children))
     if len(kinds) == len(parent.children) and kinds <= known and not (tails or parent.tail):  # the usual case
