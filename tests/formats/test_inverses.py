@@ -19,11 +19,11 @@ from keyframer.formats.hale3d.records import Joint
 from keyframer.formats.kit.scene_reading import Reporter
 from keyframer.formats.midtown.bridge.stored_motion import angles_of, quaternions_of, root_path, stored_path
 from keyframer.formats.threeds import records as r
-from keyframer.formats.threeds.bridge import options as threeds_options
 from keyframer.formats.threeds.bridge.context import Context
+from keyframer.formats.threeds.bridge.context import Options as StudioOptions
 from keyframer.formats.threeds.bridge.declared_fields import REVERSED_EDGES, fov_of_lens, lens_of_fov
 from keyframer.formats.threeds.bridge.tracks import read_tracks
-from keyframer.formats.threeds.bridge.write_tracks import write_track
+from keyframer.formats.threeds.bridge.write_motion import write_track
 from keyframer.formats.threeds.document import new_document
 from keyframer.formats.uto3d.bridge import options as uto3d_options
 from keyframer.formats.uto3d.bridge.controllers import read_controller, write_controllers
@@ -143,4 +143,4 @@ def test_u3d_rotation_controllers_and_back(axes: Floats, angles: Floats, way: In
 
 def writing_context() -> Context:
     document = new_document()
-    return Context(document, threeds_options.Options(), IssueLog())
+    return Context(document, StudioOptions(), IssueLog())

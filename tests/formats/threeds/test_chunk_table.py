@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from keyframer.formats.threeds import records
-from keyframer.formats.threeds.chunk import CHUNKS, Chunk, RawChunk, chunk, chunk_name, declare_opaque
+from keyframer.formats.threeds.chunk import CHUNKS, Chunk, RawChunk, chunk, chunk_name, declare
 from tests.formats.threeds.build import chunk as framed
 from tests.formats.threeds.build import decoded, in_container, innermost
 
@@ -146,7 +146,7 @@ def test_an_id_cannot_be_declared_twice() -> None:
     with pytest.raises(ValueError, match="4110 is declared twice"):
         chunk(0x4110, parents=())(type("Other", (Chunk,), {}))
     with pytest.raises(ValueError, match="declared twice"):
-        declare_opaque(0x4680, "Other", "words", ())
+        declare(0x4680, "Other", Chunk, (), "words")
     assert CHUNKS[0x4110] is records.PointArray
 
 

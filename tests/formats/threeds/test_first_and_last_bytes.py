@@ -10,8 +10,8 @@ import keyframer
 from keyframer.formats.threeds import FORMAT
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.chunk import Chunk
+from keyframer.formats.threeds.sniff import find_invalid_chunk
 from keyframer.formats.threeds.summary import describe
-from keyframer.formats.threeds.text_mode_damage import find_invalid_chunk
 from tests.formats.threeds.bridge import make
 
 

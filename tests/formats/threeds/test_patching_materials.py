@@ -14,7 +14,7 @@ from keyframer.formats.kit.scene_reading import scene_of
 from keyframer.formats.threeds import FORMAT
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.chunk import Chunk, RawChunk
-from keyframer.scene import Fog, Gradient, LayeredFog, Morph, Scene, TextureMap
+from keyframer.scene import Fog, Gradient, LayeredFog, Scene, TextureMap
 from keyframer.scene.loss_report import Outcome
 from tests.formats.editing import rewrite_reasons, set_fields
 from tests.formats.threeds.bridge import make
@@ -284,17 +284,6 @@ def morphing() -> bytes:
     tall = make.mesh("Tall", np.array(make.TRIANGLE) * 2)
     keys = make.morph((0, 10, 20), (b"Box", b"Tall", b"Box"))
     return make.file_bytes([make.mesh("Box"), tall], [make.node("object", "Box", 0, keys)])
-
-
-def test_reordered_shapes_are_the_same_shapes() -> None:
-    scene = load(morphing())
-    node = next(node for node in scene.nodes if node.morph is not None)
-    track = next(channel.track for channel in scene.clips[0].channels if channel.track.kind == "morph")
-    node.morph = Morph(node.morph.names[::-1], list(node.morph.positions)[::-1])  # type: ignore[union-attr]
-    track.values = track.values[:, ::-1].copy()
-    written = FORMAT.from_scene(scene)
-    assert rewrite_reasons(written) == []
-    assert keyframer.encode(written.document) == morphing()
 
 
 def test_blended_shapes_are_dropped_and_reported() -> None:

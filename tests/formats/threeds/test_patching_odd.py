@@ -202,18 +202,6 @@ MERGED: dict[str, tuple[bytes, Callable[[Scene], object], bytes]] = {
         move_key("Box"),
         box(make.mesh("Box"), nodes=[at(MOVED)]),
     ),
-    "first shapes": (
-        box(make.mesh("Box"), make.mesh("Tall", TALL)),
-        lambda scene: (
-            set_node("Box", morph=Morph(["Box", "Tall"], [np.array(make.TRIANGLE), TALL]))(scene),
-            set_first_track("Box", MORPH)(scene),
-        ),
-        box(
-            make.mesh("Box"),
-            make.mesh("Tall", TALL),
-            nodes=[make.node("object", "Box", 0, make.morph((0, 10), (b"Box", b"Tall")))],
-        ),
-    ),
     "a map without any settings": (
         file_with(material(r.TextureMap1())),
         add_second_map,
@@ -288,21 +276,13 @@ NOT_MERGEABLE: dict[str, tuple[bytes, Callable[[Scene], object], str]] = {
         set_node("Box", name="Case"),
         "several nodes show the object of 'Box",
     ),
-    "shapes of another size": (
-        box(make.mesh("Box"), make.mesh("Tall", LONG)),
+    "the first shapes": (
+        box(make.mesh("Box"), make.mesh("Tall", TALL)),
         lambda scene: (
             set_node("Box", morph=Morph(["Box", "Tall"], [np.array(make.TRIANGLE), TALL]))(scene),
             set_first_track("Box", MORPH)(scene),
         ),
-        "the number of vertices of the shape 'Tall' changed",
-    ),
-    "a shape with a singular matrix": (
-        box(make.mesh("Box"), make.mesh("Tall", TALL, matrix=np.zeros((4, 3)))),
-        lambda scene: (
-            set_node("Box", morph=Morph(["Box", "Tall"], [np.array(make.TRIANGLE), TALL * 2]))(scene),
-            set_first_track("Box", MORPH)(scene),
-        ),
-        "the matrix of a shape or of its mesh is singular",
+        "the shapes of a morph changed",
     ),
     "a first track in a file without a main chunk": (
         editor_only(make.mesh("Box")),

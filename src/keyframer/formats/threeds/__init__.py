@@ -10,12 +10,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from keyframer.formats.contract import Format, ImageNames, Match
-from keyframer.formats.threeds.sniff import sniff
+from keyframer.formats.threeds.sniff import diagnose, sniff
 
 if TYPE_CHECKING:
     from keyframer.formats.bridge import Merger, SceneReader, SceneWriter
     from keyframer.formats.contract import Codec, Rules, Summary
-    from keyframer.formats.threeds.bridge.options import Options
+    from keyframer.formats.threeds.bridge.context import Options
     from keyframer.formats.threeds.bridge.writing import WriteOptions
 
 
@@ -80,8 +80,6 @@ class ThreeDS(Format):
         return summary
 
     def diagnose(self, data: bytes) -> str | None:
-        from keyframer.formats.threeds.text_mode_damage import diagnose
-
         return diagnose(data)
 
 

@@ -23,10 +23,8 @@ class Chunk(Record):
 
     ID: ClassVar[int]
     parents: ClassVar[tuple[int, ...]]
-    once: ClassVar[bool] = False
-    """whether a parent may contain only one chunk of this class"""
     once_bit: ClassVar[int] = 0
-    """a bit that identifies the class if it has ``once``; else 0"""
+    """a bit that identifies the class if a parent may contain only one such chunk; else 0"""
     opaque: ClassVar[bool] = False
     """whether only the name of the chunk is known: its layout is not documented"""
     optional: ClassVar[bool] = False
@@ -78,6 +76,15 @@ class RawChunk(Raw, Chunk):
         return f"{type(self).__name__}({', '.join(filter(None, (self.segment, size, self.reason)))})"
 
 
+@record
+class Opaque(Chunk):
+    """Base of chunks without a documented layout: their content is kept as bytes."""
+
+    opaque = True
+
+    data: bytes = blob("layout unknown")
+
+
 CHUNKS: dict[int, type[Chunk]] = {}
 """Every declared chunk by its id."""
 
@@ -85,23 +92,15 @@ REPEATING: set[int] = set()
 """Ids of chunks that usually occur several times: the path of such a chunk, typed or raw, always has an index."""
 
 _ONCE_BITS = count()
-_FAMILIES: list[tuple[tuple[int, ...], dict[int, type[Chunk]]]] = []
-"""parents and ids of classes with several ids"""
 
 C = TypeVar("C", bound=Chunk)
 
 
 @dataclass_transform(eq_default=False)
 def chunk(
-    chunk_id: int,
-    *,
-    parents: Iterable[int],
-    repeats: bool = False,
-    once: bool = False,
-    opaque: bool = False,
-    optional: bool = False,
+    chunk_id: int, *, parents: Iterable[int], repeats: bool = False, once: bool = False, optional: bool = False
 ) -> Callable[[type[C]], type[C]]:
-    """Class decorator: declare the chunk with this id."""
+    """Class decorator: declare the chunk with this id. ``once``: a parent may contain only one such chunk."""
 
     def decorate(cls: type[C]) -> type[C]:
         if chunk_id in CHUNKS:
@@ -109,12 +108,7 @@ def chunk(
         record_class = record(cls)
         record_class.ID = chunk_id
         record_class.parents = tuple(parents)
-        record_class.repeats, record_class.once, record_class.opaque, record_class.optional = (
-            repeats,
-            once,
-            opaque,
-            optional,
-        )
+        record_class.repeats, record_class.optional = repeats, optional
         CHUNKS[chunk_id] = record_class
         if repeats:
             REPEATING.add(chunk_id)
@@ -125,43 +119,25 @@ def chunk(
     return decorate
 
 
-def declare_opaque(chunk_id: int, name: str, description: str, parents: Iterable[int]) -> type[Chunk]:
-    """Declare a chunk without a known layout: it is kept as bytes, in its place."""
-    namespace = {
-        "__doc__": description,
-        "__module__": __name__,
-        "__annotations__": {"data": "bytes"},
-        "data": blob("layout unknown"),
-    }
-    chunk_class: type[Chunk] = chunk(chunk_id, parents=parents, opaque=True)(type(name, (Chunk,), namespace))
-    globals()[name] = chunk_class  # copying and pickling search for a class in its module
-    return chunk_class
-
-
-def declare_family(cls: type[RawChunk], ids: Iterable[int]) -> None:
-    """Declare one class for all these ids, except those that have a class already."""
-    family: dict[int, type[Chunk]] = dict.fromkeys(ids, cls)
-    for chunk_id in family.keys() & CHUNKS.keys():
-        del family[chunk_id]
-    CHUNKS.update(family)
-    _FAMILIES.append((cls.parents, family))
+def declare(
+    chunk_id: int, name: str, base: type[C], parents: Iterable[int], description: str, *, repeats: bool = False
+) -> type[C]:
+    """Declare a chunk that has the fields of its base, and none of its own."""
+    cls = type(name, (base,), {"__doc__": description, "__module__": __name__})
+    globals()[name] = cls = chunk(chunk_id, parents=parents, repeats=repeats)(cls)  # pickling searches in the module
+    return cls
 
 
 def compute_valid_children() -> None:
     """Compute the valid sub-chunks of each chunk from the declared parents; called once, after all declarations."""
     inside: dict[int, dict[int, type[Chunk]]] = {}
-    everywhere: dict[int, type[Chunk]] = {}
-    with_one_id = {chunk_id: cls for chunk_id, cls in CHUNKS.items() if not cls.many_ids}
-    for chunk_id, cls in with_one_id.items():
-        if cls.parents == ANYWHERE:
-            everywhere[chunk_id] = cls
+    for chunk_id, cls in CHUNKS.items():
         for parent in cls.parents:
             inside.setdefault(parent, {})[chunk_id] = cls
-    for parents, family in _FAMILIES:
-        for parent in parents:
-            inside.setdefault(parent, {}).update(family)
-    for chunk_id, cls in with_one_id.items():
-        cls.valid_children = {**everywhere, **inside[chunk_id]} if chunk_id in inside else {}
+    everywhere = inside.pop(*ANYWHERE)
+    for chunk_id, cls in CHUNKS.items():
+        if not cls.many_ids:
+            cls.valid_children = {**everywhere, **inside[chunk_id]} if chunk_id in inside else {}
 
 
 def chunk_name(chunk_id: int) -> str:

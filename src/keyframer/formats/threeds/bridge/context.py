@@ -1,59 +1,67 @@
-"""Shared state of the bridge modules (document, options, issues, links from parts to chunks) and reading helpers."""
+"""Options and helpers of the scene reader: reports, sub-chunks, colours and percentages, chunks that are not read."""
 
 from __future__ import annotations
 
+import codecs
 import math
 from collections.abc import Iterator, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from operator import attrgetter
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
-from keyframer.arrays import Floats
 from keyframer.catalogue import DATA_NON_FINITE
 from keyframer.formats.document import Document
 from keyframer.formats.kit.scene_reading import Reporter
 from keyframer.formats.threeds import records as r
-from keyframer.formats.threeds.bridge.options import Options
 from keyframer.formats.threeds.chunk import Chunk, RawChunk
-from keyframer.formats.threeds.records import (
-    ColorByte,
-    ColorByteGamma,
-    ColorFloat,
-    ColorFloatGamma,
-    PercentFloat,
-    PercentInt,
-)
 from keyframer.issues import IssueLog
 from keyframer.text import decode_name, safe_text
 from keyframer.wire.record import Record, dump_fields
 
-
-@dataclass(eq=False, repr=False)
-class Links:
-    """The chunks of a scene's parts, in lists parallel to those of the scene."""
-
-    nodes: list[r.Node | None] = field(default_factory=list)
-    """None for objects without a keyframer node"""
-    materials: list[r.Material] = field(default_factory=list)
-    meshes: list[r.NamedObject] = field(default_factory=list)
-    to_mesh: list[Floats] = field(default_factory=list)
-    """(4, 4) for each mesh: from stored vertices to those of the mesh"""
-    cameras: list[r.NamedObject] = field(default_factory=list)
-    lights: list[r.NamedObject | None] = field(default_factory=list)
-    """None for the ambient light"""
-    mesh_by_name: dict[bytes, tuple[r.NamedObject, Floats | None]] = field(default_factory=dict)
-    """for each name, the first object with a mesh, and (4, 4) from stored vertices to local axes (None if singular)"""
-    rest_frame: float = 0.0
-    """the frame at which stored vertices and keyframer are compared"""
-
-
 Rgb = tuple[float, float, float]
-AnyColor = ColorFloat | ColorByte | ColorByteGamma | ColorFloatGamma
+AnyColor = r.ColorFloat | r.ColorByte | r.ColorByteGamma | r.ColorFloatGamma
+FirstChunks = dict[type[Record], Any]
+"""the first sub-chunk of each kind"""
+Kinds = Set[type[Record]]
 C = TypeVar("C", bound=Chunk)
 
 
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Options for reading; the defaults follow the original programs."""
+
+    geometry: str = "auto"
+    """what to do if stored vertices and keyframer disagree: ``auto`` decides for each node (see `vertex_space`),
+    ``keyframer`` applies the keyframer, as 3ds Max does, ``raw`` keeps the stored vertices"""
+    rotation_keys: str = "auto"
+    """``relative`` as in 3D Studio, ``absolute`` as in Blender's exporter; ``auto`` recognises that exporter"""
+    sign_flips: str = "auto"
+    """3ds Max writes some small rotations as nearly 360 degrees within one frame, because a quaternion changed its
+    sign: ``auto`` repairs these keys in files of 3ds Max, ``keep`` leaves them unchanged"""
+    fps: float = 30.0
+    """frames per second, which the format does not store; 3D Studio plays 30"""
+    encoding: str | None = None
+    """encoding of names; None: UTF-8 if valid, else Windows 1252"""
+
+    def __post_init__(self) -> None:
+        for name, allowed in (
+            ("geometry", ("auto", "keyframer", "raw")),
+            ("rotation_keys", ("auto", "relative", "absolute")),
+            ("sign_flips", ("auto", "keep")),
+        ):
+            if getattr(self, name) not in allowed:
+                raise ValueError(f"{name} must be one of {', '.join(allowed)}, not {getattr(self, name)!r}")
+        if not 0 < self.fps < float("inf"):
+            raise ValueError(f"fps must be positive and finite, not {self.fps}")
+        if self.encoding is not None:
+            try:
+                codecs.lookup(self.encoding)
+            except LookupError:
+                raise ValueError(f"no encoding is named {self.encoding!r}") from None
+
+
 class Context(Reporter):
-    """State of the conversion of one document."""
+    """The document that is read, the options, and the reports about both."""
 
     def __init__(self, document: Document, options: Options, issues: IssueLog) -> None:
         super().__init__(document, issues)
@@ -77,9 +85,9 @@ class Context(Reporter):
         return list(default)
 
 
-def child(parent: Chunk, kind: type[C]) -> C | None:
-    """Return the first sub-chunk of a kind; None if there is none."""
-    for chunk in parent.children:
+def child(parent: Chunk | None, kind: type[C]) -> C | None:
+    """Return the first sub-chunk of a kind; None if there is none, or no parent."""
+    for chunk in () if parent is None else parent.children:
         if isinstance(chunk, kind):
             return chunk
     return None
@@ -90,18 +98,14 @@ def children(parent: Chunk, kind: type[C]) -> Iterator[C]:
     return (child for child in parent.children if isinstance(child, kind))
 
 
-def has(parent: Chunk, kind: type[Chunk]) -> bool:
-    return child(parent, kind) is not None
-
-
-FirstChunks = dict[type[Record], Any]
-"""the first sub-chunk of each kind"""
-
-
 def first_chunks(parent: Chunk) -> FirstChunks:
     """Return the first sub-chunk of each kind. One search for each kind took a tenth of the loading time."""
     backwards = parent.children[::-1]
     return dict(zip(map(type, backwards), backwards, strict=True))
+
+
+_COLORS: tuple[type[AnyColor], ...] = (r.ColorFloatGamma, r.ColorByteGamma, r.ColorFloat, r.ColorByte)
+"""kinds of colour chunks in order of precedence"""
 
 
 def color(parent: Chunk | None) -> Rgb | None:
@@ -110,37 +114,35 @@ def color(parent: Chunk | None) -> Rgb | None:
     return None if chunk is None else rgb_of(chunk)
 
 
-_COLORS: tuple[type[AnyColor], ...] = (ColorFloatGamma, ColorByteGamma, ColorFloat, ColorByte)
-"""kinds of colour chunks in order of precedence"""
-
-
 def _color_chunk(parent: Chunk) -> AnyColor | None:
     chunks = first_chunks(parent)
-    for kind in _COLORS if chunks else ():
-        if kind in chunks:
-            return cast(AnyColor, chunks[kind])
-    return None
+    return next((chunks[kind] for kind in _COLORS if kind in chunks), None) if chunks else None
 
 
 def rgb_of(chunk: AnyColor) -> Rgb:
     """Return the colour of one chunk, 0 to 1."""
-    full = 255.0 if isinstance(chunk, (ColorByte, ColorByteGamma)) else 1.0
+    full = 255.0 if isinstance(chunk, (r.ColorByte, r.ColorByteGamma)) else 1.0
     return (chunk.rgb[0] / full, chunk.rgb[1] / full, chunk.rgb[2] / full)
 
 
 def percent(parent: Chunk | None) -> float | None:
     """Return the percentage inside a chunk as a fraction, 0 to 1, or None."""
     chunk = None if parent is None else _percent_chunk(parent)
-    if isinstance(chunk, PercentInt):
+    if isinstance(chunk, r.PercentInt):
         return chunk.percent / 100
     return None if chunk is None else chunk.fraction
 
 
-def _percent_chunk(parent: Chunk) -> PercentInt | PercentFloat | None:
+def _percent_chunk(parent: Chunk) -> r.PercentInt | r.PercentFloat | None:
     for chunk in parent.children:
-        if isinstance(chunk, (PercentInt, PercentFloat)):
+        if isinstance(chunk, (r.PercentInt, r.PercentFloat)):
             return chunk
     return None
+
+
+def value_kinds(parent: Chunk) -> set[type[Record]]:
+    """Return the kinds of the colour and the percentage that are read from a chunk; other kinds are kept as extras."""
+    return {type(chunk) for chunk in (_color_chunk(parent), _percent_chunk(parent)) if chunk is not None}
 
 
 def plain_record(record: Record) -> dict[str, Any]:
@@ -169,9 +171,6 @@ MOST_KEPT_CHUNKS = 10_000
 """limit on the unread sub-chunks of one chunk that become extras: no program writes as many, and each takes fifty times
 as much memory as in the file
 """
-
-
-Kinds = Set[type[Record]]
 _NO_KINDS: Kinds = frozenset()
 _TAIL = attrgetter("tail")
 
@@ -183,6 +182,8 @@ def unread_chunks(parent: Chunk, known: Kinds, wrappers: Kinds = _NO_KINDS) -> l
     kinds of which only the colour or percentage inside is read; they are returned if they contain more than that.
     `value_kinds` has the kinds of the colour and percentage that are read from the parent itself.
     """
+    if not (parent.children or parent.tail):
+        return []
     kinds = set(map(type, parent.children))
     tails = any(map(_TAIL, parent.children))
     if len(kinds) == len(parent.children) and kinds <= known and not (tails or parent.tail):  # the usual case
@@ -207,15 +208,3 @@ def unread_chunks(parent: Chunk, known: Kinds, wrappers: Kinds = _NO_KINDS) -> l
     if parent.tail:
         unread.append({"chunk": "tail", "data": parent.tail.hex()})
     return unread
-
-
-def unread_extras(parent: Chunk, known: Kinds, wrappers: Kinds = _NO_KINDS) -> dict[str, dict[str, Any]]:
-    """Return the result of `unread_chunks` as extras, ``{"3ds": {"chunks": [...]}}``; empty if everything is read."""
-    unread = unread_chunks(parent, known, wrappers)
-    return {"3ds": {"chunks": unread}} if unread else {}
-
-
-def value_kinds(parent: Chunk) -> set[type[Record]]:
-    """Return the kinds of the colour and the percentage that are read from a chunk; other kinds are kept as extras."""
-    chunks = (_color_chunk(parent), _percent_chunk(parent))
-    return {type(chunk) for chunk in chunks if chunk is not None}

@@ -7,7 +7,7 @@ positions need the rest of the document and are read and written by code.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ import numpy as np
 from keyframer.arrays import Array
 from keyframer.formats.kit.declared_fields import Capabilities, Field, FieldGroup, StoredAs
 from keyframer.formats.threeds import records as r
-from keyframer.formats.threeds.bridge.context import FirstChunks, children, color, has, percent, rgb_of
+from keyframer.formats.threeds.bridge.context import FirstChunks, child, children, color, percent, rgb_of
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.scene import Fog, Gradient, LayeredFog, LightType
 from keyframer.text import encode_name
@@ -354,53 +354,34 @@ CURRENT_TIME: tuple[Field[tuple[r.CurrentTime, int], Chunk], ...] = (
 """read from the chunk of the current time and the number of time units per frame"""
 
 
-def _fog(chunks: FirstChunks) -> Fog | None:
-    chunk = chunks.get(r.Fog)
-    if chunk is None:
-        return None
-    # some files have FogBackground next to the fog chunk
-    background = has(chunk, r.FogBackground) or r.FogBackground in chunks
-    return Fog(chunk.near, chunk.near_density, chunk.far, chunk.far_density, color(chunk), background)
+def _atmosphere(name: str, make: Any, kind: Any, background: type[Chunk] | None = None) -> ChunkField:
+    """Declare fog: the numbers of its chunk, a colour inside it, and a flag for the background inside or next to it."""
+    stored = [plan.name for plan in kind.plan.fields]
+    names = [field.name for field in fields(make)][: len(stored)]
+    has_color = r.ColorFloat.ID in kind.valid_children
 
+    def get(chunks: FirstChunks) -> Any:
+        chunk = chunks.get(kind)
+        if chunk is None:
+            return None
+        fog = make(*(getattr(chunk, number) for number in stored), color=color(chunk))
+        if background is not None:
+            fog.affects_background = child(chunk, background) is not None or background in chunks
+        return fog
 
-def _put_fog(fog: Fog | None) -> list[Chunk]:
-    if fog is None:
-        return []
-    inside: list[Chunk] = [] if fog.color is None else [color_chunk(fog.color)]
-    inside += [r.FogBackground()] if fog.affects_background else []
-    return [r.Fog(fog.near, fog.near_density, fog.far, fog.far_density, children=list(inside))]
+    def put(fog: Any) -> list[Chunk]:
+        if fog is None:
+            return []
+        inside: list[Record] = [color_chunk(fog.color)] if has_color and fog.color is not None else []
+        inside += [background()] if background is not None and fog.affects_background else []
+        return [kind(*(getattr(fog, number) for number in names), children=inside)]
 
-
-def _cue(chunks: FirstChunks) -> Fog | None:
-    chunk = chunks.get(r.DistanceCue)
-    if chunk is None:
-        return None
-    background = has(chunk, r.DimBackground) or r.DimBackground in chunks
-    return Fog(chunk.near, chunk.near_dimming, chunk.far, chunk.far_dimming, affects_background=background)
-
-
-def _put_cue(cue: Fog | None) -> list[Chunk]:
-    if cue is None:
-        return []
-    inside: list[Record] = [r.DimBackground()] if cue.affects_background else []
-    return [r.DistanceCue(cue.near, cue.near_density, cue.far, cue.far_density, children=inside)]
-
-
-def _layers(chunks: FirstChunks) -> LayeredFog | None:
-    chunk = chunks.get(r.LayerFog)
-    return None if chunk is None else LayeredFog(chunk.z_min, chunk.z_max, chunk.density, chunk.flags, color(chunk))
-
-
-def _put_layers(fog: LayeredFog | None) -> list[Chunk]:
-    if fog is None:
-        return []
-    inside: list[Record] = [] if fog.color is None else [color_chunk(fog.color)]
-    return [r.LayerFog(fog.z_min, fog.z_max, fog.density, fog.flags, children=inside)]
+    return ChunkField(name, get, put, (kind,) if background is None else (kind, background))
 
 
 def gradient_color_kind(chunk: r.BackgroundGradient) -> type[r.ColorFloat | r.ColorByte]:
     """Return the kind of the colour chunks that are read from a gradient: floats if present, else bytes."""
-    return r.ColorFloat if has(chunk, r.ColorFloat) else r.ColorByte
+    return r.ColorFloat if child(chunk, r.ColorFloat) is not None else r.ColorByte
 
 
 def _gradient(chunks: FirstChunks) -> Gradient | None:
@@ -433,9 +414,9 @@ ENVIRONMENT = (
     _color("background_color", r.BackgroundColor),
     ChunkField("gradient", _gradient, _put_gradient, (r.BackgroundGradient,)),
     _color("ambient", r.AmbientColor),
-    ChunkField("fog", _fog, _put_fog, (r.Fog, r.FogBackground)),
-    ChunkField("distance_cue", _cue, _put_cue, (r.DistanceCue, r.DimBackground)),
-    ChunkField("layered_fog", _layers, _put_layers, (r.LayerFog,)),
+    _atmosphere("fog", Fog, r.Fog, r.FogBackground),
+    _atmosphere("distance_cue", Fog, r.DistanceCue, r.DimBackground),
+    _atmosphere("layered_fog", LayeredFog, r.LayerFog),
     ChunkField(
         "uses",
         lambda chunks: {name for kind, name in USES.items() if kind in chunks},

@@ -22,13 +22,11 @@ from keyframer.formats.kit.scene_writing import (
 from keyframer.formats.kit.skin_writing import without_skins
 from keyframer.formats.merging import RecordRules, Tree
 from keyframer.formats.threeds import records as r
-from keyframer.formats.threeds.bridge.context import Links, child
+from keyframer.formats.threeds.bridge.context import Options, child
 from keyframer.formats.threeds.bridge.declared_fields import SHADINGS
-from keyframer.formats.threeds.bridge.options import Options
 from keyframer.formats.threeds.bridge.original_conventions import find_conventions, object_of
-from keyframer.formats.threeds.bridge.prepared_scene import PreparedScene
-from keyframer.formats.threeds.bridge.scene import to_linked_scene
-from keyframer.formats.threeds.bridge.write_tracks import names_shapes
+from keyframer.formats.threeds.bridge.scene import Links, to_linked_scene
+from keyframer.formats.threeds.bridge.write_motion import names_shapes
 from keyframer.formats.threeds.bridge.writing import face_group_materials, write_document
 from keyframer.scene import Scene
 from keyframer.scene.loss_report import LossReport
@@ -141,10 +139,8 @@ class Merger(bridge.Merger[Options]):
         scene = _with_known_shading(with_constant_shapes(scene, report, names_shapes), original)
         clip = first_clip(scene, report)
         conventions = find_conventions(scene, original, edited=edited)
-        prepared = PreparedScene(
-            scene, clip, units_per_second(clip), DEFAULT_MAX_ERROR, report, conventions=conventions
-        )
-        document, parts = write_document(prepared, clip, report)
+        fps = units_per_second(clip)
+        document, parts = write_document(scene, clip, fps, DEFAULT_MAX_ERROR, report, conventions)
         document.records = _wrapped_as_original(document, original.document)
         return Written(document, report, parts=parts)
 

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
 from keyframer.arrays import Floats
-from keyframer.curves import RotationForm
+from keyframer.curves import RotationForm, Track
 from keyframer.formats._scene_differences import Comparison, tracks_by_node_and_kind
 from keyframer.formats.bridge import Original
 from keyframer.formats.kit.scene_writing import CannotMerge
 from keyframer.formats.threeds import records as r
-from keyframer.formats.threeds.bridge.context import Links, child, has
+from keyframer.formats.threeds.bridge.context import child
+from keyframer.formats.threeds.bridge.scene import Links
 from keyframer.maths import affine
 from keyframer.posing.rest_pose import world_at
 from keyframer.scene import Clip, Node, NodeKind, Scene
-from keyframer.text import encode_name
 
 _AGREE = 0.01
 """stored vertices agree with the keyframer if they differ by at most this fraction of the mesh's size"""
@@ -40,6 +41,8 @@ def object_of(links: Links, node: Node) -> r.NamedObject | None:
 class OriginalConventions:
     """Conventions of the original document. Node numbers are those of the scene that is written."""
 
+    exists: bool = False
+    """whether there is an original document"""
     nodes: Mapping[int, int] = field(default_factory=dict)
     """for nodes that exist in the document: their numbers in ``scene``"""
     numbers: Mapping[int, int] = field(default_factory=dict)
@@ -58,8 +61,6 @@ class OriginalConventions:
     """the scene of the document"""
     moved: Mapping[int, Floats] = field(default_factory=dict)
     """matrix (4, 4) by which the edit moved a node at rest, if its stored vertices agreed with the keyframer before"""
-    shapes: Mapping[bytes, Floats] = field(default_factory=dict)
-    """stored vertices of objects that are shapes of a morph, if the shape changed"""
     untouched: Collection[int] = ()
     """unchanged nodes, for which the writer makes no chunks"""
     header: r.KeyframerHeader | None = None
@@ -73,28 +74,25 @@ class OriginalConventions:
 
     def hides_object(self, number: int) -> bool:
         """Return whether the object of a hidden node is hidden too: if it was before, or if nodes cannot be hidden."""
-        original_object = self.object(number)
-        was_hidden = original_object is not None and has(original_object, r.ObjectHidden)
+        was_hidden = child(self.object(number), r.ObjectHidden) is not None
         old_revision = self.header is not None and self.header.revision < _HIDING_REVISION
         return number in self.editor_only or old_revision or was_hidden
 
+    @cached_property
+    def _tracks(self) -> Mapping[tuple[int, str], Track]:
+        return tracks_by_node_and_kind(self.scene.clips[0]) or {} if self.scene.clips else {}
+
     def is_absolute(self, number: int) -> bool:
         """Return whether the rotation keys of a node are absolute, as Blender writes them, and not increments."""
-        tracks = tracks_by_node_and_kind(self.scene.clips[0]) or {} if self.scene.clips else {}
-        track = tracks.get((self.nodes.get(number, -1), "rotation"))
+        track = self._tracks.get((self.nodes.get(number, -1), "rotation"))
         return track is not None and track.form is RotationForm.AXIS_ANGLE_ABSOLUTE
 
-    def stores_rest(self, number: int, node: Node, name: str) -> bool:
-        """Return whether readers get this rest value (position, rotation_xyzw or scale) even if no track is written."""
-        if number not in self.nodes or number in self.editor_only:
-            return False
-        before = self.scene.nodes[self.nodes[number]]
-        kind = "rotation" if name == "rotation_xyzw" else name
-        stored_rest = _REST_VALUES[name]
-        if node.kind is not NodeKind.OBJECT and not any(
-            channel.track.kind == kind for channel in self.scene.channels_of(self.nodes[number])
-        ):
-            stored_rest = np.asarray(getattr(before, name))
+    def stores_rest(self, number: int, node: Node, kind: str) -> bool:
+        """Return whether readers get the rest value of a node (position, rotation or scale) without such a track."""
+        name = "rotation_xyzw" if kind == "rotation" else kind
+        old, stored_rest = self.nodes[number], _REST_VALUES[name]
+        if node.kind is not NodeKind.OBJECT and not any(c.track.kind == kind for c in self.scene.channels_of(old)):
+            stored_rest = np.asarray(getattr(self.scene.nodes[old], name))
         return bool(np.array_equal(np.asarray(getattr(node, name)), stored_rest))
 
     def mesh_matrices(self, number: int, *, needs_node: bool) -> tuple[Floats, Floats] | None:
@@ -115,8 +113,7 @@ class OriginalConventions:
 
 def stored_matrix(chunk: r.NamedObject) -> Floats:
     """Return the matrix in chunk 4160; the identity if it is missing."""
-    body = child(chunk, r.Mesh)
-    matrix_chunk = None if body is None else child(body, r.MeshMatrix)
+    matrix_chunk = child(child(chunk, r.Mesh), r.MeshMatrix)
     matrix = np.eye(4)
     if matrix_chunk is not None:
         matrix[:3] = np.array([matrix_chunk.x_axis, matrix_chunk.y_axis, matrix_chunk.z_axis, matrix_chunk.origin]).T
@@ -140,6 +137,7 @@ def find_conventions(scene: Scene, original: Original, *, edited: bool) -> Origi
     if edited:
         _check_edit(scene, original, moved)
     return OriginalConventions(
+        True,
         matching.nodes,
         numbers,
         max(file_ids, default=-1) + 1,
@@ -150,9 +148,8 @@ def find_conventions(scene: Scene, original: Original, *, edited: bool) -> Origi
         links,
         before,
         moved,
-        _changed_shapes(scene, before, links, matching.nodes) if edited else {},
         original.untouched,
-        None if keyframer is None else child(keyframer, r.KeyframerHeader),
+        child(keyframer, r.KeyframerHeader),
         keyframer is not None,
     )
 
@@ -160,19 +157,22 @@ def find_conventions(scene: Scene, original: Original, *, edited: bool) -> Origi
 def _check_edit(scene: Scene, original: Original, moved: Mapping[int, Floats]) -> None:
     """Raise `CannotMerge` if the chunks of the original cannot store an edit.
 
-    These are scale axes, another type of light, another parent of a node that stores its parent by name, and edits of
-    one of several nodes that show the same object.
+    These are scale axes, another type of light, other shapes of a morph (none of 542 real files has a morph), another
+    parent of a node that stores its parent by name, and edits of one of several nodes that show the same object.
     """
     before, links, nodes = original.scene, original.links, original.matching.nodes
     nodes_by_object: dict[int, list[int]] = {}
+    morphing = {channel.node for clip in scene.clips[:1] for channel in clip.channels if channel.track.kind == "morph"}
     for new, old in nodes.items():
         node, old_node = scene.nodes[new], before.nodes[old]
         if node.scale_axes_xyzw is not None:
             raise CannotMerge("a node has scale axes")
         if node.light is not None and scene.lights[node.light].type is not before.lights[old_node.light or 0].type:
             raise CannotMerge("the type of a light changed")
+        if new in morphing and not Comparison(1e-12).same(node.morph, old_node.morph):
+            raise CannotMerge("the shapes of a morph changed")
         chunk, parent = links.nodes[old], nodes.get(-1 if node.parent is None else node.parent)
-        if chunk is not None and has(chunk, r.ParentName) and parent != old_node.parent:
+        if child(chunk, r.ParentName) is not None and parent != old_node.parent:
             raise CannotMerge(f"the parent of {old_node.name!r} is stored by name")
         nodes_by_object.setdefault(id(object_of(links, old_node)), []).append(new)
     nodes_by_object.pop(id(None), None)
@@ -191,8 +191,7 @@ def _is_renamed(scene: Scene, original: Original, number: int) -> bool:
 
 
 def _stored_name(links: Links, before: Scene, old: int) -> bytes:
-    chunk = links.nodes[old]
-    instance = None if chunk is None else child(chunk, r.InstanceName)
+    instance = child(links.nodes[old], r.InstanceName)
     if before.nodes[old].kind is NodeKind.DUMMY and instance is not None:
         return instance.name
     return before.nodes[old].raw_name or b""
@@ -225,8 +224,7 @@ def _moved(
         world, old_world = worlds[number], old_worlds[old]
         if mesh is None or np.allclose(world, old_world, rtol=1e-7, atol=1e-9):
             continue
-        body = child(links.meshes[mesh], r.Mesh)
-        points = None if body is None else child(body, r.PointArray)
+        points = child(child(links.meshes[mesh], r.Mesh), r.PointArray)
         if points is None or not len(points.points) or abs(np.linalg.det(old_world[:3, :3])) < 1e-12:
             continue
         stored = np.asarray(points.points, np.float64)
@@ -243,39 +241,3 @@ def _moved(
         ):
             moved[number] = world @ np.linalg.inv(old_world)
     return moved
-
-
-def _changed_shapes(scene: Scene, before: Scene, links: Links, nodes: Mapping[int, int]) -> dict[bytes, Floats]:
-    """Return changed stored vertices of objects that are morph shapes."""
-    changed: dict[bytes, Floats] = {}
-    for new, old in nodes.items():
-        morph, old_morph, mesh = scene.nodes[new].morph, before.nodes[old].morph, before.nodes[old].mesh
-        if morph is None or mesh is None:
-            continue
-        old_shapes = {} if old_morph is None else dict(zip(old_morph.names, old_morph.positions, strict=True))
-        for name, shape in zip(morph.names, morph.positions, strict=True):
-            raw_name = encode_name(name)
-            unchanged = name in old_shapes and np.array_equal(old_shapes[name], shape)
-            if unchanged or raw_name not in links.mesh_by_name:
-                continue
-            shape_object, shape_axes = links.mesh_by_name[raw_name]
-            body = child(shape_object, r.Mesh)
-            points = None if body is None else child(body, r.PointArray)
-            if points is None or len(points.points) != len(shape):
-                raise CannotMerge(f"the number of vertices of the shape {name!r} changed")
-            stored = affine.transform_points(to_shape(links, mesh, shape_axes), shape)
-            if not np.allclose(stored, points.points, rtol=1e-6, atol=1e-6):
-                changed[shape_object.name] = stored
-    return changed
-
-
-def to_shape(links: Links, mesh: int, shape_axes: Floats | None) -> Floats:
-    """Return the matrix (4, 4) from a shape in mesh space to its stored vertices.
-
-    ``shape_axes`` is the matrix (4, 4) from the stored vertices of the shape to its local axes; None if that matrix is
-    singular. Raises `CannotMerge` if a matrix is singular.
-    """
-    mesh_axes = links.mesh_by_name[links.meshes[mesh].name][1]
-    if shape_axes is None or mesh_axes is None:
-        raise CannotMerge("the matrix of a shape or of its mesh is singular")
-    return np.asarray(np.linalg.inv(links.to_mesh[mesh] @ np.linalg.inv(mesh_axes) @ shape_axes), np.float64)

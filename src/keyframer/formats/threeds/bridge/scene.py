@@ -1,54 +1,60 @@
-"""Read a scene from a 3D Studio document."""
+"""Read a scene from a 3D Studio document: one pass over materials, editor, keyframer, and objects without a node."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import replace
-from typing import Any
+from collections.abc import Set
+from dataclasses import dataclass, field, replace
+from itertools import chain
 
 import numpy as np
-import numpy.typing as npt
 
 from keyframer.arrays import Floats
 from keyframer.catalogue import LIMIT_COPIES, SCENE_REST_POSE
+from keyframer.curves import Track
+from keyframer.curves.curve_bank import has_first_value, only_first_key_counts
 from keyframer.curves.lazy_fields import add_extras
 from keyframer.formats.document import Document
 from keyframer.formats.kit.declared_fields import read_declared_fields
 from keyframer.formats.kit.scene_reading import UniqueNames
 from keyframer.formats.scene_reader import KeyLocation, SceneReader
 from keyframer.formats.threeds import records as r
-from keyframer.formats.threeds.bridge import objects, vertex_space
+from keyframer.formats.threeds.bridge import vertex_space
 from keyframer.formats.threeds.bridge.context import (
     MOST_KEPT_CHUNKS,
     Context,
-    Links,
+    Options,
     child,
     children,
     plain_record,
     unread_chunks,
 )
 from keyframer.formats.threeds.bridge.declared_fields import CURRENT_TIME
-from keyframer.formats.threeds.bridge.editor import read_editor
-from keyframer.formats.threeds.bridge.materials import read_material
-from keyframer.formats.threeds.bridge.nodes import (
-    NODE_KINDS,
-    ChannelReader,
-    KeyframerNode,
-    Program,
-    read_nodes,
+from keyframer.formats.threeds.bridge.editor import (
+    EditorObject,
+    MeshObject,
+    PlacedObject,
+    find_axes,
+    read_material,
+    read_objects,
+    read_settings,
 )
-from keyframer.formats.threeds.bridge.options import Options
-from keyframer.formats.threeds.records import HideTrack
+from keyframer.formats.threeds.bridge.nodes import NODE_KINDS, KeyframerNode, Program, read_nodes
+from keyframer.formats.threeds.bridge.tracks import (
+    ReadTrack,
+    check_keys,
+    first_usable,
+    read_hide_track,
+    read_morph_track,
+    read_tracks,
+)
 from keyframer.issues import IssueLog
+from keyframer.maths import quat
 from keyframer.posing.evaluation_order import reachable
 from keyframer.posing.rest_pose import RestTransforms, world_at
-from keyframer.scene import Channel, Clip, Light, LightType, Node, NodeKind, Scene
+from keyframer.scene import Camera, Channel, Clip, Light, LightType, Node, NodeKind, Scene
 from keyframer.wire.record import Record
-
-Points = npt.NDArray[np.floating[Any]]
-
-EditorObject = objects.MeshObject | objects.PlacedCamera | objects.PlacedLight
 
 _FULL_COMPARISONS = 8
 """all vertices are compared for this many nodes with the same mesh, and only a sample for further nodes"""
@@ -59,66 +65,103 @@ _AS_STORED.flags.writeable = False
 """transform of vertices that stay as stored"""
 TICKS_PER_FRAME = 160
 """3ds Max counts 4800 ticks and 30 frames per second"""
+_REST_KINDS = ("position", "rotation", "scale")
+"""kinds of tracks whose first usable key is the rest value of a node"""
+
+
+@dataclass(eq=False, repr=False)
+class Links:
+    """The chunks of a scene's parts, in lists parallel to those of the scene."""
+
+    nodes: list[r.Node | None] = field(default_factory=list)
+    """None for objects without a keyframer node"""
+    materials: list[r.Material] = field(default_factory=list)
+    meshes: list[r.NamedObject] = field(default_factory=list)
+    to_mesh: list[Floats] = field(default_factory=list)
+    """(4, 4) for each mesh: from stored vertices to those of the mesh"""
+    cameras: list[r.NamedObject] = field(default_factory=list)
+    lights: list[r.NamedObject | None] = field(default_factory=list)
+    """None for the ambient light"""
+    rest_frame: float = 0.0
+    """the frame at which stored vertices and keyframer are compared"""
+
+
+class Reader(SceneReader[Options]):
+    options = Options
+
+    def to_scene(self, document: Document, options: Options) -> Scene:
+        """Return the scene of a document. Faces and links that are not valid are left out and reported."""
+        return to_linked_scene(document, options)[0]
+
+    def key_location(self, record: Record, channel: Channel) -> KeyLocation | None:
+        """Return where the keys of a channel are stored.
+
+        Keys of a visibility track are sorted; the first, with the state before the first toggle, is not stored.
+        """
+        location = super().key_location(record, channel)
+        if location is None or not isinstance(record, r.HideTrack):
+            return location
+        return location._replace(order=[None, *record.keys.time.argsort(kind="stable").tolist()])
 
 
 def to_linked_scene(document: Document, options: Options) -> tuple[Scene, Links]:
     """Return the scene, and the chunk of each of its parts."""
-    scene = Scene(source_format="3ds", issues=IssueLog())
-    context = Context(document, options, scene.issues)
-    builder = _Builder(context, scene)
-    builder.build()
-    return scene, builder.links
+    reading = _Reading(document, options)
+    reading.read()
+    return reading.scene, reading.links
 
 
-class _Builder:
-    """Collects objects by name, then attaches them to the tree."""
+class _Reading:
+    """One pass over a document; the methods are in the order in which they are called."""
 
-    def __init__(self, context: Context, scene: Scene) -> None:
-        self.context = context
-        self.scene = scene
+    def __init__(self, document: Document, options: Options) -> None:
+        self.scene = Scene(source_format="3ds", issues=IssueLog())
+        self.context = Context(document, options, self.scene.issues)
+        self.links = Links()
         self.names = UniqueNames()
-        self.meshes: list[objects.MeshObject] = []
-        self.mesh_by_name: dict[bytes, int] = {}
-        self.cameras: dict[bytes, objects.PlacedCamera] = {}
-        self.lights: dict[bytes, objects.PlacedLight] = {}
-        self.editor_objects: list[EditorObject] = []
+        self.objects: list[EditorObject] = []
         """every mesh, camera and light of the editor, in file order"""
+        self.meshes: dict[bytes, MeshObject] = {}
+        self.cameras: dict[bytes, PlacedObject] = {}
+        self.lights: dict[bytes, PlacedObject] = {}
+        """the first of each kind by name"""
         self.has_node: set[int] = set()
         """id() of objects with a keyframer node"""
-        self.shapes: dict[int, Floats] = {}
-        """vertices of meshes that morph keys name, by the number of the mesh"""
-        self.samples: dict[int, Points] = {}
-        """samples of the vertices of meshes, by `id` of the mesh object"""
-        self.links = Links()
+        self.shapes: dict[bytes, Floats] = {}
+        """vertices of meshes that morph keys name"""
+        self.entries: list[KeyframerNode] = []
+        self.moving: list[tuple[int, Track, float | None]] = []
+        """nodes, their position, rotation and scale tracks with several keys, and first times if times ascend"""
+        self.repeated: set[int] = set()
+        """nodes with two position, two rotation or two scale tracks"""
 
-    def build(self) -> None:
+    def read(self) -> None:
         document = self.context.document
         editor: r.Editor | None = None
         keyframer: r.Keyframer | None = None
-        blocks: list[r.Material] = []
-        for chunk in document.find((r.Editor, r.Keyframer, r.Material)):
-            if isinstance(chunk, r.Material):
-                blocks.append(chunk)
-            elif isinstance(chunk, r.Editor):
-                editor = editor or chunk
-            elif isinstance(chunk, r.Keyframer):
-                keyframer = keyframer or chunk
+        blocks: list[r.Material] = []  # in editors, and directly in a material library
+        for top in document.records:
+            for chunk in (top, *top.children):
+                if isinstance(chunk, r.Editor):
+                    editor = editor or chunk
+                    blocks += children(chunk, r.Material)
+                elif isinstance(chunk, r.Keyframer):
+                    keyframer = keyframer or chunk
+                elif isinstance(chunk, r.Material) and not isinstance(top, r.Editor):
+                    blocks.append(chunk)
         materials = self._read_materials(blocks)
         if editor is not None:
-            read_editor(self.context, editor, self.scene)
+            read_settings(self.context, editor, self.scene)
             self._read_objects(editor, materials)
         if keyframer is not None:
             self._read_keyframer(keyframer)
-        for editor_object in self.editor_objects:
+        for editor_object in self.objects:
             if id(editor_object) not in self.has_node:
                 self._place_without_node(editor_object)
         self._keep_unread_chunks(document, editor, keyframer)
 
     def _read_materials(self, blocks: list[r.Material]) -> dict[bytes, int]:
-        """Read materials.
-
-        Return their numbers by name: as stored, and in lower case, since meshes may spell a name in another case.
-        """
+        """Read materials, and return their numbers by name: as stored, and in lower case, which meshes may use."""
         numbers: dict[bytes, int] = {}
         for chunk in blocks:
             material = read_material(self.context, chunk)
@@ -130,51 +173,53 @@ class _Builder:
         return numbers
 
     def _read_objects(self, editor: r.Editor, materials: dict[bytes, int]) -> None:
-        other_count = 0
+        others: list[r.NamedObject] = []
         for chunk in children(editor, r.NamedObject):
-            mesh = objects.read_mesh(self.context, chunk, materials)
-            if mesh is not None:
-                self.mesh_by_name.setdefault(mesh.name, len(self.meshes))
-                self.meshes.append(mesh)
-                self.editor_objects.append(mesh)
-            camera = objects.read_camera(self.context, chunk)
-            if camera is not None:
-                self.cameras.setdefault(camera.name, camera)
-                self.editor_objects.append(camera)
-            light = objects.read_light(self.context, chunk)
-            if light is not None:
-                self.lights.setdefault(light.name, light)
-                self.editor_objects.append(light)
-            if mesh is None and camera is None and light is None:
-                other_count += 1
-                if other_count <= MOST_KEPT_CHUNKS:
-                    self.scene.extras.setdefault("3ds", {}).setdefault("objects", []).append(plain_record(chunk))
-        objects.find_axes(self.meshes)
-        for mesh_object in self.meshes:
-            self.links.mesh_by_name.setdefault(mesh_object.name, (mesh_object.chunk, mesh_object.to_local))
-        if other_count > MOST_KEPT_CHUNKS:  # the document keeps all of them
-            self.scene.extras["3ds"]["objects"].append({"chunk": "more", "count": other_count - MOST_KEPT_CHUNKS})
+            objects = read_objects(self.context, chunk, materials)
+            self.objects += objects
+            for editor_object in objects:
+                if isinstance(editor_object, MeshObject):
+                    self.meshes.setdefault(chunk.name, editor_object)
+                elif isinstance(editor_object.part, Camera):
+                    self.cameras.setdefault(chunk.name, editor_object)
+                else:
+                    self.lights.setdefault(chunk.name, editor_object)
+            if not objects:
+                others.append(chunk)
+        find_axes([mesh for mesh in self.objects if isinstance(mesh, MeshObject)])
+        if others:
+            kept = [plain_record(chunk) for chunk in others[:MOST_KEPT_CHUNKS]]
+            if len(others) > len(kept):  # the document keeps all of them
+                kept.append({"chunk": "more", "count": len(others) - len(kept)})
+            self.scene.extras.setdefault("3ds", {})["objects"] = kept
 
     def _read_keyframer(self, keyframer: r.Keyframer) -> None:
         header = child(keyframer, r.KeyframerHeader)
         writer = Program(header.revision if header else None, header.name if header else b"")
         clip = self._read_clip(keyframer, header, writer)
         self.scene.clips.append(clip)
-        if writer.is_max:
-            self._repair_spot_rolls()
-        entries = read_nodes(self.context, keyframer, writer, self.names)
-        channels = ChannelReader(self.context, entries, writer, self._shape_of)
-        for index, entry in enumerate(entries):
+        if writer.is_max:  # which stores the rolls of spot lights (4656) in radians; roll tracks are in degrees
+            for light in (placed.part for placed in self.lights.values()):
+                light.roll_degrees = math.degrees(light.roll_degrees)
+        context = self.context
+        self.entries = read_nodes(context, keyframer, writer, self.names)
+        form = context.options.rotation_keys
+        absolute = form == "absolute" or (form == "auto" and writer.is_blender)
+        chunks = chain.from_iterable(entry.tracks for entry in self.entries)
+        tracks = read_tracks(context, chunks, absolute=absolute, from_max=writer.is_max)
+        rotations: list[tuple[Node, Floats]] = []
+        for index, entry in enumerate(self.entries):
             self.scene.nodes.append(entry.node)
             self.links.nodes.append(entry.chunk)
-            mesh = self._mesh_of(entry)
             self._attach_camera_or_light(entry)
-            vertex_count = len(mesh.mesh.positions) if mesh else 0
-            clip.channels += channels.read(index, entry.node, vertex_count)
-        channels.set_rotations()
-        for entry in entries:
-            self._set_rest_target(entry, entries)
-        self._place_meshes(entries, writer, clip, channels)
+            clip.channels += self._read_channels(index, entry, tracks, rotations)
+        if rotations:  # one call takes as long for fifty nodes as for one
+            values = np.array([value for _, value in rotations])
+            for (node, _), rotation in zip(rotations, quat.from_axis_angle(values[:, :3], values[:, 3]), strict=True):
+                node.rotation_xyzw = rotation.copy()
+        for entry in self.entries:
+            self._set_rest_target(entry)
+        self._place_meshes(writer, clip)
 
     def _read_clip(self, keyframer: r.Keyframer, header: r.KeyframerHeader | None, writer: Program) -> Clip:
         clip = Clip(rate=self.context.options.fps)
@@ -190,55 +235,104 @@ class _Builder:
             read_declared_fields(clip, (current, TICKS_PER_FRAME if writer.is_max else 1), CURRENT_TIME)
         return clip
 
-    def _mesh_of(self, entry: KeyframerNode) -> objects.MeshObject | None:
-        if not isinstance(entry.chunk, r.ObjectNode) or entry.object_name not in self.mesh_by_name:
-            return None
-        return self.meshes[self.mesh_by_name[entry.object_name]]
-
-    def _shape_of(self, name: bytes) -> Floats | None:
-        """Return the vertices that morph keys blend: those of the mesh with this name, in its local axes, or None."""
-        number = self.mesh_by_name.get(name)
-        if number is None:
-            return None
-        if number not in self.shapes:
-            mesh_object = self.meshes[number]
-            points = np.asarray(mesh_object.mesh.positions, np.float64)
-            if mesh_object.to_local is not None:
-                points = np.asarray(points @ mesh_object.to_local[:3, :3].T + mesh_object.to_local[:3, 3])
-            self.shapes[number] = points
-        return self.shapes[number]
-
     def _attach_camera_or_light(self, entry: KeyframerNode) -> None:
         """Attach the camera or light of the editor, or a new ambient light, to a node."""
-        node = entry.node
-        if isinstance(entry.chunk, r.CameraNode) and entry.object_name in self.cameras:
-            editor_camera = self.cameras[entry.object_name]
-            self.has_node.add(id(editor_camera))
-            node.camera = len(self.scene.cameras)
-            node.position = np.array(editor_camera.position)
-            node.hidden = node.hidden or editor_camera.hidden
-            self.scene.cameras.append(editor_camera.camera)
-            self.links.cameras.append(editor_camera.chunk)
-        elif isinstance(entry.chunk, (r.OmniNode, r.SpotNode)) and entry.object_name in self.lights:
-            editor_light = self.lights[entry.object_name]
-            self.has_node.add(id(editor_light))
-            node.light = len(self.scene.lights)
-            node.position = np.array(editor_light.position)
-            node.hidden = node.hidden or editor_light.hidden
-            self.scene.lights.append(editor_light.light)
-            self.links.lights.append(editor_light.chunk)
+        placed = None
+        if isinstance(entry.chunk, r.CameraNode):
+            placed = self.cameras.get(entry.object_name)
+        elif isinstance(entry.chunk, (r.OmniNode, r.SpotNode)):
+            placed = self.lights.get(entry.object_name)
         elif isinstance(entry.chunk, r.AmbientNode):
-            node.light = len(self.scene.lights)
+            entry.node.light = len(self.scene.lights)
             ambient = self.scene.environment.ambient or (0.0, 0.0, 0.0)
-            light = Light(node.name, LightType.AMBIENT, ambient)
+            light = Light(entry.node.name, LightType.AMBIENT, ambient)
             self.context.mark(light, "3ds", entry.chunk)
             self.scene.lights.append(light)
             self.links.lights.append(None)
+        if placed is not None:
+            self._attach(placed, entry.node)
 
-    def _set_rest_target(self, entry: KeyframerNode, entries: list[KeyframerNode]) -> None:
+    def _attach(self, placed: PlacedObject, node: Node) -> None:
+        """Attach a camera or light of the editor to a node, with its position in the editor."""
+        self.has_node.add(id(placed))
+        node.position = np.array(placed.position)
+        node.hidden = node.hidden or placed.hidden
+        if isinstance(placed.part, Camera):
+            node.camera = len(self.scene.cameras)
+            self.scene.cameras.append(placed.part)
+            self.links.cameras.append(placed.chunk)
+        else:
+            node.light = len(self.scene.lights)
+            self.scene.lights.append(placed.part)
+            self.links.lights.append(placed.chunk)
+
+    def _read_channels(
+        self, index: int, entry: KeyframerNode, tracks: dict[int, ReadTrack], rotations: list[tuple[Node, Floats]]
+    ) -> list[Channel]:
+        """Return the channels of one node, and set its rest position, scale and morph; its rotation joins the list."""
+        channels: list[Channel] = []
+        node = entry.node
+        for chunk in entry.tracks:
+            value: Floats | None = None
+            first: float | None = None
+            read = tracks.get(id(chunk))
+            if read is None:  # keys without numbers, or no keys
+                named = self._read_named_track(chunk, entry)
+                if named is None:
+                    node.extras["3ds"].setdefault("tracks", []).append(plain_record(chunk))
+                    continue
+                track = named
+            else:
+                track, doubtful, first, value = read
+                if doubtful:
+                    check_keys(self.context, chunk, track)
+                    first, value = None, first_usable(track)
+            kind = track.kind
+            if kind in _REST_KINDS:
+                if len(chunk.keys) > 1:  # type: ignore[attr-defined]  # every concrete track has keys
+                    self.moving.append((index, track, first))
+                if any(channel.track.kind == kind for channel in channels):
+                    self.repeated.add(index)
+                if value is None:
+                    pass
+                elif kind == "position":
+                    node.position = value.copy()
+                elif kind == "rotation":
+                    rotations.append((node, value))
+                else:
+                    node.scale = value.copy()
+            channels.append(Channel(index, track))
+        return channels
+
+    def _read_named_track(self, chunk: r.Track, entry: KeyframerNode) -> Track | None:
+        """Read a track whose keys have no numbers; None without usable keys."""
+        if isinstance(chunk, r.HideTrack):
+            return read_hide_track(self.context, chunk, entry.node.hidden)
+        if isinstance(chunk, r.MorphTrack):
+            mesh = self._mesh_of(entry)
+            vertex_count = len(mesh.mesh.positions) if mesh else 0
+            pair = read_morph_track(self.context, chunk, vertex_count, self._shape_of)
+            if pair is not None:
+                track, entry.node.morph = pair
+                return track
+        return None
+
+    def _mesh_of(self, entry: KeyframerNode) -> MeshObject | None:
+        return self.meshes.get(entry.object_name) if isinstance(entry.chunk, r.ObjectNode) else None
+
+    def _shape_of(self, name: bytes) -> Floats | None:
+        """Return the vertices that morph keys blend: those of the mesh with this name, in its local axes, or None."""
+        mesh_object = self.meshes.get(name)
+        if mesh_object is not None and name not in self.shapes:
+            points = np.asarray(mesh_object.mesh.positions, np.float64)
+            to_local = mesh_object.to_local
+            self.shapes[name] = points if to_local is None else vertex_space.apply(to_local, points)
+        return self.shapes.get(name)
+
+    def _set_rest_target(self, entry: KeyframerNode) -> None:
         """Set the rest position of the node's target from the editor, if the target has no position track."""
         node = entry.node
-        if node.target is None or child(entries[node.target].chunk, r.PositionTrack) is not None:
+        if node.target is None or child(self.entries[node.target].chunk, r.PositionTrack) is not None:
             return
         stored = None
         if node.camera is not None:
@@ -246,98 +340,99 @@ class _Builder:
         elif node.light is not None:
             stored = self.scene.lights[node.light].target
         if stored is not None:
-            entries[node.target].node.position = np.array(stored)
+            self.entries[node.target].node.position = np.array(stored)
 
-    def _repair_spot_rolls(self) -> None:
-        """Convert rolls of spot lights (4656) from the radians of 3ds Max to degrees; roll tracks are in degrees."""
-        for placed_light in self.lights.values():
-            placed_light.light.roll_degrees = math.degrees(placed_light.light.roll_degrees)
-
-    def _place_meshes(self, entries: list[KeyframerNode], writer: Program, clip: Clip, channels: ChannelReader) -> None:
+    def _place_meshes(self, writer: Program, clip: Clip) -> None:
         """Attach meshes to nodes, with vertices in the local space of the node; stop if the budget is exceeded."""
-        if all(self._mesh_of(entry) is None for entry in entries):
+        meshes = {index: mesh for index, entry in enumerate(self.entries) if (mesh := self._mesh_of(entry)) is not None}
+        if not meshes:
             return
         rest_frame = clip.current if writer.is_max and clip.current is not None else 0.0
         self.links.rest_frame = rest_frame
-        not_at_rest = channels.not_at_rest(rest_frame)
-        doubtful = self._doubtful_nodes(entries, not_at_rest)
+        not_at_rest = self.repeated | {
+            index
+            for index, track, first in self.moving
+            if not (
+                only_first_key_counts(track, rest_frame)
+                if first is None
+                else has_first_value(track.wrap, first, rest_frame)
+            )
+        }
+        doubtful = self._doubtful_nodes(meshes, not_at_rest)
         if doubtful:
-            nodes = self.scene.nodes
-            sources = set(reachable(doubtful, lambda number: (nodes[number].parent, nodes[number].target)))
-            moving = channels.moving_channels(clip.channels, not_at_rest & sources, sources)
-            world = world_at(self.scene, Clip(channels=moving), rest_frame)  # correct only for ``sources``
-            animated = any(len(track.keys) > 1 for entry in entries for track in entry.tracks)  # type: ignore[attr-defined]
+            world = self._world_at_rest(doubtful, not_at_rest, clip, rest_frame)
+            animated = any(len(track.keys) > 1 for entry in self.entries for track in entry.tracks)  # type: ignore[attr-defined]
         shared_meshes: dict[int, int] = {}
+        uses = Counter(map(id, meshes.values()))
         uses_so_far: Counter[int] = Counter()
-        all_uses = Counter(entry.object_name for entry in entries if isinstance(entry.chunk, r.ObjectNode))
-        for index, entry in enumerate(entries):
-            mesh_object = self._mesh_of(entry)
-            if mesh_object is None:
-                continue
-            uses_so_far[id(mesh_object)] += 1
-            if index not in doubtful:
-                choice = vertex_space.AGREE
-                node_world = _AS_STORED
-            else:
+        for index, mesh_object in meshes.items():
+            entry = self.entries[index]
+            node, identity = entry.node, id(mesh_object)
+            uses_so_far[identity] += 1
+            choice, node_world = vertex_space.AGREE, _AS_STORED
+            if index in doubtful:
                 node_world = world[index]
-                points = (
-                    mesh_object.mesh.positions
-                    if uses_so_far[id(mesh_object)] <= _FULL_COMPARISONS
-                    else self._sample_of(mesh_object)
-                )
-                choice = vertex_space.choose(
-                    mesh_object, entry.node, node_world, points, writer, animated, self.context.options.geometry
-                )
-            positions = None
-            if not choice.follows_keyframer or id(mesh_object) not in shared_meshes:
-                if not self._may_copy(entry, mesh_object, first=uses_so_far[id(mesh_object)] == 1):
+                points = mesh_object.mesh.positions
+                if uses_so_far[identity] > _FULL_COMPARISONS:
+                    points = mesh_object.sample
+                geometry = self.context.options.geometry
+                choice = vertex_space.choose(mesh_object, node, node_world, points, writer, animated, geometry)
+            to_node: Floats | None = None
+            if not choice.follows_keyframer or identity not in shared_meshes:
+                if not self._may_copy(entry, mesh_object, first=uses_so_far[identity] == 1):
                     return
-                positions = vertex_space.local_positions(mesh_object, entry.node, node_world, choice)
-                if positions is None:
+                to_node = vertex_space.to_node(mesh_object, node, node_world, choice)
+                if to_node is None:
                     continue
             self._report_choice(entry, choice)
-            self.has_node.add(id(mesh_object))
-            entry.node.hidden = entry.node.hidden or mesh_object.hidden
-            add_extras(entry.node, "3ds", {"geometry": "keyframer" if choice.follows_keyframer else "raw"})
-            if positions is None:
-                entry.node.mesh = shared_meshes[id(mesh_object)]
+            self.has_node.add(identity)
+            node.hidden = node.hidden or mesh_object.hidden
+            add_extras(node, "3ds", {"geometry": "keyframer" if choice.follows_keyframer else "raw"})
+            if to_node is None:
+                node.mesh = shared_meshes[identity]
                 continue
-            entry.node.mesh = len(self.scene.meshes)
-            mesh = mesh_object.mesh
-            if all_uses[mesh_object.name] == 1:
-                mesh.positions = positions
+            node.mesh = len(self.scene.meshes)
+            mesh_part = mesh_object.mesh
+            positions = vertex_space.apply(to_node, np.asarray(mesh_part.positions, np.float64))
+            if uses[identity] == 1:
+                mesh_part.positions = positions
             else:  # other nodes start with the stored vertices again
-                mesh = replace(mesh, positions=positions)
-            self.scene.meshes.append(mesh)
+                mesh_part = replace(mesh_part, positions=positions)
+            self.scene.meshes.append(mesh_part)
             self.links.meshes.append(mesh_object.chunk)
-            to_node = vertex_space.to_node(mesh_object, entry.node, node_world, choice)
-            self.links.to_mesh.append(_AS_STORED if to_node is None else to_node)
+            self.links.to_mesh.append(to_node)
             if choice.follows_keyframer:
-                shared_meshes[id(mesh_object)] = entry.node.mesh
-            elif entry.node.morph is not None:
-                transform = vertex_space.shape_transform(mesh_object, entry.node, node_world)
-                entry.node.morph.positions = [transform(shape) for shape in entry.node.morph.positions]
+                shared_meshes[identity] = node.mesh
+            elif node.morph is not None:
+                transform = to_node if mesh_object.to_local is None else to_node @ np.linalg.inv(mesh_object.to_local)
+                node.morph.positions = [vertex_space.apply(transform, shape) for shape in node.morph.positions]
 
-    def _doubtful_nodes(self, entries: list[KeyframerNode], not_at_rest: set[int]) -> set[int]:
+    def _doubtful_nodes(self, meshes: dict[int, MeshObject], not_at_rest: Set[int]) -> Set[int]:
         """Return the nodes whose mesh may disagree with the keyframer, so that their exact position is needed."""
-        meshes = {index: mesh for index, entry in enumerate(entries) if (mesh := self._mesh_of(entry)) is not None}
-        few = len(self.scene.nodes) <= _FEW_NODES and self.context.options.geometry == "auto"
-        if not few:
-            return set(meshes)
+        if len(self.scene.nodes) > _FEW_NODES or self.context.options.geometry != "auto":
+            return meshes.keys()
         rest_transforms = RestTransforms(self.scene.nodes, not_at_rest)
         doubtful = set()
         for index, mesh in meshes.items():
             world_at_rest = rest_transforms.world(index)
-            if world_at_rest is None or not vertex_space.agrees(mesh, entries[index].node, world_at_rest):
+            if world_at_rest is None or not vertex_space.agrees(mesh, self.entries[index].node, world_at_rest):
                 doubtful.add(index)
         return doubtful
 
-    def _sample_of(self, mesh_object: objects.MeshObject) -> Points:
-        if id(mesh_object) not in self.samples:
-            self.samples[id(mesh_object)] = vertex_space.sample_of(mesh_object.mesh.positions)
-        return self.samples[id(mesh_object)]
+    def _world_at_rest(self, numbers: Set[int], not_at_rest: Set[int], clip: Clip, frame: float) -> Floats:
+        """Return (nodes, 4, 4) world matrices at the rest frame, correct only for these nodes."""
+        nodes = self.scene.nodes
+        sources = set(reachable(numbers, lambda number: (nodes[number].parent, nodes[number].target)))
+        moving = {(index, track.kind) for index, track, _ in self.moving if index in not_at_rest & sources}
+        channels = [
+            channel
+            for channel in clip.channels
+            if (channel.node, channel.track.kind) in moving
+            or (channel.track.kind == "roll" and channel.node in sources)
+        ]
+        return world_at(self.scene, Clip(channels=channels), frame)
 
-    def _may_copy(self, entry: KeyframerNode, mesh_object: objects.MeshObject, *, first: bool) -> bool:
+    def _may_copy(self, entry: KeyframerNode, mesh_object: MeshObject, *, first: bool) -> bool:
         """Return whether the budget allows copies of vertices and shapes for the node; if not, report the limit."""
         shapes = entry.node.morph.positions if entry.node.morph is not None else []
         count = sum(shape.size for shape in shapes) + (0 if first else mesh_object.mesh.positions.size)
@@ -350,37 +445,22 @@ class _Builder:
     def _report_choice(self, entry: KeyframerNode, choice: vertex_space.Choice) -> None:
         if choice.difference > 0.01:
             outcome = "the keyframer data is used" if choice.follows_keyframer else "the stored vertices are used"
-            self.context.report(
-                SCENE_REST_POSE,
-                entry.chunk,
-                percent=100 * min(choice.difference, 1e9),
-                choice=outcome,
-                rule=choice.rule,
-            )
+            percent = 100 * min(choice.difference, 1e9)
+            self.context.report(SCENE_REST_POSE, entry.chunk, percent=percent, choice=outcome, rule=choice.rule)
 
     def _place_without_node(self, editor_object: EditorObject) -> None:
         """Add a node for an object without a keyframer node, placed as in the editor."""
-        node = Node(
-            self.names.claim(self.context.text(editor_object.name)),
-            raw_name=editor_object.name,
-            hidden=editor_object.hidden,
-        )
+        name = editor_object.chunk.name
+        node = Node(self.names.claim(self.context.text(name)), raw_name=name, hidden=editor_object.hidden)
         self.context.mark(node, "3ds", editor_object.chunk)
-        if isinstance(editor_object, objects.MeshObject):
+        if isinstance(editor_object, MeshObject):
             node.mesh = len(self.scene.meshes)
             self.scene.meshes.append(editor_object.mesh)
             self.links.meshes.append(editor_object.chunk)
             self.links.to_mesh.append(_AS_STORED)
-        elif isinstance(editor_object, objects.PlacedCamera):
-            node.kind, node.camera = NodeKind.CAMERA, len(self.scene.cameras)
-            node.position = np.array(editor_object.position)
-            self.scene.cameras.append(editor_object.camera)
-            self.links.cameras.append(editor_object.chunk)
         else:
-            node.kind, node.light = NodeKind.LIGHT, len(self.scene.lights)
-            node.position = np.array(editor_object.position)
-            self.scene.lights.append(editor_object.light)
-            self.links.lights.append(editor_object.chunk)
+            node.kind = NodeKind.CAMERA if isinstance(editor_object.part, Camera) else NodeKind.LIGHT
+            self._attach(editor_object, node)
         self.scene.nodes.append(node)
         self.links.nodes.append(None)
 
@@ -401,26 +481,11 @@ class _Builder:
                 ]
                 unread += [plain_record(other) for other in others[:MOST_KEPT_CHUNKS]]
         if keyframer is not None:
-            unread += unread_chunks(keyframer, {*NODE_KINDS, r.KeyframerHeader, r.Frames, r.CurrentTime})
+            unread += unread_chunks(keyframer, _KEYFRAMER_KNOWN)
         if unread:
             self.scene.extras.setdefault("3ds", {})["chunks"] = unread
         if document.trailing:
             self.scene.extras.setdefault("3ds", {})["trailing"] = document.trailing.hex()
 
 
-class Reader(SceneReader[Options]):
-    options = Options
-
-    def to_scene(self, document: Document, options: Options) -> Scene:
-        """Return the scene of a document. Faces and links that are not valid are left out and reported."""
-        return to_linked_scene(document, options)[0]
-
-    def key_location(self, record: Record, channel: Channel) -> KeyLocation | None:
-        """Return where the keys of a channel are stored.
-
-        Keys of a visibility track are sorted; the first, with the state before the first toggle, is not stored.
-        """
-        location = super().key_location(record, channel)
-        if location is None or not isinstance(record, HideTrack):
-            return location
-        return location._replace(order=[None, *record.keys.time.argsort(kind="stable").tolist()])
+_KEYFRAMER_KNOWN = frozenset((*NODE_KINDS, r.KeyframerHeader, r.Frames, r.CurrentTime))

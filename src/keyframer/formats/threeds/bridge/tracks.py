@@ -26,14 +26,15 @@ from keyframer.curves.lazy_fields import add_extras, defer_fields, set_extras, u
 from keyframer.formats.kit.scene_reading import unsorted_keys
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.context import Context
-from keyframer.formats.threeds.chunk import Chunk
+from keyframer.issues import IssueType
 from keyframer.scene import Morph
 from keyframer.wire.key_table import EXTRAS, Keys, Rows, joined_rows
+from keyframer.wire.record import Record
 
 WRAPS = {0: Wrap.SINGLE, 2: Wrap.REPEAT, 3: Wrap.LOOP}
 """by the value of bits 0 and 1; the value 1 is not defined and plays once"""
 
-KINDS: dict[type[Chunk], str] = {
+KINDS: dict[type[Record], str] = {
     r.PositionTrack: "position",
     r.RotationTrack: "rotation",
     r.ScaleTrack: "scale",
@@ -63,7 +64,7 @@ class ReadTrack(NamedTuple):
 
     track: Track
     doubtful: bool
-    """whether its keys may have issues: see `report_keys`"""
+    """whether keys read together with its own may have issues: see `check_keys`"""
     first_time: float
     first_value: Floats
     """of the first key in the file, which is the earliest if the track is not doubtful"""
@@ -119,7 +120,7 @@ class _Batch:
         rows = joined_rows(self.tables)
         ends = list(accumulate(table.number for table in self.tables))
         starts = [0, *ends[:-1]]
-        doubtful = _doubtful_tables(rows, self.tables[0].bits, starts, ends, self.flips)
+        doubtful = _is_doubtful(rows, self.tables[0].bits, starts, self.flips)
         first_times = rows["time"][starts].tolist()
         first_values = _values(rows["value"][starts])
         form = RotationForm.NONE
@@ -128,7 +129,7 @@ class _Batch:
         for number, (chunk, start, end) in enumerate(zip(self.chunks, starts, ends, strict=True)):
             track = _empty_track(KINDS[type(chunk)], chunk, form)
             defer_fields(track, self.columns, start, end)
-            tracks[id(chunk)] = ReadTrack(track, number in doubtful, first_times[number], first_values[number])
+            tracks[id(chunk)] = ReadTrack(track, doubtful, first_times[number], first_values[number])
         self.chunks = []
 
     def columns(self, start: int, end: int) -> dict[str, Any]:
@@ -180,62 +181,36 @@ def _extra_columns(rows: Array, bits: int) -> Floats:
     return columns
 
 
-def _doubtful_tables(rows: Array, bits: int, starts: list[int], ends: list[int], flips: bool) -> set[int]:
-    """Return the numbers of key tables that may need a report (see `report_keys`).
+def _is_doubtful(rows: Array, bits: int, starts: list[int], flips: bool) -> bool:
+    """Return whether some keys may need a report of `check_keys`, as in 10 of 652 batches of real files.
 
-    Whole columns are tested first, which is nearly always enough; NaN fails every test.
+    NaN fails every test.
     """
     times, values = rows["time"].copy(), rows["value"].copy()  # numpy is slow with unaligned numbers
     several = len(rows) > len(starts)
-    doubts: list[Array] = []
     if several:
-        unsorted = np.concatenate([[False], times[1:] <= times[:-1]])
-        unsorted[starts] = False
-        if unsorted.any():
-            doubts.append(unsorted)
+        ascending = times[1:] > times[:-1]
+        ascending[np.array(starts[1:], np.intp) - 1] = True
+        if not ascending.all():
+            return True
     if not -_HUGE_TIME <= int(times.min()) <= int(times.max()) <= _HUGE_TIME:
-        doubts.append(np.abs(times.astype(np.float64)) > _HUGE_TIME)
+        return True
     if not -_HUGE_VALUE <= float(values.min()) <= float(values.max()) <= _HUGE_VALUE:
-        doubts.append(np.asarray(~(np.abs(values.astype(np.float64)) <= _HUGE_VALUE).all(axis=1)))
+        return True
     for number, name in enumerate(EXTRAS):
         if bits >> number & 1:
             column, least = rows[name].copy(), -1.0 if number < 3 else 0.0
             if not least <= float(column.min()) <= float(column.max()) <= 1.0:
-                doubts.append(~((column >= least) & (column <= 1.0)))
-    if values.shape[1] == 4:
-        angles = values[:, 0]
-        zero_axes = (values[:, 1] == 0) & (values[:, 2] == 0) & (values[:, 3] == 0) & (angles != 0)
-        if zero_axes.any():
-            doubts.append(zero_axes)
-        if flips and several and not -_FLIP <= float(angles.min()) <= float(angles.max()) <= _FLIP:
-            doubts.append(np.abs(angles.astype(np.float64)) > _FLIP)
-    if not doubts:
-        return set()
-    return set(np.searchsorted(ends, np.flatnonzero(np.any(doubts, axis=0)), side="right").tolist())
+                return True
+    if values.shape[1] != 4:
+        return False
+    angles = values[:, 0]
+    has_zero_axes = not (values[:, 1:].any(axis=1) | (angles == 0)).all()
+    return has_zero_axes or (flips and several and not -_FLIP <= float(angles.min()) <= float(angles.max()) <= _FLIP)
 
 
 _FLIP = 1.5 * math.pi
 """an increment between this angle and half a turn more may be a quaternion that changed its sign"""
-
-
-def report_keys(context: Context, chunk: r.Track, track: Track) -> None:
-    """Report issues of the keys of a track of numbers."""
-    keys: Keys = chunk.keys  # type: ignore[attr-defined]  # every concrete track has keys
-    check_keys(context, chunk, keys)
-    if not track.is_rotation:
-        return
-    angles = keys.value[:, 0]
-    zero_axes = (keys.value[:, 1:] == 0).all(axis=1) & (angles != 0)
-    if zero_axes.any():
-        context.report(DATA_ZERO_AXIS, chunk, f"keys[{int(zero_axes.argmax())}]", count=int(zero_axes.sum()))
-    changed = np.flatnonzero(track.values[:, 3] != -angles.astype(np.float64))
-    changed = changed[np.isfinite(angles[changed])]
-    if len(changed):
-        context.report(SCENE_SIGN_FLIP, chunk, f"keys[{changed[0]}]", count=len(changed))
-
-
-def _header_values(chunk: r.Track) -> dict[str, object]:
-    return {"flags": chunk.flags, "time_min": chunk.time_min, "time_max": chunk.time_max}
 
 
 _FEW_SHAPES = 8
@@ -245,39 +220,54 @@ _HUGE_VALUE = 1e12
 """neighbouring float32 values are 65536 apart here: no scene is that large, and an angle has no meaning"""
 
 
-def check_keys(context: Context, chunk: r.Track, keys: Keys) -> None:
-    """Report unsorted keys, non-finite numbers and numbers outside their ranges; evaluation can handle all of them."""
-    unsorted = unsorted_keys(keys.time.astype(np.int64), keys.value)
+def check_keys(context: Context, chunk: r.Track, track: Track | None = None) -> None:
+    """Report unsorted keys, and non-finite numbers and those outside their ranges; evaluation can handle all of them.
+
+    ``track`` is the result of reading keys with numbers.
+    """
+    keys: Keys = chunk.keys  # type: ignore[attr-defined]  # every concrete track has keys
+
+    def report(kind: IssueType, wrong: Any, **args: Any) -> None:
+        index = int(wrong.argmax())
+        context.report(kind, chunk, f"keys[{index}]", index=index, **args)
+
+    times, values = keys.time.astype(np.int64), keys.value.astype(np.float64)
+    extras = np.zeros((len(keys), len(EXTRAS))) if keys.extras is None else keys.extras
+    unsorted = unsorted_keys(times, keys.value)
     if len(unsorted):
         index = int(unsorted[0])
-        context.report(DATA_KEYS_NOT_INCREASING, chunk, f"keys[{index}]", index=index, time=int(keys.time[index]))
-    non_finite = np.count_nonzero(~np.isfinite(keys.value), axis=1)
-    if keys.extras is not None:
-        non_finite += np.count_nonzero(~np.isfinite(keys.extras), axis=1)
+        context.report(DATA_KEYS_NOT_INCREASING, chunk, f"keys[{index}]", index=index, time=int(times[index]))
+    non_finite = np.count_nonzero(~np.isfinite(values), axis=1) + np.count_nonzero(~np.isfinite(extras), axis=1)
     if non_finite.any():
-        index = int(np.flatnonzero(non_finite)[0])
-        context.report(DATA_NON_FINITE, chunk, f"keys[{index}]", count=int(non_finite.sum()), index=index)
-    _check_ranges(context, chunk, keys)
-
-
-def _check_ranges(context: Context, chunk: r.Track, keys: Keys) -> None:
-    """Report implausibly large times and values, and tension, continuity, bias and ease outside their ranges."""
-    huge_times = np.abs(keys.time.astype(np.int64)) > _HUGE_TIME
+        report(DATA_NON_FINITE, non_finite > 0, count=int(non_finite.sum()))
+    huge_times = np.abs(times) > _HUGE_TIME
     if huge_times.any():
-        index = int(huge_times.argmax())
-        context.report(DATA_TIME_HUGE, chunk, f"keys[{index}]", index=index, time=int(keys.time[index]))
-    sizes = np.abs(keys.value.astype(np.float64)).max(axis=1, initial=0.0)
+        report(DATA_TIME_HUGE, huge_times, time=int(times[huge_times][0]))
+    sizes = np.abs(values).max(axis=1, initial=0.0)
     huge_values = (sizes > _HUGE_VALUE) & np.isfinite(sizes)
     if huge_values.any():
-        index = int(huge_values.argmax())
-        context.report(DATA_VALUE_HUGE, chunk, f"keys[{index}]", index=index, value=float(sizes[index]))
-    if keys.extras is None:
-        return
-    tcb, eases = keys.extras[:, :3], keys.extras[:, 3:]
-    outside = np.asarray((np.abs(tcb) > 1).any(axis=1) | ((eases < 0) | (eases > 1)).any(axis=1))
+        report(DATA_VALUE_HUGE, huge_values, value=float(sizes[huge_values][0]))
+    outside = (np.abs(extras[:, :3]) > 1).any(axis=1) | ((extras[:, 3:] < 0) | (extras[:, 3:] > 1)).any(axis=1)
     if outside.any():
-        index = int(outside.argmax())
-        context.report(DATA_TCB_OUT_OF_RANGE, chunk, f"keys[{index}]", index=index)
+        report(DATA_TCB_OUT_OF_RANGE, outside)
+    if track is None or not track.is_rotation:
+        return
+    angles = values[:, 0]
+    zero_axes = (values[:, 1:] == 0).all(axis=1) & (angles != 0)
+    if zero_axes.any():
+        context.report(DATA_ZERO_AXIS, chunk, f"keys[{int(zero_axes.argmax())}]", count=int(zero_axes.sum()))
+    changed = np.flatnonzero((track.values[:, 3] != -angles) & np.isfinite(angles))
+    if len(changed):
+        context.report(SCENE_SIGN_FLIP, chunk, f"keys[{changed[0]}]", count=len(changed))
+
+
+def first_usable(track: Track) -> Floats | None:
+    """Return the value of the earliest key with finite numbers; None without one."""
+    usable = np.flatnonzero(np.isfinite(track.values).reshape(len(track.times), -1).all(axis=1))
+    if not len(usable):
+        return None
+    value: Floats = track.values[usable[np.argmin(track.times[usable])]]
+    return value
 
 
 def read_hide_track(context: Context, chunk: r.HideTrack, hidden: bool) -> Track | None:
@@ -285,7 +275,7 @@ def read_hide_track(context: Context, chunk: r.HideTrack, hidden: bool) -> Track
     keys = chunk.keys
     if len(keys) == 0:
         return None
-    check_keys(context, chunk, keys)
+    check_keys(context, chunk)
     times = np.sort(np.asarray(keys.time, np.float64), kind="stable")
     states = (np.arange(len(times) + 1) + (0 if hidden else 1)) % 2
     track = Track(
@@ -295,7 +285,8 @@ def read_hide_track(context: Context, chunk: r.HideTrack, hidden: bool) -> Track
         Interpolation.STEP,
         WRAPS.get(chunk.flags & 3, Wrap.SINGLE),
     )
-    context.mark(track, "3ds", chunk, {"toggles": True, **_header_values(chunk)})
+    head = {"flags": chunk.flags, "time_min": chunk.time_min, "time_max": chunk.time_max}
+    context.mark(track, "3ds", chunk, {"toggles": True, **head})
     add_extras(track, "3ds", {"key_flags": keys.flags.tolist()})
     if keys.extras is not None:
         add_extras(track, "3ds", {"key_extras": keys.extras.tolist()})
@@ -313,7 +304,7 @@ def read_morph_track(
     keys = chunk.keys
     if len(keys) == 0:
         return None
-    check_keys(context, chunk, keys)
+    check_keys(context, chunk)
     numbers: dict[bytes, int] = {}
     shapes: list[Floats] = []
     shape_numbers: list[int] = []

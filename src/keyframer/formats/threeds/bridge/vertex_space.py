@@ -10,28 +10,22 @@ and 4.2 % of the mesh's size).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from keyframer.arrays import Floats
 from keyframer.curves.lazy_fields import stored
+from keyframer.formats.threeds.bridge.editor import MeshObject, Points
 from keyframer.formats.threeds.bridge.nodes import Program
-from keyframer.formats.threeds.bridge.objects import MeshObject
 from keyframer.posing.rest_pose import MatrixRows
 from keyframer.scene import Node
-
-Points = npt.NDArray[np.floating[Any]]
 
 _SAME = 0.01
 _SURELY_SAME = 0.0099
 _NEAR = 0.03
 """largest displacements of vertices, as fractions of the mesh's size"""
-_SAMPLE = 250
-"""meshes with more vertices are sampled"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +42,6 @@ class Choice:
 
 AGREE = Choice(True, "both agree", 0.0)
 """used instead of the result of `choose` if `agrees` is true; the difference is not computed"""
-
-
-def sample_of(points: Points) -> Points:
-    """Return a sample of vertices: all if they are few, else the extremes along each axis and others at equal steps."""
-    if len(points) <= _SAMPLE:
-        return points
-    furthest = [*points.argmin(axis=0), *points.argmax(axis=0)]
-    return points[[*furthest, *range(0, len(points), len(points) // _SAMPLE)]]
 
 
 def agrees(mesh_object: MeshObject, node: Node, world_at_rest: MatrixRows) -> bool:
@@ -127,40 +113,25 @@ def choose(
     return Choice(False, "the file lost the position of the node", difference)
 
 
-def local_positions(mesh_object: MeshObject, node: Node, world_at_rest: Floats, choice: Choice) -> Floats | None:
-    """Return vertices in the local space of the node, before the pivot is subtracted.
+def to_node(mesh_object: MeshObject, node: Node, world_at_rest: Floats, choice: Choice) -> Floats | None:
+    """Return the (4, 4) matrix from stored vertices to the local space of the node, before the pivot is subtracted.
 
     The result is None if stored vertices are kept and the node's matrix is singular.
     """
-    transform = to_node(mesh_object, node, world_at_rest, choice)
-    with np.errstate(all="ignore"):
-        return None if transform is None else _apply(transform, np.asarray(mesh_object.mesh.positions, np.float64))
-
-
-def to_node(mesh_object: MeshObject, node: Node, world_at_rest: Floats, choice: Choice) -> Floats | None:
-    """Return the (4, 4) matrix from stored vertices to the local space of the node; None as in `local_positions`."""
     if choice.follows_keyframer and mesh_object.to_local is not None:
         return mesh_object.to_local
-    with np.errstate(all="ignore"):
-        if abs(np.linalg.det(world_at_rest[:3, :3])) <= 1e-12 * np.abs(world_at_rest[:3, :3]).max() ** 3:
-            return None
-        return np.asarray(_shift(node.pivot) @ np.linalg.inv(world_at_rest), np.float64)
-
-
-def shape_transform(mesh_object: MeshObject, node: Node, world_at_rest: Floats) -> Callable[[Points], Floats]:
-    """Return a function that moves morph shapes from the mesh's local axes to a node that keeps its stored vertices."""
-    to_stored = np.eye(4) if mesh_object.to_local is None else np.linalg.inv(mesh_object.to_local)
-    transform = np.asarray(_shift(node.pivot) @ np.linalg.inv(world_at_rest) @ to_stored, np.float64)
-    return lambda shape: _apply(transform, shape)
+    if abs(np.linalg.det(world_at_rest[:3, :3])) <= 1e-12 * np.abs(world_at_rest[:3, :3]).max() ** 3:
+        return None
+    return np.asarray(_shift(node.pivot) @ np.linalg.inv(world_at_rest), np.float64)
 
 
 def _displacement(matrix: Floats, points: Floats, size: float) -> float:
-    with np.errstate(all="ignore"):
-        farthest = float(np.abs(_apply(matrix, points) - points).max())
+    farthest = float(np.abs(apply(matrix, points) - points).max())
     return (farthest if math.isfinite(farthest) else math.inf) / size
 
 
-def _apply(matrix: Floats, points: Points) -> Floats:
+def apply(matrix: Floats, points: Points) -> Floats:
+    """Return points transformed by a matrix (4, 4)."""
     return np.asarray(points @ matrix[:3, :3].T + matrix[:3, 3])
 
 

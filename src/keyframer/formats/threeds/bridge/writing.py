@@ -15,7 +15,7 @@ from keyframer.formats.bridge import SceneWriter
 from keyframer.formats.document import Document
 from keyframer.formats.kit.coordinates import in_space
 from keyframer.formats.kit.declared_fields import write_declared_fields
-from keyframer.formats.kit.key_tracks import KeyFitter
+from keyframer.formats.kit.key_tracks import KeyFitter, KeyRules
 from keyframer.formats.kit.mesh_writing import with_constant_shapes
 from keyframer.formats.kit.scene_writing import (
     DEFAULT_MAX_ERROR,
@@ -29,20 +29,20 @@ from keyframer.formats.kit.scene_writing import (
 from keyframer.formats.kit.skin_writing import without_skins
 from keyframer.formats.kit.unsupported_features import report_dropped
 from keyframer.formats.threeds import records as r
-from keyframer.formats.threeds.bridge.declared_fields import CAPABILITIES, CURRENT_TIME
+from keyframer.formats.threeds.bridge.declared_fields import (
+    BACKGROUND_IMAGE,
+    CAPABILITIES,
+    CURRENT_TIME,
+    ENVIRONMENT,
+    write_file_names,
+)
 from keyframer.formats.threeds.bridge.editor import METRES_PER_INCH
 from keyframer.formats.threeds.bridge.nodes import Program
 from keyframer.formats.threeds.bridge.original_conventions import OriginalConventions
-from keyframer.formats.threeds.bridge.prepared_scene import PreparedScene
 from keyframer.formats.threeds.bridge.scene import TICKS_PER_FRAME
-from keyframer.formats.threeds.bridge.write_materials import (
-    MapNames,
-    material_names,
-    write_environment,
-    write_material,
-)
+from keyframer.formats.threeds.bridge.write_motion import names_shapes
 from keyframer.formats.threeds.bridge.write_nodes import NodeWriter
-from keyframer.formats.threeds.bridge.write_tracks import names_shapes
+from keyframer.formats.threeds.bridge.write_objects import MapNames, material_names, write_material
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.formats.threeds.document import new_document
 from keyframer.scene import Clip, Scene, Space
@@ -50,6 +50,7 @@ from keyframer.scene.loss_report import CannotWrite, LossReport, Outcome
 from keyframer.text import encode_name
 
 _WRITER = b"KEYFRAMER"
+_ADVICE = "find_rate=true searches for a sufficient frame rate"
 _MOST_NODES = 32_000
 """numbers of nodes have 16 bits with a sign, and the writer may add nodes: targets, and pieces of meshes"""
 
@@ -94,31 +95,37 @@ class Writer(SceneWriter[WriteOptions]):
         if reader_options:
             detail = f"readers need the option fps={options.fps:g}, which the file does not store"
             report.add(Outcome.DROPPED, "/reading", detail)
-        return Written(_document(converted, clip, options, report), report, reader_options=reader_options)
-
-
-def _document(scene: Scene, clip: Clip, options: WriteOptions, report: LossReport) -> Document:
-    return write_document(
-        PreparedScene(scene, clip, options.fps, options.max_error, report, options.find_rate), clip, report
-    )[0]
+        fps, max_error, find_rate = options.fps, options.max_error, options.find_rate
+        document, _ = write_document(
+            converted, clip, fps, max_error, report, OriginalConventions(), find_rate=find_rate
+        )
+        return Written(document, report, reader_options=reader_options)
 
 
 def write_document(
-    prepared: PreparedScene, clip: Clip, report: LossReport
+    scene: Scene,
+    clip: Clip,
+    fps: float,
+    max_error: float,
+    report: LossReport,
+    original: OriginalConventions,
+    *,
+    find_rate: bool = False,
 ) -> tuple[Document, dict[int, tuple[str, int]]]:
-    """Return the document of a prepared scene, and the scene parts of its records, by `id` of the record."""
-    scene, conventions = prepared.source, prepared.conventions
-    maps = MapNames(report, as_given=bool(conventions.nodes))
-    names = material_names(scene.materials, report, conventions.material_names)
-    nodes = NodeWriter(prepared, names, maps, report)
-    nodes.write_all()
+    """Return the document of a scene, and the scene parts of its records, by `id` of the record."""
+    rules = KeyRules(fps, 1.0, wraps=True, rate_advice=_ADVICE, find_rate=find_rate)
+    fitter = KeyFitter(clip, rules, Tolerance.of(scene, max_error), report)
+    nodes = NodeWriter(scene, fitter, report, original)
+    maps = MapNames(report, as_given=bool(original.nodes))
+    names = material_names(scene.materials, report, original.material_names)
+    nodes.write_all(names, maps)
     materials = [write_material(material, name, maps) for material, name in zip(scene.materials, names, strict=True)]
-    environment = write_environment(scene.environment, maps)
+    environment = write_file_names(scene.environment, BACKGROUND_IMAGE, maps.claim)
+    environment += write_declared_fields(scene.environment, ENVIRONMENT)
     editor: list[Chunk] = [r.MeshVersion(3), *materials, _unit(scene, report), *environment, *nodes.objects]
     sections: list[Chunk] = [r.Version(3), r.Editor(children=list(editor))]
-    chunks = nodes.chunks()
-    if chunks or conventions.has_keyframer:
-        sections.append(r.Keyframer(children=[*keyframer_head(prepared.fitter, clip, report, conventions), *chunks]))
+    if nodes.nodes or original.has_keyframer:
+        sections.append(r.Keyframer(children=[*_keyframer_head(fitter, clip, report, original), *nodes.nodes]))
     material_parts = {id(chunk): ("materials", number) for number, chunk in enumerate(materials)}
     numbers = {name.lower(): number for number, name in reversed(list(enumerate(names)))}
     document = new_document(*sections)
@@ -149,7 +156,7 @@ def face_group_materials(document: Document, numbers: Mapping[bytes, int]) -> di
     return {group: ("materials", numbers[name]) for group, name in groups if name in numbers}
 
 
-def keyframer_head(fitter: KeyFitter, clip: Clip, report: LossReport, conventions: OriginalConventions) -> list[Chunk]:
+def _keyframer_head(fitter: KeyFitter, clip: Clip, report: LossReport, original: OriginalConventions) -> list[Chunk]:
     """Return the chunks before the nodes: header, active segment, current time."""
     begin, end = (float(value) for value in fitter.times([clip.start, clip.end]))
     first, last = whole_frame(begin), whole_frame(end)
@@ -160,11 +167,11 @@ def keyframer_head(fitter: KeyFitter, clip: Clip, report: LossReport, convention
     if current_frame != current:
         report.add(Outcome.APPROXIMATED, "/clips/current", f"the current frame became {current_frame}")
     header = r.KeyframerHeader(5, _WRITER, last)
-    if conventions.has_keyframer:
-        original = conventions.header or header
-        header = r.KeyframerHeader(original.revision, encode_name(clip.name), original.length)
-        if Program(original.revision, original.name).is_max:
+    if original.has_keyframer:
+        known = original.header or header
+        header = r.KeyframerHeader(known.revision, encode_name(clip.name), known.length)
+        if Program(known.revision, known.name).is_max:
             current_frame *= TICKS_PER_FRAME
-    writes_current = clip.current is not None or not conventions.has_keyframer
+    writes_current = clip.current is not None or not original.has_keyframer
     current_time = write_declared_fields(replace(clip, current=current_frame), CURRENT_TIME) if writes_current else []
     return [header, r.Frames(first, last), *current_time]
