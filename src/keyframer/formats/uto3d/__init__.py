@@ -72,7 +72,7 @@ class Uto3D(Format):
         return apply_rules
 
     def dialect_type(self) -> type[Any]:
-        from keyframer.formats.uto3d.dialect import Dialect
+        from keyframer.formats.uto3d.sections import Dialect
 
         return Dialect
 

@@ -19,8 +19,7 @@ from keyframer.formats.uto3d import records as r
 from keyframer.formats.uto3d.bridge.options import Options
 from keyframer.formats.uto3d.bridge.scene import is_flexporter, node_records, position_scale, segment_step, to_scene
 from keyframer.formats.uto3d.bridge.writing import DIALECTS, OriginalConventions, RecordWriter, WriteOptions
-from keyframer.formats.uto3d.dialect import Dialect, LightLayout, dialect_of
-from keyframer.formats.uto3d.sections import Main, RawRest
+from keyframer.formats.uto3d.sections import Dialect, LightLayout, Main, RawRest, dialect_of
 from keyframer.scene import Channel, Scene
 from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.wire.record import Record

@@ -25,8 +25,7 @@ from keyframer.formats.uto3d.bridge import objects
 from keyframer.formats.uto3d.bridge.controllers import plain_track, read_controller
 from keyframer.formats.uto3d.bridge.options import Options
 from keyframer.formats.uto3d.bridge.skins import bone_ids, read_skin, rest_world
-from keyframer.formats.uto3d.dialect import Dialect, LightLayout
-from keyframer.formats.uto3d.sections import FileHeader, Main
+from keyframer.formats.uto3d.sections import Dialect, FileHeader, LightLayout, Main
 from keyframer.issues import Severity
 from keyframer.posing.evaluation_order import evaluation_order
 from keyframer.scene import Channel, Clip, Handedness, LightType, Material, Node, NodeKind, Scene, Space
