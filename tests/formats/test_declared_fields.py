@@ -17,7 +17,7 @@ from keyframer.formats.contract import Format
 from keyframer.formats.kit.declared_fields import FEATURES, Field, read_declared_fields, write_declared_fields
 from keyframer.formats.kit.unsupported_features import REPORTED_PARTS, all_fields
 from keyframer.formats.uto3d import records as uto3d_records
-from keyframer.formats.uto3d.bridge import declared_fields as uto3d
+from keyframer.formats.uto3d.bridge import objects as uto3d
 from keyframer.scene import Camera, Environment, Light, LightType, Material, Mesh, TextureMap
 
 KNOWN = {*FEATURES, "meshes.casts_shadows", *(word for part in REPORTED_PARTS for word in all_fields(part))}

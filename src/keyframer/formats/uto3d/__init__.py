@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from keyframer.formats.bridge import Merger, SceneReader, SceneWriter
     from keyframer.formats.contract import Codec, Rules
-    from keyframer.formats.uto3d.bridge.options import Options
+    from keyframer.formats.uto3d.bridge.scene import Options
     from keyframer.formats.uto3d.bridge.writing import WriteOptions
 
 

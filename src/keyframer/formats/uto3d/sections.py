@@ -15,6 +15,7 @@ from typing import ClassVar
 from keyframer.formats.document import RawRun
 from keyframer.formats.uto3d.records import (
     AnyController,
+    AnyLight,
     Bone,
     Camera,
     CameraTarget,
@@ -206,11 +207,12 @@ class LightLayout(StrEnum):
     """target id, type of one byte, more fields for some types: the specification taken literally"""
 
 
-_LIGHTS: dict[type[Record], LightLayout] = {
-    Light: LightLayout.MAXSCRIPT,
-    FlexporterLight: LightLayout.FLEXPORTER,
-    LiteralLight: LightLayout.LITERAL,
+LIGHTS: dict[LightLayout, type[AnyLight]] = {
+    LightLayout.MAXSCRIPT: Light,
+    LightLayout.FLEXPORTER: FlexporterLight,
+    LightLayout.LITERAL: LiteralLight,
 }
+"""the records of each layout"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,6 +230,11 @@ class Dialect:
             parts.append("UV faces without UVs" if self.uv_faces else "no UV faces without UVs")
         return ", ".join(parts) or "no evidence"
 
+    @property
+    def is_flexporter(self) -> bool:
+        """Whether the layout is that of the Flexporter, judged by lights, else by UV faces in meshes without UVs."""
+        return self.lights is LightLayout.FLEXPORTER or (self.lights is None and self.uv_faces is True)
+
     def agrees_with(self, other: Dialect) -> bool:
         """Return whether one file can have both dialects."""
         pairs = ((self.lights, other.lights), (self.uv_faces, other.uv_faces))
@@ -239,8 +246,8 @@ def dialect_of(records: Iterable[Record]) -> Dialect:
     lights: set[LightLayout] = set()
     uv_faces: set[bool] = set()
     for stored in records:
-        if type(stored) in _LIGHTS:
-            lights.add(_LIGHTS[type(stored)])
+        if isinstance(stored, AnyLight):
+            lights |= {layout for layout, kind in LIGHTS.items() if kind is type(stored)}
         elif isinstance(stored, Mesh) and len(stored.faces) and not len(stored.uvs):
             uv_faces.add(isinstance(stored, MeshWithUvFaces))
     if len(lights) > 1:
