@@ -1,4 +1,4 @@
-"""Code shared by scene readers: paths of records, reporting of issues, unique names, safe parents, companions, loading."""
+"""Code shared by scene readers: paths of records, issues, unique names, safe parents, companions, loading."""
 
 from __future__ import annotations
 

@@ -19,7 +19,6 @@ from keyframer.formats.kit.scene_writing import (
     first_clip,
     units_per_second,
 )
-from keyframer.formats.kit.skin_writing import without_skins
 from keyframer.formats.merging import RecordRules, Tree
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.context import Links, child
@@ -27,6 +26,7 @@ from keyframer.formats.threeds.bridge.declared_fields import SHADINGS
 from keyframer.formats.threeds.bridge.options import Options
 from keyframer.formats.threeds.bridge.original_conventions import find_conventions, object_of
 from keyframer.formats.threeds.bridge.prepared_scene import PreparedScene
+from keyframer.formats.threeds.bridge.rigid_parts import without_skins
 from keyframer.formats.threeds.bridge.scene import to_linked_scene
 from keyframer.formats.threeds.bridge.write_tracks import names_shapes
 from keyframer.formats.threeds.bridge.writing import face_group_materials, write_document

@@ -12,8 +12,8 @@ from keyframer.formats import bridge
 from keyframer.formats.document import Document
 from keyframer.formats.kit.frame_times import in_time_unit
 from keyframer.formats.kit.key_tracks import single_key
+from keyframer.formats.kit.mesh_writing import with_moved_vertices
 from keyframer.formats.kit.scene_writing import CannotMerge, Written, first_clip, frames_per_second
-from keyframer.formats.kit.skin_writing import with_moved_vertices
 from keyframer.formats.merging import Edited, RecordRules, Tree
 from keyframer.formats.uto3d import records as r
 from keyframer.formats.uto3d.bridge.scene import (
