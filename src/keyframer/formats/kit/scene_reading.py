@@ -6,7 +6,7 @@ import os
 from array import array
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
 
@@ -188,23 +188,24 @@ def check_keys(reporter: Reporter, record: Record, field: str, times: Array, *co
     if len(unsorted):
         index = int(unsorted[0])
         reporter.report(DATA_KEYS_NOT_INCREASING, record, f"{field}[{index}]", index=index, time=moments[index])
-    non_finite = (~np.isfinite(moments)).astype(np.int64)  # numbers of each key
-    for column in columns:
-        numbers = np.asarray(column, np.float64).reshape(len(moments), -1)
-        non_finite += np.count_nonzero(~np.isfinite(numbers), axis=1)
-    if non_finite.any():
-        index = int(np.flatnonzero(non_finite)[0])
-        reporter.report(DATA_NON_FINITE, record, f"{field}[{index}]", count=int(non_finite.sum()), index=index)
+    report_non_finite(reporter, record, field, (moments, *columns))
+
+
+def report_non_finite(reporter: Reporter, record: Record, field: str, columns: Iterable[Array]) -> None:
+    """Report the number of non-finite numbers in columns of equal length, at the first row that has one."""
+    rows = [~np.isfinite(np.asarray(column, np.float64)).reshape(len(column), -1) for column in columns]
+    counts = np.count_nonzero(np.column_stack(rows), axis=1) if rows else np.zeros(0, np.int64)
+    if counts.any():
+        index = int(np.flatnonzero(counts)[0])
+        reporter.report(DATA_NON_FINITE, record, f"{field}[{index}]", count=int(counts.sum()), index=index)
 
 
 def finite_rows(reporter: Reporter, record: Record, field: str, values: npt.ArrayLike) -> Floats:
     """Return a float64 copy with 0 for non-finite numbers; they are counted and reported at the first row with one."""
     rows = np.array(values, np.float64)
-    non_finite = ~np.isfinite(rows)
-    if non_finite.any():
-        index = int(np.flatnonzero(non_finite.reshape(len(rows), -1).any(axis=1))[0])
-        reporter.report(DATA_NON_FINITE, record, f"{field}[{index}]", count=int(non_finite.sum()), index=index)
-        rows[non_finite] = 0.0
+    if not np.isfinite(rows).all():
+        report_non_finite(reporter, record, field, [rows])
+        rows[~np.isfinite(rows)] = 0.0
     return rows
 
 
