@@ -176,7 +176,7 @@ def write_rows(template: str, columns: list[Array]) -> str:
 
 KEYWORD = re.compile(rb"[A-Za-z0-9_]+")
 LETTERS = {"i": "whole number", "f": "number", "t": "text", "w": "word"}
-"""letters of signatures: see `text_numbers.read_values`"""
+"""letters of signatures: see `read_values`"""
 
 
 def describe_signature(signature: str) -> str:

@@ -3,7 +3,7 @@
 Not the U3D of ECMA-363. The signature is ``UTO!``; sections follow in a fixed order, each with a tag of four letters
 and its records, without a length. Two exporters and the engine's loader are public. They differ from the specification
 and from each other, but both exporters write version 0.9, so the layout is detected from the content (see
-`section_layouts`). Unknown: the purpose of controller type 5, and whether the MAXScript exporter wrote the first and
+`section_reader`). Unknown: the purpose of controller type 5, and whether the MAXScript exporter wrote the first and
 last frame as frames or as ticks.
 """
 
