@@ -7,8 +7,7 @@ import struct
 import pytest
 
 import keyframer
-from keyframer.formats.kit.record_paths import RecordPaths
-from keyframer.formats.kit.scene_reading import scene_of
+from keyframer.formats.kit.scene_reading import RecordPaths, scene_of
 from keyframer.formats.threeds.records import Version
 from keyframer.wire.record import Record
 from tests import writers as w

@@ -17,7 +17,7 @@ from keyframer.formats.contract import Format
 from keyframer.formats.kit.declared_fields import FEATURES, Field, read_declared_fields, write_declared_fields
 from keyframer.formats.kit.unsupported_features import REPORTED_PARTS, all_fields
 from keyframer.formats.uto3d import records as uto3d_records
-from keyframer.formats.uto3d.bridge import declared_fields as uto3d
+from keyframer.formats.uto3d.bridge import objects as uto3d
 from keyframer.scene import Camera, Environment, Light, LightType, Material, Mesh, TextureMap
 
 KNOWN = {*FEATURES, "meshes.casts_shadows", *(word for part in REPORTED_PARTS for word in all_fields(part))}
@@ -33,7 +33,7 @@ def test_every_capability_is_a_feature_or_a_field_of_the_model(known: Format) ->
 
 PARTS: dict[str, tuple[Any, tuple[ase.LineField, ...]]] = {
     "materials": (Material("paint"), tuple(row for row in ase.MATERIAL if isinstance(row, Field))),
-    "maps": (TextureMap("a.tga"), (*ase.MAP_AMOUNT, *ase.MAP)),
+    "maps": (TextureMap("a.tga"), ase.MAP),
     "lights": (Light("lamp"), (*ase.LIGHT, *ase.LIGHT_SETTINGS, *ase.CONE)),
     "cameras": (Camera("eye"), ase.CAMERA),
     "environment": (Environment(), ase.ENVIRONMENT),
@@ -109,24 +109,7 @@ def test_an_ase_shading_keeps_its_original_name(stored: bytes) -> None:
     assert write_declared_fields(Material("paint"), (shading,)) == []
 
 
-@given(names=st.lists(st.text("abcXYZ 019_", min_size=1, max_size=8).filter(str.strip)))
-def test_names_excluded_by_a_light(names: list[str]) -> None:
-    light, node, restored = Light("lamp", excludes=names), Block(), Light("lamp")
-    node.children = list(write_declared_fields(light, ase.EXCLUDES))
-    read_declared_fields(restored, (node, bytes.decode), ase.EXCLUDES)
-    assert restored.excludes == names
-
-
 EDGES = st.lists(st.integers(0, 7), min_size=1, max_size=8).map(np.array)
-
-
-@given(edges=EDGES)
-def test_visible_edges_as_three_columns(edges: npt.NDArray[np.int64]) -> None:
-    (visible,) = write_declared_fields(example_mesh(edges=edges), ase.EDGES)
-    assert visible.tolist() == [[edge & 1, edge >> 1 & 1, edge >> 2 & 1] for edge in edges.tolist()]
-    restored = example_mesh()
-    read_declared_fields(restored, visible, ase.EDGES)
-    assert np.array_equal(restored.edges, edges)
 
 
 @given(edges=EDGES, casts=st.booleans(), dynamic=st.booleans(), radius=st.none() | NUMBERS)

@@ -11,8 +11,7 @@ import keyframer
 from keyframer.formats import BUILT_IN
 from keyframer.formats.contract import Format, Match, options_from_text
 from keyframer.formats.kit.mesh_writing import split_by_material, split_mesh
-from keyframer.formats.kit.record_paths import RecordPaths, path_finder
-from keyframer.formats.kit.scene_reading import Reporter
+from keyframer.formats.kit.scene_reading import RecordPaths, Reporter, path_finder
 from keyframer.formats.kit.summary_tables import Table
 from keyframer.formats.threeds import FORMAT
 from keyframer.inspecting.format_support import supported_features

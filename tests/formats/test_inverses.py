@@ -25,7 +25,6 @@ from keyframer.formats.threeds.bridge.declared_fields import REVERSED_EDGES, fov
 from keyframer.formats.threeds.bridge.tracks import read_tracks
 from keyframer.formats.threeds.bridge.write_motion import write_track
 from keyframer.formats.threeds.document import new_document
-from keyframer.formats.uto3d.bridge import options as uto3d_options
 from keyframer.formats.uto3d.bridge.controllers import read_controller, write_controllers
 from keyframer.issues import IssueLog
 from keyframer.scene import Node, Scene
@@ -136,7 +135,7 @@ def test_u3d_rotation_controllers_and_back(axes: Floats, angles: Floats, way: In
     scene = Scene([Node("box")])
     (record,) = write_controllers(scene, scene.nodes[0], {"rotation": given_track}, False, False, LossReport("uto3d"))
     reporter = Reporter(Document(format_by_name("uto3d"), [record]), IssueLog())
-    (restored,) = read_controller(reporter, record, uto3d_options.Options(), 1.0)
+    (restored,) = read_controller(reporter, record, "auto", 1.0)
     before, after = (increments(keys) for keys in (given_track, restored))
     assert np.allclose(before[0] * before[1][:, None], after[0] * after[1][:, None], atol=1e-4)
 

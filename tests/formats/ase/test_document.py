@@ -9,7 +9,7 @@ import pytest
 
 import keyframer
 from keyframer.formats.ase import records as r
-from keyframer.formats.ase.dialect import Dialect
+from keyframer.formats.ase.document import Dialect
 from keyframer.inspecting.text_build import build_bytes
 from keyframer.inspecting.text_dump import dump_text
 from tests import writers as w

@@ -448,8 +448,8 @@ def test_first_keys_of_a_node_with_a_name_that_is_not_ascii(tmp_path: Path) -> N
     assert len(keyframer.load(tmp_path / "edited.ase").clips[0].channels) == 1
 
 
-def test_an_edited_sample_changes_only_its_row(tmp_path: Path) -> None:
-    """Nothing moves between ticks 0 and 480: the scene has an additional sample there, which is not written."""
+def test_an_edited_sampled_track_stays_sampled_and_holds_its_gaps(tmp_path: Path) -> None:
+    """Nothing moves between ticks 0 and 320: the end of the gap is written as a sample, and is read again as a gap."""
     row = b"\t\t\t\t*CONTROL_POS_SAMPLE %d\t%d.0000\t0.0000\t0.0000\n"
     rows = b"".join(row % sample for sample in ((0, 1), (480, 2), (640, 3)))
     lines = b"\t\t*SHAPE_LINECOUNT 1\n"
@@ -465,7 +465,11 @@ def test_an_edited_sample_changes_only_its_row(tmp_path: Path) -> None:
     values[3, 0] = 4.0
     track.values = values
     keyframer.save(scene, tmp_path / "edited.ase")
-    assert (tmp_path / "edited.ase").read_bytes() == text.replace(b"640\t3.0000", b"640\t4.0000")
+    expected = text.replace(b"640\t3.0000", b"640\t4.0000").replace(row % (480, 2), row % (320, 1) + row % (480, 2))
+    assert (tmp_path / "edited.ase").read_bytes() == expected
+    frames = np.arange(6.0)
+    after = keyframer.pose(keyframer.load(tmp_path / "edited.ase"), frames=frames).world
+    np.testing.assert_allclose(after, keyframer.pose(scene, frames=frames).world, atol=1e-9)
 
 
 def test_vertices_are_stored_relative_to_the_matrix_in_the_file(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import keyframer
-from keyframer.formats.uto3d.dialect import Dialect, LightLayout
 from keyframer.formats.uto3d.records import AnyLight
+from keyframer.formats.uto3d.sections import Dialect, LightLayout
 from keyframer.issues import Severity
 from tests.formats.uto3d import writers
 from tests.formats.uto3d.compare import assert_matches

@@ -7,7 +7,6 @@ import pytest
 
 import keyframer
 from keyframer.formats.kit.scene_reading import Reporter
-from keyframer.formats.uto3d.dialect import Dialect, LightLayout
 from keyframer.formats.uto3d.document import new_document, record_types
 from keyframer.formats.uto3d.records import (
     LINEAR,
@@ -23,7 +22,7 @@ from keyframer.formats.uto3d.records import (
     MeshWithUvFaces,
     NoController,
 )
-from keyframer.formats.uto3d.sections import SECTIONS, FileHeader, Main, MeshSection
+from keyframer.formats.uto3d.sections import SECTIONS, Dialect, FileHeader, LightLayout, Main, MeshSection
 from keyframer.issues import IssueLog
 from keyframer.wire.key_table import Keys
 from keyframer.wire.record import describe_fields, dump_fields, restore_fields

@@ -13,8 +13,7 @@ from keyframer.curves import Interpolation, Track
 from keyframer.formats._scene_differences import Comparison
 from keyframer.formats.uto3d import FORMAT
 from keyframer.formats.uto3d import records as r
-from keyframer.formats.uto3d.dialect import LightLayout
-from keyframer.formats.uto3d.sections import FileHeader, Section
+from keyframer.formats.uto3d.sections import FileHeader, LightLayout, Section
 from keyframer.scene import (
     Camera,
     Channel,

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 from keyframer.formats.contract import Format, ImageNames, Match
 
 if TYPE_CHECKING:
-    from keyframer.formats.ase.bridge.options import Options
+    from keyframer.formats.ase.bridge.scene import Options
     from keyframer.formats.ase.bridge.writing import WriteOptions
-    from keyframer.formats.ase.dialect import Dialect
+    from keyframer.formats.ase.document import Dialect
     from keyframer.formats.bridge import Merger, SceneReader, SceneWriter
     from keyframer.formats.contract import Codec, Rules, Summary
 
@@ -76,7 +76,7 @@ class Ase(Format):
         return summary
 
     def dialect_type(self) -> type[Dialect]:
-        from keyframer.formats.ase.dialect import Dialect
+        from keyframer.formats.ase.document import Dialect
 
         return Dialect
 

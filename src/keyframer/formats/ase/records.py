@@ -15,8 +15,19 @@ import numpy as np
 
 from keyframer.arrays import Array
 from keyframer.formats.ase.keywords import BLOCKS, CONTROLLERS, LINES, REPEATED, BlockEntry
-from keyframer.formats.ase.text_fields import as_written, floats, integers, keyword_field, values_field
-from keyframer.formats.ase.text_numbers import Values, as_integers, read_number, read_rows, write_number, write_rows
+from keyframer.formats.ase.text_values import (
+    Values,
+    as_integers,
+    as_written,
+    floats,
+    integers,
+    keyword_field,
+    read_number,
+    read_rows,
+    values_field,
+    write_number,
+    write_rows,
+)
 from keyframer.wire.cursor import frozen
 from keyframer.wire.field_types import blob
 from keyframer.wire.record import Raw, Record, record
@@ -137,17 +148,24 @@ BLOCK_TYPES: dict[bytes, type[Block]] = {keyword: _block_type(keyword, entry) fo
 globals().update({cls.__name__: cls for cls in BLOCK_TYPES.values()})  # pickle searches for them here
 
 
-class Table(AseRecord):
-    """A block of numbers; it is written as it was read if its columns have not changed."""
+class _FromFile(AseRecord):
+    """Facts about a table that was read; they are not part of its content."""
 
     __slots__ = ("as_read", "depth")
-    KEYWORD: ClassVar[bytes]
-    body: bytes | None
-    text: str | None
     depth: int
     """number of blocks around it"""
     as_read: tuple[object, ...]
     """its fields after reading: if they are still the same objects, nothing has changed"""
+
+
+@record(kw_only=True)
+class Table(_FromFile):
+    """A block of numbers; it is written as it was read if its columns have not changed."""
+
+    KEYWORD: ClassVar[bytes]
+    body: bytes | None = as_written("the rows as they were written")
+    text: str | None = None
+    """text after the keyword, up to the opening brace; None: only a brace"""
 
     def fields(self) -> tuple[object, ...]:
         return tuple([getattr(self, plan.name) for plan in self.plan.fields])
@@ -179,21 +197,6 @@ class Table(AseRecord):
 
     def rewritten(self) -> bytes:
         return self.write(getattr(self, "depth", 0))
-
-    def has_same_columns(self, other: Table) -> bool:
-        """Return whether another table has the same columns."""
-        return all(
-            _equal(getattr(self, plan.name), getattr(other, plan.name))
-            for plan in self.plan.fields
-            if plan.name != "body"
-        )
-
-
-def _equal(first: object, second: object) -> bool:
-    if isinstance(first, np.ndarray) or isinstance(second, np.ndarray):
-        left, right = np.asarray(first), np.asarray(second)
-        return bool(np.array_equal(left, right, equal_nan=left.dtype.kind == "f" and right.dtype.kind == "f"))
-    return first == second
 
 
 class NumberTable(Table):
@@ -238,9 +241,6 @@ class VertexList(NumberTable):
     INDEX_FORMAT = " %4d"
     index: Array = integers("number of the vertex")
     values: Array = floats("x, y, z", 3)
-    body: bytes | None = as_written("the rows as they were written")
-    text: str | None = None
-    """text after the keyword, up to the opening brace; None: only a brace"""
 
 
 @record
@@ -251,9 +251,6 @@ class TextureVertexList(NumberTable):
     ROW_KEYWORD = b"MESH_TVERT"
     index: Array = integers("number of the texture vertex")
     values: Array = floats("u, v, w; v runs up", 3)
-    body: bytes | None = as_written("the rows as they were written")
-    text: str | None = None
-    """text after the keyword, up to the opening brace; None: only a brace"""
 
 
 @record
@@ -265,9 +262,6 @@ class TextureFaceList(NumberTable):
     INTEGER_VALUES = True
     index: Array = integers("number of the face")
     values: Array = integers("texture vertex of each corner", 3)
-    body: bytes | None = as_written("the rows as they were written")
-    text: str | None = None
-    """text after the keyword, up to the opening brace; None: only a brace"""
 
 
 @record
@@ -278,9 +272,6 @@ class ColorVertexList(NumberTable):
     ROW_KEYWORD = b"MESH_VERTCOL"
     index: Array = integers("number of the colour")
     values: Array = floats("red, green, blue", 3)
-    body: bytes | None = as_written("the rows as they were written")
-    text: str | None = None
-    """text after the keyword, up to the opening brace; None: only a brace"""
 
 
 @record
@@ -292,9 +283,6 @@ class ColorFaceList(NumberTable):
     INTEGER_VALUES = True
     index: Array = integers("number of the face")
     values: Array = integers("colour of each corner", 3)
-    body: bytes | None = as_written("the rows as they were written")
-    text: str | None = None
-    """text after the keyword, up to the opening brace; None: only a brace"""
 
 
 _FACE = re.compile(rb"\*MESH_FACE\s([^*]*)(?:\*MESH_SMOOTHING(?![A-Z_])([^*]*))?(?:\*MESH_MTLID\s([^*]*))?")
@@ -313,9 +301,6 @@ class FaceList(Table):
     edges: Array = integers("edges AB, BC, CA: 1 visible, 0 hidden", 3)
     smoothing: Array = integers("bit mask of the smoothing groups 1 to 32; -1: not stated")
     materials: Array = integers("number of the sub-material; -1: not stated")
-    body: bytes | None = as_written("the rows as they were written")
-    text: str | None = None
-    """text after the keyword, up to the opening brace; None: only a brace"""
 
     def read(self, body: bytes) -> bool:
         rows = _FACE.findall(body)
@@ -398,9 +383,6 @@ class Normals(Table):
     normals: Array = floats("normal of the face", 3)
     corners: Array = integers("vertex of each corner", 3)
     corner_normals: Array = floats("normals of the three corners", 9)
-    body: bytes | None = as_written("the rows as they were written")
-    text: str | None = None
-    """text after the keyword, up to the opening brace; None: only a brace"""
 
     def read(self, body: bytes) -> bool:
         count = body.count(b"*MESH_FACENORMAL")
@@ -440,9 +422,6 @@ class Keys(Table):
         "or both tangents and flags (Bezier)",
         0,
     )
-    body: bytes | None = as_written("the rows as they were written")
-    text: str | None = None
-    """text after the keyword, up to the opening brace; None: only a brace"""
 
     @classmethod
     def empty(cls, keyword: bytes) -> Keys:
@@ -488,9 +467,6 @@ class SoftSkin(Table):
     names: Values = values_field("name of the object, then the bone of each influence")
     counts: Array = integers("influences of each vertex")
     weights: Array = floats("weight of each influence")
-    body: bytes | None = as_written("the rows as they were written")
-    text: str | None = None
-    """text after the keyword, up to the opening brace; None: only a brace"""
 
     def read(self, body: bytes) -> bool:
         lines = [line for line in body.split(b"\n") if line.strip()]

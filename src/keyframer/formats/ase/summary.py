@@ -7,7 +7,7 @@ from typing import Any
 
 from keyframer.formats.ase import records
 from keyframer.formats.ase.keywords import BLOCKS, CONTROLLERS, NODES, TOP_LINES, Entry
-from keyframer.formats.ase.text_fields import describe_signature
+from keyframer.formats.ase.text_values import describe_signature
 from keyframer.formats.document import Document
 from keyframer.formats.kit.summary_tables import Cell, Table, overview
 

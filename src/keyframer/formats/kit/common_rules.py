@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Container, Iterable, Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -36,7 +35,7 @@ from keyframer.catalogue import (
     SEM_UNKNOWN_FLAG_BITS,
 )
 from keyframer.formats.document import Document
-from keyframer.formats.kit.scene_reading import Reporter
+from keyframer.formats.kit.scene_reading import Reporter, report_non_finite
 from keyframer.issues import IssueType, Severity
 from keyframer.text import decode_name, is_utf8, safe_text
 from keyframer.wire.record import Record
@@ -157,32 +156,16 @@ def check_fields(reporter: Reporter, record: Record, names: Iterable[str]) -> No
     """Report NaN and infinity in the named fields of a record: numbers, tuples and arrays, but not tables of keys."""
     for name in names:
         value = getattr(record, name)
-        if isinstance(value, float):
+        if isinstance(value, (float, np.floating)):
             if not math.isfinite(value):
                 reporter.report(DATA_NON_FINITE, record, name, count=1, index=0)
-        elif isinstance(value, (tuple, np.floating)):
-            _check_tuple(reporter, record, name, value if isinstance(value, tuple) else (value,))
-        elif isinstance(value, np.ndarray):
-            _check_array(reporter, record, name, value)
-
-
-def _check_tuple(reporter: Reporter, record: Record, name: str, values: tuple[Any, ...]) -> None:
-    non_finite = [index for index, value in enumerate(values) if not math.isfinite(value)]
-    if non_finite:
-        reporter.report(DATA_NON_FINITE, record, name, count=len(non_finite), index=non_finite[0])
-
-
-def _check_array(reporter: Reporter, record: Record, name: str, values: Array) -> None:
-    if not len(values):
-        return
-    columns = [values[column] for column in values.dtype.names] if values.dtype.names else [values]
-    non_finite = np.zeros(len(values), np.int64)  # numbers in each row
-    for column in columns:
-        if column.dtype.kind == "f":
-            non_finite += np.count_nonzero(~np.isfinite(column).reshape(len(values), -1), axis=1)
-    if non_finite.any():
-        index = int(np.flatnonzero(non_finite)[0])
-        reporter.report(DATA_NON_FINITE, record, f"{name}[{index}]", count=int(non_finite.sum()), index=index)
+        elif isinstance(value, tuple):
+            non_finite = [index for index, number in enumerate(value) if not math.isfinite(number)]
+            if non_finite:
+                reporter.report(DATA_NON_FINITE, record, name, count=len(non_finite), index=non_finite[0])
+        elif isinstance(value, np.ndarray) and len(value):
+            columns = [value[column] for column in value.dtype.names] if value.dtype.names else [value]
+            report_non_finite(reporter, record, name, [column for column in columns if column.dtype.kind == "f"])
 
 
 LONGEST_NAME = 255

@@ -1,4 +1,4 @@
-"""Convert meshes for formats that can store less.
+"""Convert meshes for formats that can store less, and skins along with edited meshes.
 
 Such formats have one texture vertex for each vertex, limits on counts, one material for each mesh, or no morphs with
 constant weights.
@@ -15,7 +15,7 @@ import numpy as np
 from keyframer.arrays import Floats, Ints
 from keyframer.curves import Track
 from keyframer.limits import spend
-from keyframer.scene import Mesh, Scene
+from keyframer.scene import Mesh, Scene, Skin
 from keyframer.scene.loss_report import LossReport, Outcome
 
 
@@ -101,28 +101,6 @@ def split_by_material(mesh: Mesh) -> list[tuple[int, MeshPiece]]:
     return [(material, _piece(vertices, np.flatnonzero(of_faces == material), corners, uv)) for material in materials]
 
 
-def mesh_part(mesh: Mesh, faces: Ints, vertices: Ints, positions: Floats) -> Mesh:
-    """Return a mesh with some of the faces.
-
-    ``vertices`` (V,) are the vertices that it keeps, in ascending order; ``positions`` (V, 3) are their positions.
-    """
-    corners = np.asarray(mesh.corners, np.int64)[faces]
-    part = replace(mesh, positions=positions, corners=np.searchsorted(vertices, corners))
-    for values_name, corners_name in (("uv", "uv_corners"), ("colors", "color_corners")):
-        values, value_corners = getattr(mesh, values_name), getattr(mesh, corners_name)
-        if values is not None:
-            value_corners = corners if value_corners is None else np.asarray(value_corners, np.int64)[faces]
-            used, new_corners = np.unique(value_corners, return_inverse=True)
-            setattr(part, values_name, np.asarray(values)[used])
-            setattr(part, corners_name, new_corners.reshape(-1, 3))
-    for name in ("smoothing", "edges", "face_materials"):
-        column = getattr(mesh, name)
-        if column is not None:
-            setattr(part, name, np.asarray(column)[faces])
-    part.bounding_sphere = None
-    return part
-
-
 def _piece(vertices: Ints, faces: Ints, corners: Ints, uv: Floats | None) -> MeshPiece:
     used, new_corners = np.unique(corners[faces], return_inverse=True)
     return MeshPiece(vertices[used], faces, new_corners.reshape(-1, 3), None if uv is None else uv[used])
@@ -173,3 +151,42 @@ def _piece_end(corners: Ints, begin: int, most: int) -> int:
         else:
             end = middle
     return fits
+
+
+def with_moved_vertices(scene: Scene, original: Scene) -> Scene:
+    """Return the scene with influence positions moved along with edited mesh vertices.
+
+    Skins whose influences were edited stay as they are, and so does the scene if nodes or skins were added or removed.
+    """
+    if len(scene.nodes) != len(original.nodes) or len(scene.skins) != len(original.skins):
+        return scene
+    skins = list(scene.skins)
+    for node, original_node in zip(scene.nodes, original.nodes, strict=True):
+        if node.skin is None or node.mesh is None or original_node.skin is None or original_node.mesh is None:
+            continue
+        skin, original_skin = skins[node.skin], original.skins[original_node.skin]
+        mesh, original_mesh = scene.meshes[node.mesh], original.meshes[original_node.mesh]
+        if _same_influences(skin, original_skin) and np.shape(mesh.positions) == np.shape(original_mesh.positions):
+            skins[node.skin] = _moved(skin, mesh, original_mesh)
+    return replace(scene, skins=skins)
+
+
+def _same_influences(skin: Skin, original: Skin) -> bool:
+    """Return whether two skins store positions of influences, and all influences are equal."""
+    if skin.positions is None or original.positions is None:
+        return False
+    names = ("positions", "vertex_indices", "joint_indices", "weights")
+    return all(np.array_equal(getattr(skin, name), getattr(original, name)) for name in names)
+
+
+def _moved(skin: Skin, mesh: Mesh, original_mesh: Mesh) -> Skin:
+    offsets = np.asarray(mesh.positions, np.float64) - np.asarray(original_mesh.positions, np.float64)
+    moved = np.asarray(offsets.any(axis=1))
+    if not moved.any():
+        return skin
+    owners = np.asarray(skin.vertex_indices, np.int64)
+    moved_influences = np.flatnonzero(moved[owners])
+    inverse = np.asarray(skin.inverse_bind, np.float64)[np.asarray(skin.joint_indices, np.int64)[moved_influences]]
+    positions = np.array(skin.positions, np.float64)
+    positions[moved_influences] += np.einsum("nij,nj->ni", inverse[:, :3, :3], offsets[owners[moved_influences]])
+    return replace(skin, positions=positions)

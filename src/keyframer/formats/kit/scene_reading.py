@@ -1,9 +1,12 @@
-"""Code shared by scene readers: reporting of issues, unique names, safe parents, companions, loading."""
+"""Code shared by scene readers: paths of records, issues, unique names, safe parents, companions, loading."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from array import array
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
 
@@ -25,11 +28,70 @@ from keyframer.errors import FormatError
 from keyframer.files import PathLike, read_bytes
 from keyframer.formats.contract import companion_names
 from keyframer.formats.document import Document
-from keyframer.formats.kit.record_paths import RecordPaths
 from keyframer.issues import IssueLog, IssueType, Severity
 from keyframer.scene import Origin, Scene
 from keyframer.text import safe_text
 from keyframer.wire.record import Record
+
+
+def path_finder(document: Document) -> Callable[[int], str | None]:
+    """Return a function that maps the offset of a record to its path, or to None if no record begins there.
+
+    If several records begin at this offset, the result is the path of the innermost one. The function walks the
+    document on its first call.
+    """
+    paths: dict[int, str] = {}
+
+    def find(offset: int) -> str | None:
+        if not paths:
+            paths.update((record.offset, str(place)) for place, record in document.walk() if record.offset is not None)
+        return paths.get(offset)
+
+    return find
+
+
+class RecordPaths:
+    """Finds the paths of records of a document by their offsets, without a walk through the whole document."""
+
+    def __init__(self, document: Document) -> None:
+        self._document = document
+        self._indices: dict[int, array[int]] = {}
+        """of lists of siblings, by `id`: the index of each record among siblings of the same name"""
+        self._without_offset: dict[int, str] | None = None
+        """paths of all records by `id`, if offsets did not lead to one: it was not read from a file"""
+
+    def path(self, record: Record) -> str:
+        """Return the path of a record; raises LookupError if it is not part of the document."""
+        path, siblings = "", self._document.records
+        while siblings:
+            at = bisect_right(siblings, _begin(record), key=_begin) - 1
+            if at < 0:
+                break
+            candidate = siblings[at]
+            index = self._indices_of(siblings)[at]
+            path += f"/{candidate.segment}[{index}]" if index or candidate.numbered else f"/{candidate.segment}"
+            if candidate is record:
+                return path
+            siblings = candidate.children
+        if self._without_offset is None:
+            self._without_offset = {id(other): str(place) for place, other in self._document.walk()}
+        if id(record) not in self._without_offset:
+            raise LookupError(f"{record!r} is not part of this document")
+        return self._without_offset[id(record)]
+
+    def _indices_of(self, siblings: Sequence[Record]) -> array[int]:
+        if id(siblings) not in self._indices:
+            counts: Counter[str] = Counter()
+            indices = self._indices[id(siblings)] = array("i")
+            for sibling in siblings:
+                indices.append(counts[sibling.segment])
+                counts[sibling.segment] += 1
+        return self._indices[id(siblings)]
+
+
+def _begin(record: Record) -> int:
+    return -1 if record.offset is None else record.offset
+
 
 COMPANION = "/companion"
 """prefix of the paths of issues in a companion; the offsets of these issues are those of the companion file"""
@@ -54,7 +116,7 @@ class Reporter:
     def location_of(self, record: Record) -> dict[str, object]:
         """Return the location of a record for the extras of its scene part; loss reports show it.
 
-        The offset is enough to find the path later (see `record_paths.path_finder`), except in a companion.
+        The offset is enough to find the path later (see `path_finder`), except in a companion.
         """
         if self._root:
             return {"path": self.path(record), "offset": record.offset}
@@ -126,23 +188,24 @@ def check_keys(reporter: Reporter, record: Record, field: str, times: Array, *co
     if len(unsorted):
         index = int(unsorted[0])
         reporter.report(DATA_KEYS_NOT_INCREASING, record, f"{field}[{index}]", index=index, time=moments[index])
-    non_finite = (~np.isfinite(moments)).astype(np.int64)  # numbers of each key
-    for column in columns:
-        numbers = np.asarray(column, np.float64).reshape(len(moments), -1)
-        non_finite += np.count_nonzero(~np.isfinite(numbers), axis=1)
-    if non_finite.any():
-        index = int(np.flatnonzero(non_finite)[0])
-        reporter.report(DATA_NON_FINITE, record, f"{field}[{index}]", count=int(non_finite.sum()), index=index)
+    report_non_finite(reporter, record, field, (moments, *columns))
+
+
+def report_non_finite(reporter: Reporter, record: Record, field: str, columns: Iterable[Array]) -> None:
+    """Report the number of non-finite numbers in columns of equal length, at the first row that has one."""
+    rows = [~np.isfinite(np.asarray(column, np.float64)).reshape(len(column), -1) for column in columns]
+    counts = np.count_nonzero(np.column_stack(rows), axis=1) if rows else np.zeros(0, np.int64)
+    if counts.any():
+        index = int(np.flatnonzero(counts)[0])
+        reporter.report(DATA_NON_FINITE, record, f"{field}[{index}]", count=int(counts.sum()), index=index)
 
 
 def finite_rows(reporter: Reporter, record: Record, field: str, values: npt.ArrayLike) -> Floats:
     """Return a float64 copy with 0 for non-finite numbers; they are counted and reported at the first row with one."""
     rows = np.array(values, np.float64)
-    non_finite = ~np.isfinite(rows)
-    if non_finite.any():
-        index = int(np.flatnonzero(non_finite.reshape(len(rows), -1).any(axis=1))[0])
-        reporter.report(DATA_NON_FINITE, record, f"{field}[{index}]", count=int(non_finite.sum()), index=index)
-        rows[non_finite] = 0.0
+    if not np.isfinite(rows).all():
+        report_non_finite(reporter, record, field, [rows])
+        rows[~np.isfinite(rows)] = 0.0
     return rows
 
 

@@ -9,9 +9,13 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from keyframer.arrays import Floats
 from keyframer.curves import Track
 from keyframer.curves.cubic_fit import Distance, turn_degrees, vector_distance
 from keyframer.formats.document import Document
+from keyframer.posing import Rig
 from keyframer.posing.bounds_and_duration import scene_size
 from keyframer.posing.evaluation_order import evaluation_order
 from keyframer.scene import Clip, Scene
@@ -89,6 +93,12 @@ def first_clip(scene: Scene, report: LossReport) -> Clip:
     for clip in scene.clips[1:]:
         report.add(Outcome.DROPPED, f"/clips/{clip.name}", "the format can store only one clip")
     return scene.clips[0] if scene.clips else Clip()
+
+
+def rest_world(scene: Scene) -> Floats:
+    """Return (N, 4, 4) world matrices of all nodes at rest."""
+    without_clips = Scene(nodes=scene.nodes, cameras=scene.cameras, lights=scene.lights, space=scene.space)
+    return Rig(without_clips).world({}, 1)[0] if scene.nodes else np.empty((0, 4, 4))
 
 
 def frames_per_second(clip: Clip) -> float:

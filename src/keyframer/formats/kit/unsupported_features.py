@@ -51,30 +51,36 @@ _FIELDS_INSIDE = {"maps": "textures", "nodes": None, "clips": None}
 feature with the name of the part
 """
 
-_FIELDS: dict[str, tuple[type, frozenset[str]]] = {
-    "nodes": (Node, frozenset({item.name for item in fields(Node)} - {"bounding_box"})),
+_REPORTED_ELSEWHERE: dict[str, tuple[type, Collection[str]]] = {
+    "nodes": (Node, {item.name for item in fields(Node)} - {"bounding_box"}),
     "meshes": (
         Mesh,
-        frozenset(("positions", "corners", "uv", "uv_corners", "colors", "color_corners", "smoothing"))
-        | {"face_materials", "casts_shadows", "receives_shadows"},
+        (
+            *("positions", "corners", "uv", "uv_corners", "colors", "color_corners", "smoothing", "face_materials"),
+            *("casts_shadows", "receives_shadows"),
+        ),
     ),
-    "materials": (Material, frozenset({"maps"})),
-    "maps": (TextureMap, frozenset({"file_name", "raw_file_name", "embedded"})),
-    "cameras": (Camera, frozenset({"target"})),
-    "lights": (Light, frozenset({"type", "target"})),
-    "environment": (Environment, frozenset()),
-    "clips": (
-        Clip,
-        frozenset(("channels", "start", "end", "rate", "unit", "units_per_frame", "bounds", "raw_channels")),
-    ),
+    "materials": (Material, ("maps",)),
+    "maps": (TextureMap, ("file_name", "raw_file_name", "embedded")),
+    "cameras": (Camera, ("target",)),
+    "lights": (Light, ("type", "target")),
+    "environment": (Environment, ()),
+    "clips": (Clip, ("channels", "start", "end", "rate", "unit", "units_per_frame", "bounds", "raw_channels")),
 }
 """parts of the model, and the fields that are reported elsewhere: by a special message in `_present`, or with the part
 itself
 """
+_FIELDS: dict[str, tuple[Field[Any], ...]] = {
+    part: tuple(
+        field
+        for field in fields(kind)
+        if field.name not in elsewhere
+        and (field.name not in ("name", "raw_name", "extras") or (part, field.name) == ("clips", "name"))
+    )
+    for part, (kind, elsewhere) in _REPORTED_ELSEWHERE.items()
+}
+"""the fields of each part that are reported one by one"""
 REPORTED_PARTS = tuple(_FIELDS)
-"""parts whose fields are reported one by one"""
-_NEVER = {"name", "raw_name", "extras"}
-"""fields that are not reported one by one, except the name of a clip"""
 
 _BOOKKEEPING = {"offset", "path", "generator", "image", "embedded", "role", "intensity", "roughness"}
 """extras that need no report: file locations, and values that fields of the model express (intensity as multiplier,
@@ -87,9 +93,7 @@ _USUAL: dict[str, Any] = {"alpha_mode": "OPAQUE", "metallic": 0.0, "emissive": [
 
 def all_fields(part: str) -> tuple[str, ...]:
     """Return the names of all fields of a part that are reported one by one: ``materials.shininess`` …"""
-    kind, elsewhere = _FIELDS[part]
-    names = (field.name for field in fields(kind) if field.name not in elsewhere)
-    return tuple(f"{part}.{name}" for name in names if name not in _NEVER or (part, name) == ("clips", "name"))
+    return tuple(f"{part}.{field.name}" for field in _FIELDS[part])
 
 
 def report_dropped(
@@ -100,30 +104,33 @@ def report_dropped(
     ``supported`` names the features (`declared_fields.FEATURES`) and fields (``meshes.edges``) that the format can
     store or its writer reports: see `declared_fields.Capabilities`. ``target`` is the name of the format in the report.
     """
+
+    def drop(path: str, what: str) -> None:
+        report.add(Outcome.DROPPED, path, f"{target} cannot store {what}")
+
     for feature, detail in _present(scene, clip):
         inside = _INSIDE.get(feature)  # reported with the whole part
         if feature not in supported and (inside is None or inside in supported):
-            report.add(Outcome.DROPPED, f"/{feature.replace(' ', '_')}", f"{target} cannot store {detail}")
+            drop(f"/{feature.replace(' ', '_')}", detail)
     kinds = Counter(channel.track.kind for channel in clip.channels)
     for kind in sorted(set(kinds) - set(MOTION) - {"morph"} - set(supported)):
-        message = f"{target} cannot store {counted(kinds[kind], f'{kind} track')}"
-        report.add(Outcome.DROPPED, f"/channels/{kind}", message)
-    for part, field, count in _non_default_fields(scene, clip):
+        drop(f"/channels/{kind}", counted(kinds[kind], f"{kind} track"))
+    changed: Counter[tuple[str, str]] = Counter()
+    for part, member in _parts(scene, clip):
+        for field in _FIELDS.get(part, ()):
+            changed[part, field.name] += _is_non_default(getattr(member, field.name), field)
+    for (part, name), count in changed.items():
         inside = _FIELDS_INSIDE.get(part, part)
-        if f"{part}.{field}" not in supported and (inside is None or inside in supported):
-            message = f"{target} cannot store '{field.replace('_', ' ')}' of {_counted(count, part)}"
-            report.add(Outcome.DROPPED, f"/{part}/{field}", message)
+        if count and f"{part}.{name}" not in supported and (inside is None or inside in supported):
+            drop(f"/{part}/{name}", f"'{name.replace('_', ' ')}' of {_counted(count, part)}")
     for part, count in _lost_names(scene, supported):
         rule = f"gives {part} the names of their nodes" if "names" in supported else "stores only the names of nodes"
-        lost = f"the name of {_counted(count, part)} is lost"
-        if count > 1:
-            lost = f"the names of {_counted(count, part)} are lost"
-        message = f"{target} {rule}: {lost}"
-        report.add(Outcome.DROPPED, f"/{part}/name", message)
+        lost = f"the name{'s' * (count > 1)} of {_counted(count, part)} {'are' if count > 1 else 'is'} lost"
+        report.add(Outcome.DROPPED, f"/{part}/name", f"{target} {rule}: {lost}")
     for part, name, count in foreign_extras(scene, clip, report.target):
-        message = f"{target} cannot store '{name}' of {_counted(count, part)}"
-        report.add(Outcome.DROPPED, f"/{part}/{name}", message)
-    _report_segment(clip, report, supported, target)
+        drop(f"/{part}/{name}", f"'{name}' of {_counted(count, part)}")
+    if "segment" not in supported:
+        _report_segment(clip, report, "frames" in supported, target)
 
 
 _CARRIED = {"meshes": "mesh", "cameras": "camera", "lights": "light", "skins": "skin"}
@@ -191,20 +198,6 @@ def _counted(count: int, part: str) -> str:
     return counted(count, "mesh" if part == "meshes" else part.removesuffix("s"))
 
 
-def _non_default_fields(scene: Scene, clip: Clip) -> Iterator[tuple[str, str, int]]:
-    """Yield fields with values other than the default, and the number of parts that have them."""
-    counts: Counter[tuple[str, str]] = Counter()
-    for part, value in _parts(scene, clip):
-        if part in _FIELDS:
-            kind, elsewhere = _FIELDS[part]
-            for field in fields(kind):
-                if field.name not in elsewhere and (
-                    field.name not in _NEVER or (part, field.name) == ("clips", "name")
-                ):
-                    counts[part, field.name] += _is_non_default(getattr(value, field.name), field)
-    yield from ((part, name, count) for (part, name), count in counts.items() if count)
-
-
 def _is_non_default(value: Any, field: Field[Any]) -> bool:
     if value is None or field.default is None:
         return value is not None
@@ -213,21 +206,16 @@ def _is_non_default(value: Any, field: Field[Any]) -> bool:
     return bool(value != field.default)
 
 
-def _report_segment(clip: Clip, report: LossReport, supported: Collection[str], target: str) -> None:
+def _report_segment(clip: Clip, report: LossReport, stores_frames: bool, target: str) -> None:
     """Report an active segment that the format cannot store: players then play the whole clip."""
-    if "segment" in supported:
-        return
     first, last = clip_span(clip)
-    if "frames" not in supported:
-        ends = [
-            float(end) for channel in clip.channels if len(channel.track.times) for end in channel.track.times[[0, -1]]
-        ]
+    if not stores_frames:
+        moving = [channel.track.times for channel in clip.channels if len(channel.track.times)]
+        ends = [float(end) for times in moving for end in times[[0, -1]]]
         first, last = min(ends, default=clip.start), max(ends, default=clip.end)
     if (clip.start, clip.end) != (first, last):
-        message = (
-            f"{target} has no active segment: {first:g} to {last:g} is played instead of {clip.start:g} to {clip.end:g}"
-        )
-        report.add(Outcome.DROPPED, "/clips/segment", message)
+        played = f"{first:g} to {last:g} is played instead of {clip.start:g} to {clip.end:g}"
+        report.add(Outcome.DROPPED, "/clips/segment", f"{target} has no active segment: {played}")
 
 
 def _present(scene: Scene, clip: Clip) -> list[tuple[str, str]]:
@@ -262,17 +250,14 @@ def _present(scene: Scene, clip: Clip) -> list[tuple[str, str]]:
         ("unused lights", _unused(scene, "lights"), "light", "{} without a node"),
     )
     features = [(feature, text.format(counted(count, noun))) for feature, count, noun, text in kinds if count]
-    surroundings = [name for name, is_present in _environment_kinds(environment) if is_present]
-    if surroundings:
-        features.append(("environment", ", ".join(surroundings)))
+    stored = environment.uses | {name for name in _BACKGROUND | _FOG if getattr(environment, name) is not None}
+    surroundings = {"a background": stored & _BACKGROUND, "fog": stored & _FOG}
+    surroundings["ambient light"] = {"ambient"} if any(environment.ambient or ()) else set()
+    if any(surroundings.values()):
+        features.append(("environment", ", ".join(name for name, has in surroundings.items() if has)))
     if clip.bounds is not None:
         features.append(("bounds", "the bounding boxes of the frames"))
-    if scene.title:
-        features.append(("title", "the title"))
-    if scene.author:
-        features.append(("author", "the author"))
-    if scene.copyright:
-        features.append(("copyright", "the copyright"))
+    features += [(name, f"the {name}") for name in ("title", "author", "copyright") if getattr(scene, name)]
     return features
 
 
@@ -284,16 +269,6 @@ def _unused(scene: Scene, part: str) -> int:
 
 _BACKGROUND = {"background_color", "background_image", "gradient"}
 _FOG = {"fog", "distance_cue", "layered_fog"}
-
-
-def _environment_kinds(environment: Environment) -> tuple[tuple[str, bool], ...]:
-    """Return the kinds of data of an environment, and whether it has them."""
-    present = environment.uses | {name for name in _BACKGROUND | _FOG if getattr(environment, name) is not None}
-    return (
-        ("a background", bool(present & _BACKGROUND)),
-        ("fog", bool(present & _FOG)),
-        ("ambient light", any(environment.ambient or ())),
-    )
 
 
 def can_be_joint(node: Node) -> bool:

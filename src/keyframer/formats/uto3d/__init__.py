@@ -3,7 +3,7 @@
 Not the U3D of ECMA-363. The signature is ``UTO!``; sections follow in a fixed order, each with a tag of four letters
 and its records, without a length. Two exporters and the engine's loader are public. They differ from the specification
 and from each other, but both exporters write version 0.9, so the layout is detected from the content (see
-`section_layouts`). Unknown: the purpose of controller type 5, and whether the MAXScript exporter wrote the first and
+`section_reader`). Unknown: the purpose of controller type 5, and whether the MAXScript exporter wrote the first and
 last frame as frames or as ticks.
 """
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from keyframer.formats.bridge import Merger, SceneReader, SceneWriter
     from keyframer.formats.contract import Codec, Rules
-    from keyframer.formats.uto3d.bridge.options import Options
+    from keyframer.formats.uto3d.bridge.scene import Options
     from keyframer.formats.uto3d.bridge.writing import WriteOptions
 
 
@@ -72,7 +72,7 @@ class Uto3D(Format):
         return apply_rules
 
     def dialect_type(self) -> type[Any]:
-        from keyframer.formats.uto3d.dialect import Dialect
+        from keyframer.formats.uto3d.sections import Dialect
 
         return Dialect
 

@@ -8,15 +8,17 @@ from collections.abc import Iterator
 from keyframer.catalogue import IO_UNRECOGNISED
 from keyframer.formats.document import Document
 from keyframer.formats.uto3d import FORMAT
-from keyframer.formats.uto3d.dialect import Dialect, LightLayout, dialect_of
 from keyframer.formats.uto3d.section_reader import Reader
 from keyframer.formats.uto3d.sections import (
     SECTIONS,
     SIGNATURE,
+    Dialect,
     FileHeader,
+    LightLayout,
     Main,
     RawRest,
     Section,
+    dialect_of,
     section_of,
 )
 from keyframer.issues import IssueLog

@@ -1,13 +1,21 @@
-"""The sections of a U3D (UTO!) scene, in a fixed order. Each has a tag of four letters, but no length."""
+"""The sections of a U3D (UTO!) scene, in a fixed order, and the dialect of their records.
+
+A section has a tag of four letters, but no length. No field declares which of the known layouts its lights and meshes
+have.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
 from itertools import takewhile
 from typing import ClassVar
 
 from keyframer.formats.document import RawRun
 from keyframer.formats.uto3d.records import (
     AnyController,
+    AnyLight,
     Bone,
     Camera,
     CameraTarget,
@@ -186,3 +194,64 @@ def section_of(record: Record) -> type[Section] | None:
     if isinstance(record, AnyController):
         return ControllerSection
     return next((section for section in SECTIONS if isinstance(record, section.layouts)), None)
+
+
+class LightLayout(StrEnum):
+    """How lights are stored."""
+
+    MAXSCRIPT = "maxscript"
+    """target id, type of four bytes, more fields for some types (the engine and the importer use this layout, too)"""
+    FLEXPORTER = "flexporter"
+    """no target id, type of one byte, the same fields for all types"""
+    LITERAL = "literal"
+    """target id, type of one byte, more fields for some types: the specification taken literally"""
+
+
+LIGHTS: dict[LightLayout, type[AnyLight]] = {
+    LightLayout.MAXSCRIPT: Light,
+    LightLayout.FLEXPORTER: FlexporterLight,
+    LightLayout.LITERAL: LiteralLight,
+}
+"""the records of each layout"""
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """Layout properties that are detected from the content; None if the content gives no evidence."""
+
+    lights: LightLayout | None = None
+    """how lights are stored"""
+    uv_faces: bool | None = None
+    """whether meshes without mapping coordinates have UV faces too (all -1)"""
+
+    def __str__(self) -> str:
+        parts = [f"{self.lights} lights"] if self.lights is not None else []
+        if self.uv_faces is not None:
+            parts.append("UV faces without UVs" if self.uv_faces else "no UV faces without UVs")
+        return ", ".join(parts) or "no evidence"
+
+    @property
+    def is_flexporter(self) -> bool:
+        """Whether the layout is that of the Flexporter, judged by lights, else by UV faces in meshes without UVs."""
+        return self.lights is LightLayout.FLEXPORTER or (self.lights is None and self.uv_faces is True)
+
+    def agrees_with(self, other: Dialect) -> bool:
+        """Return whether one file can have both dialects."""
+        pairs = ((self.lights, other.lights), (self.uv_faces, other.uv_faces))
+        return all(mine is None or theirs is None or mine == theirs for mine, theirs in pairs)
+
+
+def dialect_of(records: Iterable[Record]) -> Dialect:
+    """Return the dialect of meshes and lights; raises ValueError for a mix of layouts, which no file can contain."""
+    lights: set[LightLayout] = set()
+    uv_faces: set[bool] = set()
+    for stored in records:
+        if isinstance(stored, AnyLight):
+            lights |= {layout for layout, kind in LIGHTS.items() if kind is type(stored)}
+        elif isinstance(stored, Mesh) and len(stored.faces) and not len(stored.uvs):
+            uv_faces.add(isinstance(stored, MeshWithUvFaces))
+    if len(lights) > 1:
+        raise ValueError(f"lights of several layouts ({', '.join(sorted(lights))}) cannot be in one file")
+    if len(uv_faces) > 1:
+        raise ValueError("meshes without UVs must all have UV faces (MeshWithUvFaces), or none of them (Mesh)")
+    return Dialect(next(iter(lights), None), next(iter(uv_faces), None))

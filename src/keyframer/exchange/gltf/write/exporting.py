@@ -31,7 +31,7 @@ from keyframer.formats import Format
 from keyframer.formats.contract import refuse_unknown
 from keyframer.formats.document import encode
 from keyframer.formats.guard import GcPaused
-from keyframer.formats.kit.record_paths import path_finder
+from keyframer.formats.kit.scene_reading import path_finder
 from keyframer.formats.kit.scene_writing import Written, without_invalid_links
 from keyframer.formats.kit.unsupported_features import foreign_extras
 from keyframer.limits import budgeted

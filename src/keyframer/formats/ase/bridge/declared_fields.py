@@ -1,4 +1,4 @@
-"""Declare how fields of a scene are stored in lines: for reading, writing and loss reports.
+"""Declare how fields of a scene are stored in lines: for reading, writing and loss reports; make lines and blocks.
 
 Names and targets are not declared; other modules of the bridge read and write them.
 """
@@ -6,16 +6,57 @@ Names and targets are not declared; other modules of the bridge read and write t
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from keyframer.arrays import Ints
-from keyframer.formats.ase.bridge.write_lines import block, float_line, line, quotable
-from keyframer.formats.ase.records import AseRecord, Block
+from keyframer.arrays import Array
+from keyframer.formats.ase.records import BLOCK_TYPES, AseRecord, Block, Line
 from keyframer.formats.kit.declared_fields import Capabilities, Field, FieldGroup, StoredAs
 from keyframer.scene import Camera, LightType
+from keyframer.text import encode_name
+from keyframer.wire.lossless_json import array_to_json
+
+_LARGEST = 3e38
+_FEW = 16
+"""fewer numbers than this are shortened one by one, which is faster: most lines of a node have three"""
+
+
+def shortest_decimals(values: npt.ArrayLike) -> Array:
+    """Return numbers rounded to as few digits as float32 needs; NaN becomes 0, the limit is ±3e38."""
+    numbers = np.asarray(values, np.float64)
+    if not (np.abs(numbers) <= _LARGEST).all():
+        numbers = np.clip(np.nan_to_num(numbers, nan=0.0), -_LARGEST, _LARGEST)
+    singles = numbers.astype(np.float32) + np.float32(0)  # normalises -0.0
+    flat = singles.reshape(-1)
+    shortest = [float(str(single)) for single in flat] if len(flat) < _FEW else array_to_json(flat)
+    return np.array(shortest, np.float64).reshape(singles.shape)
+
+
+def line(keyword: str, *values: Any) -> Line:
+    """Return a line with integers, names (bytes) and floats."""
+    plain = (value if isinstance(value, (int, bytes)) else float(value) for value in values)
+    return Line(keyword.encode(), tuple(plain))
+
+
+def float_line(keyword: str, values: npt.ArrayLike) -> Line:
+    """Return a line of floats, shortened by `shortest_decimals`."""
+    return Line(keyword.encode(), tuple(shortest_decimals(np.asarray(values, np.float64).reshape(-1)).tolist()))
+
+
+def block(keyword: str, *children: AseRecord | None, values: tuple[Any, ...] = ()) -> Block:
+    """Return a block with these lines and blocks inside; None is left out."""
+    record = BLOCK_TYPES[keyword.encode()](values)
+    record.children = [child for child in children if child is not None]
+    return record
+
+
+def quotable(name: str) -> bytes:
+    """Return a name as UTF-8 that can be written in quotes: quotes and line ends are replaced."""
+    return encode_name(name.replace('"', "'").replace("\n", " ").replace("\r", " "), "utf-8")
+
 
 LineField = Field[Block, AseRecord]
 
@@ -116,10 +157,9 @@ MATERIAL: tuple[LineField | FieldGroup[Block, AseRecord], ...] = (
     _word("additive", "MATERIAL_XP_TYPE", b"Additive", b"Filter"),
 )
 
-MAP_AMOUNT = (_number("amount", "MAP_AMOUNT", 1.0),)
-
 # 3ds Max reverses V and angles compared with 3D Studio, whose convention the scene uses
 MAP = (
+    _number("amount", "MAP_AMOUNT", 1.0),
     LineField(
         "offset",
         lambda block: (block.number(b"UVW_U_OFFSET", 0.0), 0.0 - block.number(b"UVW_V_OFFSET", 0.0)),
@@ -146,24 +186,6 @@ LIGHT = (
     ),
     _word("rectangular", "LIGHT_SPOTSHAPE", b"Rect", b"Circle"),
 )
-
-
-def _excludes(node: Block, decode: Callable[[bytes], str]) -> list[str]:
-    excluded = node.block(b"LIGHT_EXCLUDELIST")
-    if excluded is None or excluded.number(b"LIGHT_EXCLUDED_INCLUDE", 0) != 0:
-        return []
-    return [decode(name) for name in excluded.names(b"LIGHT_EXCLUDED")]
-
-
-def _put_excludes(names: list[str]) -> list[AseRecord]:
-    lines = [line("LIGHT_EXCLUDED", quotable(name)) for name in names]
-    return [block("LIGHT_EXCLUDELIST", line("LIGHT_NUMEXCLUDED", len(lines)), *lines)] if lines else []
-
-
-EXCLUDES: tuple[Field[tuple[Block, Callable[[bytes], str]], AseRecord], ...] = (
-    Field("excludes", lambda stored: _excludes(*stored), _put_excludes),
-)
-"""read from the block of the light, with a function that decodes names"""
 
 
 def _aspect(block: Block) -> float:
@@ -236,41 +258,24 @@ ENVIRONMENT = (
 )
 """a background colour is in use if it is stored"""
 
-EDGES: tuple[Field[Ints, Ints], ...] = (
-    Field(
-        "edges",
-        lambda visible: visible[:, 0] | visible[:, 1] << 1 | visible[:, 2] << 2,
-        lambda edges: [] if edges is None else [np.stack([np.asarray(edges) >> bit & 1 for bit in range(3)], axis=1)],
-    ),
-)
-"""read from three columns of the table of faces"""
-
-ROLL = StoredAs(("roll_degrees",), "the matrix of the node, turned about its line of sight (`target_roll`)")
+_ROLL = StoredAs(("roll_degrees",), "the matrix of the node, turned about its line of sight")
 
 CAPABILITIES = Capabilities(
     (
-        *(
-            "parents",
-            "meshes",
-            "materials",
-            "cameras",
-            "lights",
-            "skins",
-            "morphs",
-            "pivots",
-            "scale axes",
-            "hidden nodes",
-        ),
-        *("smoothing", "vertex colours", "cast shadows", "received shadows", "textures", "other maps", "dummies"),
-        *("environment", "title", "segment", "roll", "scale_axes", "visible", "names"),
+        *("parents", "names", "dummies", "hidden nodes", "pivots", "scale axes", "meshes", "smoothing", "morphs"),
+        *("vertex colours", "cast shadows", "received shadows", "skins", "materials", "textures", "other maps"),
+        *("cameras", "lights", "environment", "title", "segment", "roll", "scale_axes", "visible"),
         *(*CAMERA_TRACKS, *LIGHT_TRACKS),
     ),
     {
         "materials": MATERIAL,
-        "maps": (*MAP_AMOUNT, *MAP),
-        "lights": (*LIGHT, *LIGHT_SETTINGS, *CONE, *ATTENUATION, *EXCLUDES, ROLL),
-        "cameras": (*CAMERA, ROLL),
+        "maps": MAP,
+        "lights": (
+            *(*LIGHT, *LIGHT_SETTINGS, *CONE, *ATTENUATION, _ROLL),
+            StoredAs(("excludes",), "a list of names in the block of the light"),
+        ),
+        "cameras": (*CAMERA, _ROLL),
         "environment": ENVIRONMENT,
-        "meshes": EDGES,
+        "meshes": (StoredAs(("edges",), "three columns of the table of faces"),),
     },
 )

@@ -12,16 +12,13 @@ from collections.abc import Hashable
 from dataclasses import replace
 from typing import Any
 
-from keyframer.curves import Interpolation
 from keyframer.formats import bridge
-from keyframer.formats.ase.bridge.options import Options
-from keyframer.formats.ase.bridge.scene import Links, read_scene
-from keyframer.formats.ase.bridge.tracks import interpolation_of
-from keyframer.formats.ase.bridge.write_lines import line
-from keyframer.formats.ase.bridge.writing import OriginalConventions, rest_world, write_records
+from keyframer.formats.ase.bridge.declared_fields import line
+from keyframer.formats.ase.bridge.scene import Links, Options, read_scene
+from keyframer.formats.ase.bridge.writing import OriginalConventions, write_records
 from keyframer.formats.ase.records import Block, Keys, Line
 from keyframer.formats.document import Document
-from keyframer.formats.kit.scene_writing import Written
+from keyframer.formats.kit.scene_writing import Written, rest_world
 from keyframer.formats.merging import RecordRules, Tree
 from keyframer.scene import Scene
 from keyframer.wire.record import Record
@@ -51,7 +48,7 @@ class Merger(bridge.Merger[Options]):
         return Tree(document, links.parts)
 
     def write(self, scene: Scene, original: bridge.Original) -> Written:
-        document, links, matching = original.document, original.links, original.matching
+        links, matching = original.links, original.matching
         stored = {new: original.scene.nodes[old].raw_name for new, old in original.unrenamed(scene).items()}
         names = {new: raw_name for new, raw_name in stored.items() if raw_name}
         matched = matching.materials
@@ -62,12 +59,10 @@ class Merger(bridge.Merger[Options]):
             else (first_unused + number, 0)
             for number in range(len(scene.materials))
         }
-        sampled_keys = (keys for keys in document.find(Keys) if interpolation_of(keys) is Interpolation.SAMPLED)
-        sample_times = {keys.offset: keys.times for keys in sampled_keys if keys.offset is not None}
         rest_matrices = rest_world(original.scene)
         matrices = {new: (links.world[old], rest_matrices[old]) for new, old in matching.nodes.items()}
         return _Nesting(original).apply(
-            write_records(scene, OriginalConventions(names, materials, sample_times, matrices, original.untouched))
+            write_records(scene, OriginalConventions(names, materials, matrices, original.untouched))
         )
 
 

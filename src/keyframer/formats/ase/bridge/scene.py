@@ -1,9 +1,10 @@
-"""Read a scene from an ASE document."""
+"""Read a scene from an ASE document, in the order of `read_scene`."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,14 +17,24 @@ from keyframer.catalogue import (
     LINK_PARENT_MISSING,
 )
 from keyframer.curves import Interpolation, Track
-from keyframer.formats.ase.bridge import skins
-from keyframer.formats.ase.bridge.cameras_lights import read_camera, read_light, setting_tracks
-from keyframer.formats.ase.bridge.declared_fields import ENVIRONMENT
-from keyframer.formats.ase.bridge.materials import Palette
-from keyframer.formats.ase.bridge.object_meshes import local_positions, read_mesh, table
-from keyframer.formats.ase.bridge.options import Options
-from keyframer.formats.ase.bridge.target_roll import Motion, aim
-from keyframer.formats.ase.bridge.tracks import read_tracks, sample_step, visibility
+from keyframer.formats.ase.bridge.declared_fields import (
+    ATTENUATION,
+    CAMERA,
+    CONE,
+    ENVIRONMENT,
+    LIGHT,
+    LIGHT_SETTINGS,
+    LIGHT_TYPES,
+)
+from keyframer.formats.ase.bridge.objects import Palette, local_positions, read_mesh, read_skins, table
+from keyframer.formats.ase.bridge.tracks import (
+    Motion,
+    read_tracks,
+    sample_step,
+    separate_rolls,
+    setting_tracks,
+    visibility,
+)
 from keyframer.formats.ase.keywords import NODES
 from keyframer.formats.ase.records import Block, Keys, VertexList
 from keyframer.formats.document import Document
@@ -34,9 +45,10 @@ from keyframer.formats.scene_reader import SceneReader
 from keyframer.limits import spend
 from keyframer.maths import affine
 from keyframer.posing.evaluation_order import evaluation_order
-from keyframer.scene import Channel, Clip, LightType, Morph, Node, NodeKind, Scene
+from keyframer.scene import Camera, Channel, Clip, Light, LightType, Morph, Node, NodeKind, Scene
 from keyframer.text import decode_name
 
+_ROTATION_KEYS = ("auto", "relative", "absolute")
 _KINDS = {
     b"GEOMOBJECT": NodeKind.OBJECT,
     b"SHAPEOBJECT": NodeKind.DUMMY,
@@ -49,6 +61,21 @@ _ROUNDING = 1e-3
 """files have 4 decimals: scales this close to 1 are 1, and shear below this is 0"""
 
 
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Options; the defaults match the exporter of 3ds Max."""
+
+    rotation_keys: str = "auto"
+    """meaning of linear, Bezier and TCB rotation keys: ``relative`` to the key before, ``absolute``, or ``auto``: TCB
+    and Bezier keys are relative, linear ones absolute (sampled tracks are always relative)"""
+    encoding: str | None = None
+    """encoding of names; None: UTF-8 if valid, else Windows code page 1252"""
+
+    def __post_init__(self) -> None:
+        if self.rotation_keys not in _ROTATION_KEYS:
+            raise ValueError(f"rotation_keys must be one of {', '.join(_ROTATION_KEYS)}, not {self.rotation_keys!r}")
+
+
 class Links(NamedTuple):
     """Data of a document that a merge needs."""
 
@@ -59,78 +86,76 @@ class Links(NamedTuple):
     """(N, 4, 4) stored matrices of nodes"""
 
 
+class Reader(SceneReader[Options]):
+    options = Options
+
+    def to_scene(self, document: Document, options: Options) -> Scene:
+        """Return the scene of a document, in the space of 3ds Max: Z up, right-handed."""
+        return read_scene(document, options)[0]
+
+
 def read_scene(document: Document, options: Options) -> tuple[Scene, Links]:
     """Return the scene of a document, and links to the records of its nodes, animations and materials."""
     scene = Scene(source_format="ase")
-    builder = _Builder(document, options, scene)
-    builder.build()
-    parts: dict[int, Hashable] = {block: ("materials", number) for block, number in builder.palette.numbers.items()}
-    for number, (node, block) in enumerate(zip(scene.nodes, builder.blocks, strict=True)):
-        record = builder.transforms[number] if node.kind is NodeKind.TARGET else block
+    reporter = Reporter(document, scene.issues)
+    palette = Palette(reporter, document, options.encoding)
+    scene.materials = palette.materials
+    nodes = _Nodes(document, options, scene, reporter)
+    nodes.link_parents()
+    world = nodes.set_rest_transforms()
+    scene_block = next((block for block in document.find(Block) if block.keyword == b"SCENE"), Block())
+    nodes.read_clip(scene_block)
+    motion = Motion(scene)
+    nodes.attach_parts(motion, world, palette)
+    separate_rolls(scene, motion, world)
+    read_skins(reporter, document, scene, nodes.blocks, world)
+    read_declared_fields(scene.environment, scene_block, ENVIRONMENT)
+    scene.title = decode_name(scene_block.name(b"SCENE_FILENAME") or b"", options.encoding)
+    parts: dict[int, Hashable] = {block: ("materials", number) for block, number in palette.numbers.items()}
+    for number, (node, block) in enumerate(zip(scene.nodes, nodes.blocks, strict=True)):
+        record = nodes.transforms[number] if node.kind is NodeKind.TARGET else block
         parts[id(record)] = ("nodes", number)
-        for animation in builder.animations_of(node, block):
+        animation = _animation_of(node, block)
+        if animation is not None:
             parts.setdefault(id(animation), ("nodes", number, "animation"))
-    return scene, Links(parts, builder.palette.places(), builder.world)
+    return scene, Links(parts, palette.places(), world)
 
 
-class _Builder:
-    """Builds the scene of one document."""
+class _Nodes:
+    """The nodes of a scene and their blocks."""
 
-    def __init__(self, document: Document, options: Options, scene: Scene) -> None:
+    def __init__(self, document: Document, options: Options, scene: Scene, reporter: Reporter) -> None:
         self.document = document
         self.options = options
         self.scene = scene
-        self.reporter = Reporter(document, scene.issues)
-        self.palette = Palette(self.reporter, options.encoding)
+        self.reporter = reporter
         self.blocks: list[Block] = []
         """block of each node; a target has the block of its camera or light"""
         self.transforms: list[Block | None] = []
         self.by_name: dict[bytes, int] = {}
-        self.world: Floats = np.empty((0, 4, 4))
-
-    def build(self) -> None:
-        blocks = [block for block in self.document.find(Block) if block.keyword in NODES]
-        lists = [block for block in self.document.find(Block) if block.keyword == b"MATERIAL_LIST"]
-        self.palette.read([material for material_list in lists for material in material_list.blocks(b"MATERIAL")])
-        self.scene.materials = self.palette.materials
-        self._add_nodes(blocks)
-        self._link_parents()
-        self._set_rest_transforms()
-        self._read_clip()
-        motion = Motion(self.scene)
-        self._attach_parts(motion)
-        aim(self.scene, motion, self.world)
-        skins.read_skins(self.reporter, self.document, self.scene, self.blocks, self.world)
-        self._read_environment()
-
-    def _text(self, raw: bytes) -> str:
-        return decode_name(raw, self.options.encoding)
-
-    def _add_nodes(self, blocks: list[Block]) -> None:
         names = UniqueNames()
-        for block in blocks:
+        for block in [block for block in document.find(Block) if block.keyword in NODES]:
             raw = block.name(b"NODE_NAME") or b""
             transforms = block.blocks(b"NODE_TM")
             kind = _KINDS[block.keyword]
             if kind is NodeKind.DUMMY and b"bone" in (block.name(b"HELPER_CLASS") or b"").lower():
                 kind = NodeKind.BONE
-            number = self._add_node(block, names, raw, kind, transforms[0] if transforms else None)
-            self.by_name.setdefault(raw, number)
+            number = self._add(block, names, raw, kind, transforms[0] if transforms else None)
             if kind in (NodeKind.CAMERA, NodeKind.LIGHT) and len(transforms) > 1:
                 raw = transforms[1].name(b"NODE_NAME") or raw + b".Target"
-                target = self._add_node(block, names, raw, NodeKind.TARGET, transforms[1])
-                self.scene.nodes[number].target = target
-                self.by_name.setdefault(raw, target)
+                scene.nodes[number].target = self._add(block, names, raw, NodeKind.TARGET, transforms[1])
 
-    def _add_node(self, block: Block, names: UniqueNames, raw: bytes, kind: NodeKind, transform: Block | None) -> int:
-        node = Node(names.claim(self._text(raw)), kind, raw_name=raw)
+    def _add(self, block: Block, names: UniqueNames, raw: bytes, kind: NodeKind, transform: Block | None) -> int:
+        number = len(self.blocks)
+        node = Node(names.claim(decode_name(raw, self.options.encoding)), kind, raw_name=raw)
         self.reporter.mark(node, "ase", block if kind is not NodeKind.TARGET or transform is None else transform)
         self.scene.nodes.append(node)
         self.blocks.append(block)
         self.transforms.append(transform)
-        return len(self.blocks) - 1
+        self.by_name.setdefault(raw, number)
+        return number
 
-    def _link_parents(self) -> None:
+    def link_parents(self) -> None:
         nodes = self.scene.nodes
         for node, block in zip(nodes, self.blocks, strict=True):
             raw = block.name(b"NODE_PARENT")
@@ -138,26 +163,30 @@ class _Builder:
                 continue
             node.parent = self.by_name.get(raw)
             if node.parent is None:
-                parent, name = repr(self._text(raw)), repr(node.name)
-                self.reporter.report(LINK_PARENT_MISSING, block, "node_parent", parent=parent, name=name)
+                args: Any = {"parent": repr(decode_name(raw, self.options.encoding)), "name": repr(node.name)}
+                self.reporter.report(LINK_PARENT_MISSING, block, "node_parent", **args)
         for number in evaluation_order([Node(node.name, parent=node.parent) for node in nodes]).cut:
             self.reporter.report(LINK_PARENT_CYCLE, self.blocks[number], "node_parent", name=repr(nodes[number].name))
             nodes[number].parent = None
 
-    def _set_rest_transforms(self) -> None:
-        """Set the rest transform of every node; files store world matrices."""
+    def set_rest_transforms(self) -> Floats:
+        """Set the rest transform of every node. Return the stored (N, 4, 4) world matrices.
+
+        Scale and axes within rounding errors are 1 and the identity.
+        """
         nodes = self.scene.nodes
-        self.world = np.stack([self._world_matrix(block) for block in self.transforms]) if nodes else self.world
+        world = np.stack([self._world_matrix(block) for block in self.transforms]) if nodes else np.empty((0, 4, 4))
         parents = np.array([-1 if node.parent is None else node.parent for node in nodes], np.int64)
-        parent_world = np.concatenate([self.world, np.eye(4)[None]])[parents]
-        local = affine.multiply(affine.inverse(parent_world), self.world)
-        for node, parts in zip(nodes, zip(*_decompose(local), strict=True), strict=True):
-            position, rotation, scale, axes = parts
-            node.position, node.rotation_xyzw = position, rotation
-            if (scale != 1).any():
-                node.scale = scale
-                if (axes != (0, 0, 0, 1)).any():
-                    node.scale_axes_xyzw = axes
+        parent_world = np.concatenate([world, np.eye(4)[None]])[parents]
+        local = affine.multiply(affine.inverse(parent_world), world)
+        positions, rotations, scales, axes, _ = affine.decompose_with_axes(local, _ROUNDING, 1.0)
+        for number, node in enumerate(nodes):
+            node.position, node.rotation_xyzw = positions[number], rotations[number]
+            if (np.abs(scales[number] - 1) > _ROUNDING).any():
+                node.scale = scales[number]
+                if (axes[number] != (0, 0, 0, 1)).any():
+                    node.scale_axes_xyzw = axes[number]
+        return world
 
     def _world_matrix(self, block: Block | None) -> Floats:
         """Return the world matrix in a NODE_TM block, the identity without one; files store it for row vectors."""
@@ -172,8 +201,7 @@ class _Builder:
                 self.reporter.report(DATA_NON_FINITE, block, keyword.decode().lower(), count=1, index=0)
         return matrix
 
-    def _read_clip(self) -> None:
-        scene_block = next((block for block in self.document.find(Block) if block.keyword == b"SCENE"), Block())
+    def read_clip(self, scene_block: Block) -> None:
         ticks_per_frame = scene_block.number(b"SCENE_TICKSPERFRAME", 160.0)
         rate = scene_block.number(b"SCENE_FRAMESPEED", 30.0)
         if ticks_per_frame <= 0 or rate <= 0:
@@ -182,61 +210,63 @@ class _Builder:
             self.reporter.report(DATA_RATE_INVALID, scene_block, field, rate=stored)
             ticks_per_frame, rate = ticks_per_frame if ticks_per_frame > 0 else 160.0, rate if rate > 0 else 30.0
         clip = Clip(unit="tick", rate=ticks_per_frame * rate, units_per_frame=ticks_per_frame)
-        clip.start, clip.end = (
-            scene_block.number(b"SCENE_FIRSTFRAME", 0) * ticks_per_frame,
-            scene_block.number(b"SCENE_LASTFRAME", 0) * ticks_per_frame,
-        )
+        clip.start = scene_block.number(b"SCENE_FIRSTFRAME", 0) * ticks_per_frame
+        clip.end = scene_block.number(b"SCENE_LASTFRAME", 0) * ticks_per_frame
         self.scene.clips.append(clip)
         step = sample_step(list(self.document.find(Keys)), ticks_per_frame)
         for number, (node, block) in enumerate(zip(self.scene.nodes, self.blocks, strict=True)):
-            tracks = self._transform_tracks(node, block, clip.start, step)
+            tracks: list[Track] = []
+            for keys in _keys_in(_animation_of(node, block)):
+                tracks += read_tracks(self.reporter, keys, self.options.rotation_keys, clip.start, step)
             if node.kind is not NodeKind.TARGET:
-                visibility_block = block.block(b"NODE_VISIBILITY_TRACK") or Block()
-                for keys in (child for child in visibility_block.children if isinstance(child, Keys)):
+                for keys in _keys_in(block.block(b"NODE_VISIBILITY_TRACK")):
                     track = visibility(self.reporter, keys)
                     tracks += [track] if track is not None else []
                     node.hidden = track is None and len(keys.times) == 1 and not float(keys.values[0, 0]) > 0
-                if node.kind in (NodeKind.CAMERA, NodeKind.LIGHT):
-                    tracks += setting_tracks(self.reporter, block, node.kind is NodeKind.CAMERA)
-            clip.channels += [Channel(number, track) for track in _first_of_kind(tracks)]
+            if node.kind in (NodeKind.CAMERA, NodeKind.LIGHT):
+                tracks += setting_tracks(self.reporter, block, node.kind.name)
+            first_of_kind = {track.kind: track for track in reversed(tracks)}
+            clip.channels += [Channel(number, track) for track in tracks if first_of_kind[track.kind] is track]
 
-    @staticmethod
-    def animations_of(node: Node, block: Block) -> list[Block]:
-        """Return at most one animation: the first with the name of the node, or else, except for targets, the first
-        without a name.
-        """
-        animations = block.blocks(b"TM_ANIMATION")
-        named = [animation for animation in animations if animation.name(b"NODE_NAME") == node.raw_name]
-        if not named and node.kind is not NodeKind.TARGET:
-            named = [animation for animation in animations if animation.name(b"NODE_NAME") is None]
-        return named[:1]
-
-    def _transform_tracks(self, node: Node, block: Block, start: float, step: float) -> list[Track]:
-        tracks: list[Track] = []
-        for animation in self.animations_of(node, block):
-            for keys in animation.children:
-                if isinstance(keys, Keys):
-                    tracks += read_tracks(self.reporter, keys, self.options, start, step)
-        return tracks
-
-    def _attach_parts(self, motion: Motion) -> None:
+    def attach_parts(self, motion: Motion, world: Floats, palette: Palette) -> None:
+        """Read the cameras, lights and meshes of all nodes."""
         scene = self.scene
         for number, (node, block) in enumerate(zip(scene.nodes, self.blocks, strict=True)):
             if node.kind is NodeKind.CAMERA:
                 node.camera = len(scene.cameras)
-                scene.cameras.append(read_camera(self.reporter, block, node.name))
+                scene.cameras.append(self._camera(node, block))
             elif node.kind is NodeKind.LIGHT:
                 node.light = len(scene.lights)
-                light = read_light(self.reporter, block, node.name, self.options.encoding)
-                scene.lights.append(light)
-                if light.type is LightType.OMNI:
+                scene.lights.append(self._light(node, block))
+                if scene.lights[-1].type is LightType.OMNI:
                     node.target = None
             elif (mesh_block := block.block(b"MESH")) is not None and node.kind is not NodeKind.TARGET:
-                mesh = read_mesh(self.reporter, block, mesh_block, node.name, self.world[number], self.palette)
+                mesh = read_mesh(self.reporter, block, mesh_block, node.name, world[number], palette)
                 if mesh is not None:
                     node.mesh = len(scene.meshes)
                     scene.meshes.append(mesh)
                     self._read_morph(number, node, block, motion)
+
+    def _camera(self, node: Node, block: Block) -> Camera:
+        settings = block.block(b"CAMERA_SETTINGS") or Block()
+        camera = Camera(node.name, raw_name=block.name(b"NODE_NAME"))
+        read_declared_fields(camera, settings, CAMERA)
+        distance = settings.number(b"CAMERA_TDIST", -1.0)
+        self.reporter.mark(camera, "ase", block, {"target_distance": distance} if distance >= 0 else None)
+        return camera
+
+    def _light(self, node: Node, block: Block) -> Light:
+        settings = block.block(b"LIGHT_SETTINGS") or Block()
+        light = Light(node.name, LIGHT_TYPES.get(block.name(b"LIGHT_TYPE") or b"", LightType.OMNI))
+        light.raw_name = block.name(b"NODE_NAME")
+        read_declared_fields(light, block, LIGHT)
+        cone = CONE if light.type is LightType.SPOT else ()
+        read_declared_fields(light, settings, (*LIGHT_SETTINGS, *cone, *ATTENUATION))
+        excluded = block.block(b"LIGHT_EXCLUDELIST")
+        if excluded is not None and excluded.number(b"LIGHT_EXCLUDED_INCLUDE", 0) == 0:
+            light.excludes = [decode_name(raw, self.options.encoding) for raw in excluded.names(b"LIGHT_EXCLUDED")]
+        self.reporter.mark(light, "ase", block)
+        return light
 
     def _read_morph(self, number: int, node: Node, block: Block, motion: Motion) -> None:
         """Read meshes at several times as shapes, and a track that blends from each to the next.
@@ -247,10 +277,7 @@ class _Builder:
         if animation is None or node.mesh is None:
             return
         count = len(self.scene.meshes[node.mesh].positions)
-        frames = [
-            (mesh_block.number(b"TIMEVALUE", 0.0), table(mesh_block, VertexList))
-            for mesh_block in animation.blocks(b"MESH")
-        ]
+        frames = [(mesh.number(b"TIMEVALUE", 0.0), table(mesh, VertexList)) for mesh in animation.blocks(b"MESH")]
         usable = [
             (time, vertices) for time, vertices in frames if vertices is not None and len(vertices.index) == count
         ]
@@ -270,36 +297,13 @@ class _Builder:
         self.reporter.mark(track, "ase", animation)
         self.scene.clips[0].channels.append(Channel(number, track))
 
-    def _read_environment(self) -> None:
-        for block in self.document.find(Block):
-            if block.keyword != b"SCENE":
-                continue
-            environment = self.scene.environment
-            read_declared_fields(environment, block, ENVIRONMENT)
-            self.scene.title = self._text(block.name(b"SCENE_FILENAME") or b"")
-            break
+
+def _animation_of(node: Node, block: Block) -> Block | None:
+    """Return the first animation with the name of the node, or else, except for targets, the first without a name."""
+    names = (node.raw_name,) if node.kind is NodeKind.TARGET else (node.raw_name, None)
+    animations = {animation.name(b"NODE_NAME"): animation for animation in reversed(block.blocks(b"TM_ANIMATION"))}
+    return next((animations[name] for name in names if name in animations), None)
 
 
-def _first_of_kind(tracks: list[Track]) -> list[Track]:
-    kinds: dict[str, Track] = {}
-    for track in tracks:
-        kinds.setdefault(track.kind, track)
-    return list(kinds.values())
-
-
-def _decompose(local: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return positions, rotations, scales and scale axes of matrices with four decimals.
-
-    Scale and axes within rounding errors are set to 1 and to the identity.
-    """
-    position, rotation, scale, axes, _ = affine.decompose_with_axes(local, _ROUNDING, 1.0)
-    unscaled = np.all(np.abs(scale - 1) <= _ROUNDING, axis=-1, keepdims=True)
-    return position, rotation, np.where(unscaled, 1.0, scale), axes
-
-
-class Reader(SceneReader[Options]):
-    options = Options
-
-    def to_scene(self, document: Document, options: Options) -> Scene:
-        """Return the scene of a document, in the space of 3ds Max: Z up, right-handed."""
-        return read_scene(document, options)[0]
+def _keys_in(block: Block | None) -> list[Keys]:
+    return [] if block is None else [child for child in block.children if isinstance(child, Keys)]

@@ -6,11 +6,12 @@ import math
 from collections import Counter
 from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from keyframer.arrays import Array, Floats
+from keyframer.arrays import Floats
 from keyframer.curves import Interpolation, Track, Wrap, compile_track, even_times
 from keyframer.formats.ase import FORMAT
 from keyframer.formats.ase.bridge.declared_fields import (
@@ -20,19 +21,21 @@ from keyframer.formats.ase.bridge.declared_fields import (
     CAPABILITIES,
     CONE,
     ENVIRONMENT,
-    EXCLUDES,
     LIGHT,
     LIGHT_SETTINGS,
     LIGHT_TRACKS,
     LIGHT_TYPES,
+    block,
+    float_line,
+    line,
+    quotable,
+    shortest_decimals,
 )
-from keyframer.formats.ase.bridge.target_roll import Motion
-from keyframer.formats.ase.bridge.tracks import TrackWriter
-from keyframer.formats.ase.bridge.write_lines import block, float_line, line, quotable, shortest_decimals
-from keyframer.formats.ase.bridge.write_materials import MaterialWriter
-from keyframer.formats.ase.bridge.write_meshes import MeshWriter
-from keyframer.formats.ase.dialect import Dialect
-from keyframer.formats.ase.records import AseRecord, Block, Keys
+from keyframer.formats.ase.bridge.tracks import TRANSFORM, Motion
+from keyframer.formats.ase.bridge.write_objects import MaterialWriter, MeshWriter
+from keyframer.formats.ase.bridge.write_tracks import TrackWriter
+from keyframer.formats.ase.document import Dialect
+from keyframer.formats.ase.records import AseRecord, Block, Keys, Line
 from keyframer.formats.bridge import SceneWriter
 from keyframer.formats.document import Document
 from keyframer.formats.kit.coordinates import in_space
@@ -49,11 +52,12 @@ from keyframer.formats.kit.scene_writing import (
     first_clip,
     frames_per_second,
     plain_path,
+    rest_world,
     whole_frame,
 )
 from keyframer.formats.kit.unsupported_features import report_dropped
 from keyframer.limits import ensure_budget, spend
-from keyframer.maths import affine, quat
+from keyframer.maths import affine
 from keyframer.posing import Rig
 from keyframer.posing.aim_constraints import is_aimed
 from keyframer.posing.evaluation_order import evaluation_order
@@ -62,7 +66,6 @@ from keyframer.scene.loss_report import CannotWrite, LossReport, Outcome
 from keyframer.text import counted
 
 TICKS_PER_SECOND = 4800
-_TRANSFORM = ("position", "rotation", "scale", "scale_axes")
 _LIGHT_WORDS = {light_type: word for word, light_type in LIGHT_TYPES.items()}
 
 
@@ -104,8 +107,6 @@ class OriginalConventions(NamedTuple):
     """stored names of nodes that were not renamed"""
     materials: Mapping[int, tuple[int, int]]
     """for each material the number in MATERIAL_REF and the id of a face that select it in the document"""
-    sample_times: Mapping[int, Array]
-    """times of sampled keys in the document, by the offset of their record"""
     matrices: Mapping[int, tuple[Floats, Floats]]
     """stored matrix of each node, and its rest matrix in the original scene: they differ slightly, because files have
     four decimals
@@ -123,12 +124,6 @@ class OriginalConventions(NamedTuple):
             unchanged = (rest_matrices[number].astype(np.float32) == original.astype(np.float32)).all(axis=0)
             merged[number][:, unchanged] = stored[:, unchanged]
         return merged
-
-
-def rest_world(scene: Scene) -> Floats:
-    """Return (N, 4, 4) world matrices of all nodes at rest."""
-    without_clips = Scene(nodes=scene.nodes, cameras=scene.cameras, lights=scene.lights, space=scene.space)
-    return Rig(without_clips).world({}, 1)[0] if scene.nodes else np.empty((0, 4, 4))
 
 
 def write_records(scene: Scene, conventions: OriginalConventions) -> Written:
@@ -159,8 +154,8 @@ class _SceneWriter:
         self.ticks_per_frame = max(round(TICKS_PER_SECOND / (frames_per_second(clip) if keys else self.rate)), 1)
         rules = KeyRules(float(self.rate * self.ticks_per_frame), float(self.ticks_per_frame))
         self.fitter = KeyFitter(clip, rules, Tolerance.of(scene, options.max_error), report)
-        sample_times = None if conventions is None else conventions.sample_times
-        self.tracks = TrackWriter(self.fitter, self.ticks_per_frame, keys, sample_times)
+        step = None if conventions is None else _sample_step(clip, self.ticks_per_frame)
+        self.tracks = TrackWriter(self.fitter, self.ticks_per_frame, keys, step)
         self.materials = MaterialWriter(scene, report, None if conventions is None else conventions.materials)
         self.rest_matrices = rest_world(scene)
         motion = Motion(scene)
@@ -170,28 +165,8 @@ class _SceneWriter:
         self.embedded_targets = self._find_embedded_targets()
         self.names = self._claim_names()
         self.moving = self._moving_nodes()
-        self._sampled_frames: tuple[Floats, Floats] | None = None
         self.parts: dict[int, Hashable] = {}
         """node or material of each record"""
-
-    def _claim_names(self) -> list[bytes]:
-        stored_names = {} if self.conventions is None else self.conventions.names
-        unique_names = UniqueByteNames(encoding="utf-8", reserved=stored_names.values())
-        names = dict(stored_names)
-        for number in sorted(range(len(self.scene.nodes)), key=lambda number: number in self.embedded_targets):
-            if number in stored_names:
-                continue
-            node = self.scene.nodes[number]
-            wanted = quotable(node.name)
-            if self.conventions is None and number in self.embedded_targets:  # readers know a target by its name
-                wanted = names[self.embedded_targets[number]] + b".Target"
-            name = unique_names.claim(wanted.decode("utf-8", "replace"))
-            if unique_names.decode(name) != node.name:
-                self.report.add(
-                    Outcome.APPROXIMATED, plain_path("nodes", node.name), f"renamed to {unique_names.decode(name)}"
-                )
-            names[number] = name
-        return [names[number] for number in range(len(names))]
 
     def _find_embedded_targets(self) -> dict[int, int]:
         """Return the targets that are written inside the block of their camera or light, and the number of that node.
@@ -212,6 +187,35 @@ class _SceneWriter:
             and (target.mesh, target.camera, target.light) == (None, None, None)
         }
 
+    def _claim_names(self) -> list[bytes]:
+        stored_names = {} if self.conventions is None else self.conventions.names
+        unique_names = UniqueByteNames(encoding="utf-8", reserved=stored_names.values())
+        names = dict(stored_names)
+        for number in sorted(range(len(self.scene.nodes)), key=lambda number: number in self.embedded_targets):
+            if number in stored_names:
+                continue
+            node = self.scene.nodes[number]
+            wanted = quotable(node.name)
+            if self.conventions is None and number in self.embedded_targets:  # readers know a target by its name
+                wanted = names[self.embedded_targets[number]] + b".Target"
+            names[number] = unique_names.claim(wanted.decode("utf-8", "replace"))
+            text = unique_names.decode(names[number])
+            if text != node.name:
+                self.report.add(Outcome.APPROXIMATED, plain_path("nodes", node.name), f"renamed to {text}")
+        return [names[number] for number in range(len(names))]
+
+    def _moving_nodes(self) -> list[bool]:
+        """Return for each node whether it or one of its ancestors has a transform or roll track."""
+        order = evaluation_order(self.scene.nodes)
+        moving = [
+            bool(set(self.tracks_by_node.get(number, ())) & {*TRANSFORM, "roll"})
+            for number in range(len(self.scene.nodes))
+        ]
+        for number in order.flat.tolist():
+            parent = int(order.parents[number])
+            moving[number] = moving[number] or (parent >= 0 and moving[parent])
+        return moving
+
     def document(self) -> Document:
         records: list[AseRecord] = [
             line("3DSMAX_ASCIIEXPORT", 200),
@@ -230,40 +234,30 @@ class _SceneWriter:
 
     def _scene_block(self) -> Block:
         environment = self.scene.environment
-        first, last = self._segment()
-        lines = [
-            line("SCENE_FILENAME", quotable(self.scene.title)),
-            line("SCENE_FIRSTFRAME", first),
-            line("SCENE_LASTFRAME", last),
-            line("SCENE_FRAMESPEED", self.rate),
-            line("SCENE_TICKSPERFRAME", self.ticks_per_frame),
-        ]
-        if environment.background_color is not None and "background_color" not in environment.uses:
-            self.report.add(
-                Outcome.DROPPED,
-                "/environment/background_color",
-                "ASE stores the background colour only if it is in use",
-            )
-            environment = replace(environment, background_color=None)
-        if environment.uses - {name for name in ("background_color",) if environment.background_color is not None}:
-            self.report.add(
-                Outcome.DROPPED,
-                "/environment/uses",
-                "ASE cannot store which parts of the environment are in use, except for the background colour",
-            )
-        return block("SCENE", *lines, *write_declared_fields(environment, ENVIRONMENT))
-
-    def _segment(self) -> tuple[int, int]:
         times = [float(value) / self.ticks_per_frame for value in self.fitter.times([self.clip.start, self.clip.end])]
         first, last = (whole_frame(time) for time in times)
         if [float(first), float(last)] != times:
             message = f"the active segment became frames {first} to {last}"
             self.report.add(Outcome.APPROXIMATED, "/clips/segment", message)
-        return first, last
+        if environment.background_color is not None and "background_color" not in environment.uses:
+            message = "ASE stores the background colour only if it is in use"
+            self.report.add(Outcome.DROPPED, "/environment/background_color", message)
+            environment = replace(environment, background_color=None)
+        if environment.uses - ({"background_color"} if environment.background_color is not None else set()):
+            message = "ASE cannot store which parts of the environment are in use, except for the background colour"
+            self.report.add(Outcome.DROPPED, "/environment/uses", message)
+        return block(
+            "SCENE",
+            line("SCENE_FILENAME", quotable(self.scene.title)),
+            line("SCENE_FIRSTFRAME", first),
+            line("SCENE_LASTFRAME", last),
+            line("SCENE_FRAMESPEED", self.rate),
+            line("SCENE_TICKSPERFRAME", self.ticks_per_frame),
+            *write_declared_fields(environment, ENVIRONMENT),
+        )
 
     def _node(self, number: int, node: Node) -> Block:
-        name = self.names[number]
-        head: list[AseRecord | None] = [line("NODE_NAME", name)]
+        head = [line("NODE_NAME", self.names[number])]
         if node.parent is not None:
             head.append(line("NODE_PARENT", self.names[node.parent]))
         if node.camera is not None:
@@ -271,15 +265,15 @@ class _SceneWriter:
         if node.light is not None and self.scene.lights[node.light].type is not LightType.AMBIENT:
             return self._light(number, node, head, self.scene.lights[node.light])
         tail = [*self._animation(number, node), self._visibility(number, node)]
-        transform = self._transform(name, self.rest_matrices[number])
+        transform = self._transform(self.names[number], self.rest_matrices[number])
         if node.mesh is not None or node.kind is NodeKind.OBJECT:
             if node.kind is not NodeKind.OBJECT:
                 self._report_kind(node, "an object")
             return block("GEOMOBJECT", *head, transform, *self.meshes.records(number, node, self.names, tail))
         if node.kind not in (NodeKind.DUMMY, NodeKind.BONE):
             self._report_kind(node, "a dummy")
-        kind = b"Bone" if node.kind is NodeKind.BONE else b"Dummy"
-        return block("HELPEROBJECT", *head, line("HELPER_CLASS", kind), transform, *tail)
+        kind = line("HELPER_CLASS", b"Bone" if node.kind is NodeKind.BONE else b"Dummy")
+        return block("HELPEROBJECT", *head, kind, transform, *tail)
 
     def _report_kind(self, node: Node, written_as: str) -> None:
         message = f"the {node.kind.noun} is written as {written_as}"
@@ -301,7 +295,7 @@ class _SceneWriter:
         return block("NODE_TM", *lines)
 
     def _animation(self, number: int, node: Node, aim_keys: Keys | None = None) -> list[AseRecord]:
-        tracks = {kind: track for kind, track in self.tracks_by_node.get(number, {}).items() if kind in _TRANSFORM}
+        tracks = {kind: track for kind, track in self.tracks_by_node.get(number, {}).items() if kind in TRANSFORM}
         if is_aimed(self.scene, node):
             tracks.pop("rotation", None)
         controllers = self.tracks.controllers(node, tracks)
@@ -318,114 +312,62 @@ class _SceneWriter:
         if track is None or not len(track.times):
             if not node.hidden:
                 return None
-            keys = Keys(b"CONTROL_FLOAT_SAMPLE", np.zeros(1, np.int64), np.zeros((1, 1)))
-            return block("NODE_VISIBILITY_TRACK", keys)
-        path = f"{plain_path('nodes', node.name)}/visible"
-        times = self.fitter.times(track.times)
-        shown = (track.values.reshape(len(times), -1)[:, :1] > 0).astype(np.float64)
-        finite = np.isfinite(times)
-        times, shown = np.rint(times[finite]), shown[finite]
-        exact = bool((times == self.fitter.times(track.times)[finite]).all()) and bool(finite.all())
-        exact &= track.interpolation is Interpolation.STEP or len(times) < 2
-        self.report.add(Outcome.EXACT if exact else Outcome.APPROXIMATED, path, counted(len(times), "step key"))
-        if len(times) == 1:  # one key would be read as the rest state
-            times, shown = np.array([times[0], times[0] + self.ticks_per_frame]), np.repeat(shown, 2, axis=0)
+            times, shown = np.zeros(1), np.zeros((1, 1))
+        else:
+            stored_times = self.fitter.times(track.times)
+            finite = np.isfinite(stored_times)
+            times = np.rint(stored_times[finite])
+            shown = (track.values.reshape(len(stored_times), -1)[finite, :1] > 0).astype(np.float64)
+            exact = np.array_equal(times, stored_times) and (
+                track.interpolation is Interpolation.STEP or len(times) < 2
+            )
+            path = f"{plain_path('nodes', node.name)}/visible"
+            self.report.add(Outcome.EXACT if exact else Outcome.APPROXIMATED, path, counted(len(times), "step key"))
+            if len(times) == 1:  # one key would be read as the rest state
+                times, shown = np.array([times[0], times[0] + self.ticks_per_frame]), np.repeat(shown, 2, axis=0)
         return block("NODE_VISIBILITY_TRACK", Keys(b"CONTROL_FLOAT_SAMPLE", times.astype(np.int64), shown))
 
     # Cameras and lights
 
-    def _target_and_animation(self, number: int, node: Node) -> tuple[Block | None, list[AseRecord]]:
-        """Return the transform of the target (None without one), and the animations of the node and of its target."""
-        if not is_aimed(self.scene, node):
-            return None, self._animation(number, node)
-        target = node.target
-        embedded = target is not None and self.embedded_targets.get(target) == number
-        target_name = self.names[target] if embedded and target is not None else self.names[number] + b".Target"
-        stored_target = self._stored_target(node)
-        matrix = np.eye(4)
-        matrix[:3, 3] = self.rest_matrices[target, :3, 3] if target is not None else stored_target
-        aim_keys, frames = self._sampled_aim(number, node)
-        animation = self._animation(number, node, aim_keys)
-        if embedded and target is not None:
-            matrix = self.rest_matrices[target]
-            target_node = self.scene.nodes[target]
-            animation += self._animation(target, target_node)
-            if target_node.hidden or "visible" in self.tracks_by_node.get(target, {}):
-                message = "targets cannot be hidden in this format"
-                self.report.add(Outcome.DROPPED, f"{plain_path('nodes', target_node.name)}/hidden", message)
-        else:
-            message = "the stored target became a node" if target is None else "a separate target was added"
-            self.report.add(Outcome.BAKED, f"{plain_path('nodes', node.name)}/target", message)
-            if frames is not None and target is not None:
-                times, world = frames
-                keys = Keys(b"CONTROL_POS_TRACK", times.astype(np.int64), shortest_decimals(world[:, target, :3, 3]))
-                animation.append(block("TM_ANIMATION", line("NODE_NAME", target_name), keys))
-        transform = self._transform(target_name, matrix)
-        if embedded and target is not None:
-            self.parts[id(transform)] = ("nodes", target)
-        return transform, animation
+    def _camera(self, number: int, node: Node, head: list[Line], camera: Camera) -> Block:
+        target, animation = self._target_and_animation(number, node, camera)
+        position = self.rest_matrices[number, :3, 3]
+        distance = 0.0
+        if target is not None:
+            distance = float(np.linalg.norm(position - np.array(target.vector(b"TM_ROW3") or (0.0, 0.0, 0.0))))
+        lines = [*write_declared_fields(camera, CAMERA), float_line("CAMERA_TDIST", distance)]
+        return block(
+            "CAMERAOBJECT",
+            *head,
+            line("CAMERA_TYPE", b"Free" if target is None else b"Target"),
+            self._transform(self.names[number], self.rest_matrices[number]),
+            target,
+            *self._settings(number, node, "CAMERA_SETTINGS", lines, CAMERA_TRACKS),
+            *animation,
+            self._visibility(number, node),
+        )
 
-    def _stored_target(self, node: Node) -> tuple[float, float, float]:
-        owner: Camera | Light | None = None
-        if node.camera is not None:
-            owner = self.scene.cameras[node.camera]
-        elif node.light is not None:
-            owner = self.scene.lights[node.light]
-        return (0.0, 0.0, 0.0) if owner is None or owner.target is None else owner.target
-
-    def _sampled_aim(self, number: int, node: Node) -> tuple[Keys | None, tuple[Floats, Floats] | None]:
-        """Return the rotation sampled at each frame, and the times of the frames with the world matrices of all nodes.
-
-        Both are None if neither the node nor its target moves. As in files of 3ds Max, the roll is stored
-        only in this rotation.
-        """
-        if not self.moving[number] and not (node.target is not None and self.moving[node.target]):
-            return None, None
-        times, world = self._sample_frames()
-        spend("keys", len(times))
-        parent = np.eye(4) if node.parent is None else world[:, node.parent]
-        local = affine.multiply(affine.inverse(parent), world[:, number])
-        turns_xyzw = affine.decompose(local)[1]
-        if "roll" in self.tracks_by_node.get(number, {}):
-            message = f"sampled at {counted(len(times), 'frame')}, because the node is aimed at a target"
-            self.report.add(Outcome.BAKED, f"{plain_path('nodes', node.name)}/roll", message)
-        return self.tracks.sampled_rotation(times, quat.to_matrix3(turns_xyzw)), (times, world)
-
-    def _moving_nodes(self) -> list[bool]:
-        """Return for each node whether it or one of its ancestors has a transform or roll track."""
-        order = evaluation_order(self.scene.nodes)
-        moving = [
-            bool(set(self.tracks_by_node.get(number, ())) & {*_TRANSFORM, "roll"})
-            for number in range(len(self.scene.nodes))
-        ]
-        for number in order.flat.tolist():
-            parent = int(order.parents[number])
-            moving[number] = moving[number] or (parent >= 0 and moving[parent])
-        return moving
-
-    def _sample_frames(self) -> tuple[Floats, Floats]:
-        """Return the ticks of all frames with motion, and the world matrices at these times."""
-        if self._sampled_frames is None:
-            first, last = (float(value) for value in self.fitter.times(self._span()))
-            times = np.rint(even_times(first, last, self.ticks_per_frame, numbers=16 * len(self.scene.nodes)))
-            ensure_budget("keys", len(times))
-            spend("samples", 16 * len(times) * len(self.scene.nodes))
-            rig = Rig(self.scene)
-            self._sampled_frames = times, rig.world(rig.sample(times / self.fitter.factor), len(times))
-        return self._sampled_frames
-
-    def _span(self) -> tuple[float, float]:
-        """Return the first and last time at which a node may move."""
-        tracks = [
-            track
-            for by_kind in self.tracks_by_node.values()
-            for kind, track in by_kind.items()
-            if kind in (*_TRANSFORM, "roll")
-        ]
-        times = np.concatenate([track.times[np.isfinite(track.times)] for track in tracks])
-        if any(track.wrap is not Wrap.SINGLE for track in tracks) or not len(times):
-            return self.fitter.span
-        return max(float(times.min()), self.fitter.span[0]), min(float(times.max()), self.fitter.span[1])
+    def _light(self, number: int, node: Node, head: list[Line], light: Light) -> Block:
+        target, animation = self._target_and_animation(number, node, light)
+        kind = b"Target" if target is not None and light.type is LightType.SPOT else _LIGHT_WORDS[light.type]
+        if not light.attenuated and (light.inner_range, light.outer_range) != (None, None):
+            path = f"{plain_path('nodes', node.name)}/ranges"
+            self.report.add(Outcome.DROPPED, path, "ASE stores ranges only for lights with attenuation")
+        lines = write_declared_fields(light, (*LIGHT_SETTINGS, *CONE, *ATTENUATION))
+        excluded = [line("LIGHT_EXCLUDED", quotable(name)) for name in light.excludes]
+        exclude_list = block("LIGHT_EXCLUDELIST", line("LIGHT_NUMEXCLUDED", len(excluded)), *excluded)
+        return block(
+            "LIGHTOBJECT",
+            *head,
+            line("LIGHT_TYPE", kind),
+            self._transform(self.names[number], self.rest_matrices[number]),
+            target,
+            *write_declared_fields(light, LIGHT),
+            *self._settings(number, node, "LIGHT_SETTINGS", lines, LIGHT_TRACKS),
+            exclude_list if excluded else None,
+            *animation,
+            self._visibility(number, node),
+        )
 
     def _settings(
         self, number: int, node: Node, name: str, lines: list[AseRecord], keywords: dict[str, str]
@@ -454,40 +396,73 @@ class _SceneWriter:
             blocks.append(block(name.replace("SETTINGS", "ANIMATION"), *frames))
         return blocks
 
-    def _camera(self, number: int, node: Node, head: list[AseRecord | None], camera: Camera) -> Block:
-        target, animation = self._target_and_animation(number, node)
-        position = self.rest_matrices[number, :3, 3]
-        distance = 0.0 if target is None else float(np.linalg.norm(position - _position(target)))
-        lines = [*write_declared_fields(camera, CAMERA), float_line("CAMERA_TDIST", distance)]
-        settings = self._settings(number, node, "CAMERA_SETTINGS", lines, CAMERA_TRACKS)
-        kind = line("CAMERA_TYPE", b"Free" if target is None else b"Target")
-        transform = self._transform(self.names[number], self.rest_matrices[number])
-        tail = (*animation, self._visibility(number, node))
-        return block("CAMERAOBJECT", *head, kind, transform, target, *settings, *tail)
+    def _target_and_animation(
+        self, number: int, node: Node, aimed: Camera | Light
+    ) -> tuple[Block | None, list[AseRecord]]:
+        """Return the transform of the target (None without one), and the animations of the node and of its target."""
+        if not is_aimed(self.scene, node):
+            return None, self._animation(number, node)
+        target = node.target
+        frames = None
+        if self.moving[number] or (target is not None and self.moving[target]):
+            frames = self._sampled_frames
+        animation = self._animation(number, node, None if frames is None else self._sampled_aim(number, node, *frames))
+        if target is not None and self.embedded_targets.get(target) == number:
+            target_node = self.scene.nodes[target]
+            animation += self._animation(target, target_node)
+            if target_node.hidden or "visible" in self.tracks_by_node.get(target, {}):
+                message = "targets cannot be hidden in this format"
+                self.report.add(Outcome.DROPPED, f"{plain_path('nodes', target_node.name)}/hidden", message)
+            transform = self._transform(self.names[target], self.rest_matrices[target])
+            self.parts[id(transform)] = ("nodes", target)
+            return transform, animation
+        target_name, matrix = self.names[number] + b".Target", np.eye(4)
+        message = "the stored target became a node"
+        if target is None:
+            matrix[:3, 3] = (0.0, 0.0, 0.0) if aimed.target is None else aimed.target
+        else:
+            message = "a separate target was added"
+            matrix[:3, 3] = self.rest_matrices[target, :3, 3]
+            if frames is not None:
+                times, world = frames
+                keys = Keys(b"CONTROL_POS_TRACK", times.astype(np.int64), shortest_decimals(world[:, target, :3, 3]))
+                animation.append(block("TM_ANIMATION", line("NODE_NAME", target_name), keys))
+        self.report.add(Outcome.BAKED, f"{plain_path('nodes', node.name)}/target", message)
+        return self._transform(target_name, matrix), animation
 
-    def _light(self, number: int, node: Node, head: list[AseRecord | None], light: Light) -> Block:
-        target, animation = self._target_and_animation(number, node)
-        kind = b"Target" if target is not None and light.type is LightType.SPOT else _LIGHT_WORDS[light.type]
-        has_ranges = light.inner_range is not None or light.outer_range is not None
-        if has_ranges and not light.attenuated:
-            path = f"{plain_path('nodes', node.name)}/ranges"
-            self.report.add(Outcome.DROPPED, path, "ASE stores ranges only for lights with attenuation")
-        lines = write_declared_fields(light, LIGHT_SETTINGS)
-        lines += write_declared_fields(light, (*CONE, *ATTENUATION))
-        settings = self._settings(number, node, "LIGHT_SETTINGS", lines, LIGHT_TRACKS)
-        return block(
-            "LIGHTOBJECT",
-            *head,
-            line("LIGHT_TYPE", kind),
-            self._transform(self.names[number], self.rest_matrices[number]),
-            target,
-            *write_declared_fields(light, LIGHT),
-            *settings,
-            *write_declared_fields(light, EXCLUDES),
-            *animation,
-            self._visibility(number, node),
-        )
+    def _sampled_aim(self, number: int, node: Node, times: Floats, world: Floats) -> Keys:
+        """Return the rotation of an aimed node at each frame. As in files of 3ds Max, only this stores the roll."""
+        spend("keys", len(times))
+        parent = np.eye(4) if node.parent is None else world[:, node.parent]
+        turns_xyzw = affine.decompose(affine.multiply(affine.inverse(parent), world[:, number]))[1]
+        if "roll" in self.tracks_by_node.get(number, {}):
+            message = f"sampled at {counted(len(times), 'frame')}, because the node is aimed at a target"
+            self.report.add(Outcome.BAKED, f"{plain_path('nodes', node.name)}/roll", message)
+        return self.tracks.sampled_rotation(times, turns_xyzw)
+
+    @cached_property
+    def _sampled_frames(self) -> tuple[Floats, Floats]:
+        """The ticks of all frames with motion, and the world matrices of all nodes at these times."""
+        tracks = [
+            track
+            for by_kind in self.tracks_by_node.values()
+            for kind, track in by_kind.items()
+            if kind in (*TRANSFORM, "roll")
+        ]
+        begin, end = self.fitter.span
+        times = np.concatenate([track.times[np.isfinite(track.times)] for track in tracks])
+        if len(times) and all(track.wrap is Wrap.SINGLE for track in tracks):
+            begin, end = max(float(times.min()), begin), min(float(times.max()), end)
+        first, last = (float(value) for value in self.fitter.times([begin, end]))
+        ticks = np.rint(even_times(first, last, self.ticks_per_frame, numbers=16 * len(self.scene.nodes)))
+        ensure_budget("keys", len(ticks))
+        spend("samples", 16 * len(ticks) * len(self.scene.nodes))
+        rig = Rig(self.scene)
+        return ticks, rig.world(rig.sample(ticks / self.fitter.factor), len(ticks))
 
 
-def _position(transform: Block) -> Floats:
-    return np.array(transform.vector(b"TM_ROW3") or (0.0, 0.0, 0.0))
+def _sample_step(clip: Clip, ticks_per_frame: int) -> float:
+    """Return the smallest time between two samples of a clip whose times are ticks, as readers find it."""
+    sampled = [channel.track for channel in clip.channels if channel.track.interpolation is Interpolation.SAMPLED]
+    steps = np.concatenate([np.zeros(1), *(np.diff(track.times) for track in sampled if track.kind in TRANSFORM)])
+    return float(min(steps[steps > 0], default=ticks_per_frame))

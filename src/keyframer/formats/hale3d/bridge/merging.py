@@ -25,9 +25,9 @@ from keyframer.formats.hale3d.document import decode, encode
 from keyframer.formats.hale3d.model import Model
 from keyframer.formats.hale3d.records import BOUNDS_FLOATS, Animation, Frames
 from keyframer.formats.kit.frame_times import at_whole_frames, frame_count
+from keyframer.formats.kit.mesh_writing import with_moved_vertices
 from keyframer.formats.kit.rigid_joints import joints_in_original_order, unscaled_joints_at
 from keyframer.formats.kit.scene_writing import CannotMerge, Written, first_clip, frames_per_second, plain_path
-from keyframer.formats.kit.skin_writing import with_moved_vertices
 from keyframer.formats.merging import Column, Edited, Tree
 from keyframer.scene import Mesh as SceneMesh
 from keyframer.scene import Scene

@@ -19,12 +19,12 @@ from keyframer.formats.kit.scene_writing import (
     first_clip,
     units_per_second,
 )
-from keyframer.formats.kit.skin_writing import without_skins
 from keyframer.formats.merging import RecordRules, Tree
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.context import Options, child
 from keyframer.formats.threeds.bridge.declared_fields import SHADINGS
 from keyframer.formats.threeds.bridge.original_conventions import find_conventions, object_of
+from keyframer.formats.threeds.bridge.rigid_parts import without_skins
 from keyframer.formats.threeds.bridge.scene import Links, to_linked_scene
 from keyframer.formats.threeds.bridge.write_motion import names_shapes
 from keyframer.formats.threeds.bridge.writing import face_group_materials, write_document

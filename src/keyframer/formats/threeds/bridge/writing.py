@@ -26,7 +26,6 @@ from keyframer.formats.kit.scene_writing import (
     report_rate,
     whole_frame,
 )
-from keyframer.formats.kit.skin_writing import without_skins
 from keyframer.formats.kit.unsupported_features import report_dropped
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.declared_fields import (
@@ -39,6 +38,7 @@ from keyframer.formats.threeds.bridge.declared_fields import (
 from keyframer.formats.threeds.bridge.editor import METRES_PER_INCH
 from keyframer.formats.threeds.bridge.nodes import Program
 from keyframer.formats.threeds.bridge.original_conventions import OriginalConventions
+from keyframer.formats.threeds.bridge.rigid_parts import without_skins
 from keyframer.formats.threeds.bridge.scene import TICKS_PER_FRAME
 from keyframer.formats.threeds.bridge.write_motion import names_shapes
 from keyframer.formats.threeds.bridge.write_nodes import NodeWriter

@@ -13,7 +13,6 @@ from keyframer.curves.rotation_forms import increments, with_form
 from keyframer.formats.kit.key_tracks import as_tcb, axes_of_keys, constant_axes, is_eased, single_key, tcb_keys
 from keyframer.formats.kit.scene_reading import Reporter, check_keys
 from keyframer.formats.uto3d import records as r
-from keyframer.formats.uto3d.bridge.options import Options
 from keyframer.scene import Node, Scene
 from keyframer.scene.loss_report import LossReport
 from keyframer.wire.key_table import EXTRAS, Keys
@@ -26,21 +25,19 @@ degrees
 _COLUMNS = ("tension", "continuity", "bias", "ease_to", "ease_from", "flags")
 
 
-def read_controller(
-    reporter: Reporter, record: r.AnyController, options: Options, position_scale: float
-) -> list[Track]:
+def read_controller(reporter: Reporter, record: r.AnyController, fov_keys: str, position_scale: float) -> list[Track]:
     """Return the tracks of one controller: none without keys, two for a scale with axes."""
     if not isinstance(record, r.Controller) or record.scheme == r.BEZIER:
         if not isinstance(record, r.NoController):
             reporter.report(SCENE_NO_KEYS, record)
         return []
-    tracks = _tracks(reporter, record, options, position_scale)
+    tracks = _tracks(reporter, record, fov_keys, position_scale)
     for track in tracks:
         reporter.mark(track, "uto3d", record, {"controller_id": record.id})
     return tracks
 
 
-def _tracks(reporter: Reporter, record: r.Controller, options: Options, position_scale: float) -> list[Track]:
+def _tracks(reporter: Reporter, record: r.Controller, fov_keys: str, position_scale: float) -> list[Track]:
     keys = record.keys
     if len(keys) == 0:
         return []
@@ -61,16 +58,15 @@ def _tracks(reporter: Reporter, record: r.Controller, options: Options, position
             tracks.append(_track(record, "scale_axes", axes, RotationForm.QUATERNION_ABSOLUTE))
         return tracks
     if record.type == r.FOV:
-        return [_track(record, "fov", _degrees(values[:, 0], tcb, options))]
+        return [_track(record, "fov", _degrees(values[:, 0], tcb, fov_keys))]
     return [_track(record, "roll", 0.0 - np.degrees(values[:, 0]))]  # 3ds Max: a positive roll is counter-clockwise
 
 
-def _degrees(values: Floats, tcb: bool, options: Options) -> Floats:
-    """Return fields of view in degrees. If the options give no unit, linear keys with small values are radians.
+def _degrees(values: Floats, tcb: bool, unit: str) -> Floats:
+    """Return fields of view in degrees. If the unit is ``auto``, linear keys with small values are radians.
 
     Only the Flexporter writes linear keys, and it stores radians.
     """
-    unit = options.fov_keys
     if unit == "auto":
         usable = values[np.isfinite(values)]
         small = len(usable) > 0 and bool((np.abs(usable) < RADIANS_BELOW).all())

@@ -12,20 +12,23 @@ from keyframer.formats import bridge
 from keyframer.formats.document import Document
 from keyframer.formats.kit.frame_times import in_time_unit
 from keyframer.formats.kit.key_tracks import single_key
+from keyframer.formats.kit.mesh_writing import with_moved_vertices
 from keyframer.formats.kit.scene_writing import CannotMerge, Written, first_clip, frames_per_second
-from keyframer.formats.kit.skin_writing import with_moved_vertices
 from keyframer.formats.merging import Edited, RecordRules, Tree
 from keyframer.formats.uto3d import records as r
-from keyframer.formats.uto3d.bridge.options import Options
-from keyframer.formats.uto3d.bridge.scene import is_flexporter, node_records, position_scale, segment_step, to_scene
+from keyframer.formats.uto3d.bridge.scene import (
+    Options,
+    dialect_of_document,
+    node_records,
+    position_scale,
+    segment_step,
+    to_scene,
+)
 from keyframer.formats.uto3d.bridge.writing import DIALECTS, OriginalConventions, RecordWriter, WriteOptions
-from keyframer.formats.uto3d.dialect import Dialect, LightLayout, dialect_of
-from keyframer.formats.uto3d.sections import Main, RawRest
+from keyframer.formats.uto3d.sections import Dialect, Main, RawRest, dialect_of
 from keyframer.scene import Channel, Scene
 from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.wire.record import Record
-
-_DIALECT_OPTIONS = {LightLayout.FLEXPORTER: "A", LightLayout.MAXSCRIPT: "B", LightLayout.LITERAL: "literal"}
 
 
 class SceneRules(RecordRules):
@@ -118,17 +121,14 @@ class Merger(bridge.Merger[Options]):
     def keeps_layout(self, original: Document, requested: Mapping[str, Any], options: Mapping[str, Any]) -> bool:
         if not set(requested) <= {"dialect"}:
             return False
-        lights = original.dialect.lights if isinstance(original.dialect, Dialect) else None
-        wanted = DIALECTS[requested["dialect"]] if "dialect" in requested else None
-        return wanted is None or (lights is not None and DIALECTS[_DIALECT_OPTIONS[lights]] is wanted)
+        return "dialect" not in requested or dialect_of_document(original).lights is DIALECTS[requested["dialect"]]
 
 
 def _dialect_option(document: Document) -> str:
     """Return the value of the option ``dialect`` for the layout that the records of a document have."""
-    dialect = document.dialect if isinstance(document.dialect, Dialect) else Dialect()
-    if dialect.lights is not None:
-        return _DIALECT_OPTIONS[dialect.lights]
-    return "A" if is_flexporter(document) else "B"
+    dialect = dialect_of_document(document)
+    names = {layout: name for name, layout in DIALECTS.items()}
+    return names[dialect.lights] if dialect.lights is not None else "A" if dialect.is_flexporter else "B"
 
 
 def _conventions(scene: Scene, original: bridge.Original) -> OriginalConventions:
@@ -156,7 +156,7 @@ def _conventions(scene: Scene, original: bridge.Original) -> OriginalConventions
         next_id=max((record.id for record in [*records, *controllers]), default=0) + 1,
         next_material=max((*(material.id for material in materials), *_largest_material_ids(document)), default=0) + 1,
         position_scale=position_scale(document, options),
-        flexporter=is_flexporter(document),
+        flexporter=dialect_of_document(document).is_flexporter,
         untouched=original.untouched,
         step=1 if main is None else segment_step(document, main.last_frame, max(main.delta_time, 1)),
     )

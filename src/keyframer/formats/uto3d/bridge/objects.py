@@ -1,10 +1,13 @@
-"""Read meshes, cameras, targets, lights and bones as nodes, and make their records without the transform."""
+"""Read meshes, cameras, targets, lights and bones as nodes, and make their records without the transform.
+
+Most fields are declared once. Names, links, transforms, targets and faces are read and written by code.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from enum import Enum
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,25 +15,147 @@ import numpy.typing as npt
 
 from keyframer.arrays import Flags, Ints
 from keyframer.catalogue import DATA_NON_FINITE, LINK_UNRESOLVED_ID
-from keyframer.formats.kit.declared_fields import read_declared_fields, write_declared_fields
+from keyframer.formats.kit.declared_fields import (
+    Capabilities,
+    Field,
+    FieldGroup,
+    StoredAs,
+    read_declared_fields,
+    write_declared_fields,
+)
 from keyframer.formats.kit.scene_reading import Reporter, finite_rows, valid_faces
 from keyframer.formats.kit.scene_writing import plain_path
 from keyframer.formats.uto3d import records as r
-from keyframer.formats.uto3d.bridge.declared_fields import (
-    CAMERA,
-    CONE,
-    DISTANCES,
-    LIGHT,
-    MESH,
-    StoredField,
-    light_number,
-    light_type,
-)
+from keyframer.formats.uto3d.sections import LIGHTS, LightLayout
 from keyframer.limits import spend
 from keyframer.scene import Camera, Light, LightType, Mesh, Node, NodeKind, Scene
 from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.text import plural
 from keyframer.wire.record import Record
+
+# How fields of records map to a scene: for reading, writing and loss reports
+
+
+@dataclass(eq=False, repr=False, slots=True)
+class StoredField(Field[Any, tuple[str, Any]]):
+    """An attribute that is stored in fields of a record."""
+
+    stored: tuple[str, ...]
+    """the fields of the record; if one is not finite, the attribute keeps its default"""
+
+
+def _number(name: str, stored: str) -> StoredField:
+    return StoredField(name, lambda record: float(getattr(record, stored)), lambda value: [(stored, value)], (stored,))
+
+
+def _optional(name: str, stored: str) -> StoredField:
+    """Declare a number that may be None, which is stored as 0."""
+    return StoredField(
+        name, lambda record: float(getattr(record, stored)), lambda value: [(stored, value or 0.0)], (stored,)
+    )
+
+
+def _near_and_far(name: str) -> StoredField:
+    return StoredField(
+        name,
+        lambda record: (float(record.near), float(record.far)),
+        lambda value: [] if value is None else [("near", value[0]), ("far", value[1])],
+        ("near", "far"),
+    )
+
+
+LIGHT = (
+    StoredField(
+        "color", lambda record: tuple(map(float, record.colour)), lambda value: [("colour", tuple(value))], ("colour",)
+    ),
+    _number("multiplier", "multiplier"),
+    StoredField(
+        "attenuated",
+        lambda record: bool(record.use_attenuation),
+        lambda value: [("use_attenuation", int(value))],
+        ("use_attenuation",),
+    ),
+    _optional("inner_range", "attenuation_start"),
+    _optional("outer_range", "attenuation_end"),
+)
+
+CONE = (
+    StoredField(
+        "falloff_degrees",
+        lambda record: 2 * float(record.cut_off),
+        lambda value: [("cut_off", 0.5 * (45.0 if value is None else value))],
+        ("cut_off",),
+    ),
+    _optional("hotspot_degrees", "exponent"),
+)
+"""fields of spot lights, not stored by the Flexporter: cut-off is half the outer angle, exponent the whole inner one"""
+
+
+def _fov(record: r.Camera) -> float:
+    return float(record.fov) if 0 < record.fov < 180 else Camera("").fov_degrees
+
+
+CAMERA = (StoredField("fov_degrees", _fov, lambda value: [("fov", value)], ("fov",)),)
+
+DISTANCES = {True: _near_and_far("ranges"), False: _near_and_far("clip")}
+"""near and far, by whether the Flexporter wrote the file: it stores the atmosphere ranges, others the clip planes"""
+
+
+def _put_edges(edges: Ints | None, corners: Ints) -> list[tuple[str, Any]]:
+    """Return the visible edges of faces; all edges if the mesh does not define them."""
+    return [("edges", (np.full(len(corners), 7) if edges is None else np.asarray(edges) & 7).astype(np.uint8))]
+
+
+def _flags(record: r.Mesh) -> tuple[Any, ...]:
+    sphere = None
+    if record.flags & r.HAS_BOUNDING_SPHERE:
+        sphere = (np.array([float(number) for number in record.sphere_centre]), float(record.sphere_radius))
+    return bool(record.flags & r.CASTS_SHADOWS), bool(record.flags & r.DYNAMIC), sphere
+
+
+def _put_flags(casts_shadows: bool, dynamic: bool, sphere: tuple[Any, float] | None) -> list[tuple[str, Any]]:
+    flags = r.CASTS_SHADOWS * bool(casts_shadows) | r.DYNAMIC * bool(dynamic)
+    if sphere is None:
+        return [("flags", flags)]
+    centre = tuple(float(value) for value in sphere[0])
+    stored = (("sphere_centre", centre), ("sphere_radius", float(sphere[1])))
+    return [("flags", flags | r.HAS_BOUNDING_SPHERE), *stored]
+
+
+MESH: tuple[FieldGroup[r.Mesh, tuple[str, Any]], ...] = (
+    FieldGroup(("edges",), lambda record: (np.asarray(record.edges) & 7,), _put_edges, ("corners",)),
+    FieldGroup(("casts_shadows", "dynamic", "bounding_sphere"), _flags, _put_flags),
+)
+
+CAPABILITIES = Capabilities(
+    (
+        *("parents", "meshes", "materials", "cameras", "lights", "skins", "vertex colours", "hidden nodes", "segment"),
+        *("pivots", "fov", "roll", "scale_axes", "scale axes", "cast shadows", "names"),
+    ),
+    {
+        "lights": (*LIGHT, *CONE),
+        "cameras": (*CAMERA, *DISTANCES.values(), StoredAs(("roll_degrees",), "a key of the roll controller")),
+        "meshes": MESH,
+    },
+    ("dummies",),
+)
+
+_LIGHT_WORDS = {"omni": LightType.OMNI, "directional": LightType.DIRECTIONAL, "spot": LightType.SPOT}
+
+
+def light_type(record: r.AnyLight, number: int) -> LightType:
+    """Return the light type of a stored number; unknown numbers are omni lights."""
+    return _LIGHT_WORDS[record.types.get(number, "omni").split()[-1]]
+
+
+def light_number(kind: type[r.AnyLight], type: LightType, *, aims: bool) -> int:
+    """Return the number of a light type in records of a kind; it may depend on whether the light has a target."""
+    word = next(word for word, known in _LIGHT_WORDS.items() if known is type)
+    numbers = {type_name: number for number, type_name in kind.types.items()}
+    return next(numbers[name] for name in (f"{'target' if aims else 'free'} {word}", word) if name in numbers)
+
+
+# Reading
 
 
 def read_node_fields(reporter: Reporter, record: Record, placed: r.Placed | r.Aimed, node: Node) -> None:
@@ -130,22 +255,10 @@ def read_light(reporter: Reporter, record: r.AnyLight, name: str) -> Light:
     return light
 
 
-class WriterLayout(Enum):
-    """The layout that is written: that of a program, or of the specification."""
-
-    FLEXPORTER = "A"
-    MAXSCRIPT = "B"
-    LITERAL = "literal"
+# Writing
 
 
-_LIGHTS = {
-    WriterLayout.FLEXPORTER: r.FlexporterLight,
-    WriterLayout.MAXSCRIPT: r.Light,
-    WriterLayout.LITERAL: r.LiteralLight,
-}
-
-
-def record_of(scene: Scene, node: Node, layout: WriterLayout, report: LossReport) -> Record:
+def record_of(scene: Scene, node: Node, layout: LightLayout, report: LossReport) -> Record:
     """Return a new record for a node, without name, ids and transform."""
     path = plain_path("nodes", node.name)
     if node.camera is not None:
@@ -153,7 +266,7 @@ def record_of(scene: Scene, node: Node, layout: WriterLayout, report: LossReport
     if node.light is not None and scene.lights[node.light].type is not LightType.AMBIENT:
         return _light(scene.lights[node.light], node.target is not None, layout, path, report)
     if node.mesh is not None or node.kind is NodeKind.OBJECT:
-        return r.Mesh() if layout is WriterLayout.MAXSCRIPT else r.MeshWithUvFaces()
+        return r.Mesh() if layout is LightLayout.MAXSCRIPT else r.MeshWithUvFaces()
     if node.kind is NodeKind.TARGET:
         return r.CameraTarget()
     if node.kind is not NodeKind.BONE:
@@ -166,19 +279,19 @@ def record_of(scene: Scene, node: Node, layout: WriterLayout, report: LossReport
     return r.Bone()
 
 
-def _camera(camera: Camera, layout: WriterLayout, path: str, report: LossReport) -> r.Camera:
-    flexporter = layout is WriterLayout.FLEXPORTER
+def _camera(camera: Camera, layout: LightLayout, path: str, report: LossReport) -> r.Camera:
+    flexporter = layout is LightLayout.FLEXPORTER
     if getattr(camera, DISTANCES[not flexporter].name) is not None:
         ranges = "clip planes" if flexporter else "atmosphere ranges"
         report.add(Outcome.DROPPED, f"{path}/camera", f"this dialect cannot store {ranges}")
     return r.Camera(**dict(write_declared_fields(camera, (*CAMERA, DISTANCES[flexporter]))))
 
 
-def _light(light: Light, has_target: bool, layout: WriterLayout, path: str, report: LossReport) -> r.AnyLight:
-    kind: Any = _LIGHTS[layout]
+def _light(light: Light, has_target: bool, layout: LightLayout, path: str, report: LossReport) -> r.AnyLight:
+    kind: Any = LIGHTS[layout]
     number = light_number(kind, light.type, aims=has_target or light.target is not None)
     record_fields = write_declared_fields(light, LIGHT)
-    if layout is not WriterLayout.FLEXPORTER:
+    if layout is not LightLayout.FLEXPORTER:
         record_fields += write_declared_fields(light, CONE) if light.type is LightType.SPOT else []
     elif light.falloff_degrees is not None:
         report.add(Outcome.DROPPED, f"{path}/cone", "this dialect cannot store the angles of spot lights")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
@@ -19,14 +20,13 @@ from keyframer.catalogue import (
 )
 from keyframer.formats.document import Document
 from keyframer.formats.kit.scene_reading import Reporter, UniqueNames
+from keyframer.formats.kit.scene_writing import rest_world
 from keyframer.formats.scene_reader import SceneReader
 from keyframer.formats.uto3d import records as r
 from keyframer.formats.uto3d.bridge import objects
 from keyframer.formats.uto3d.bridge.controllers import plain_track, read_controller
-from keyframer.formats.uto3d.bridge.options import Options
-from keyframer.formats.uto3d.bridge.skins import bone_ids, read_skin, rest_world
-from keyframer.formats.uto3d.dialect import Dialect, LightLayout
-from keyframer.formats.uto3d.sections import FileHeader, Main
+from keyframer.formats.uto3d.bridge.skins import bone_ids, read_skin
+from keyframer.formats.uto3d.sections import Dialect, FileHeader, Main
 from keyframer.issues import Severity
 from keyframer.posing.evaluation_order import evaluation_order
 from keyframer.scene import Channel, Clip, Handedness, LightType, Material, Node, NodeKind, Scene, Space
@@ -45,6 +45,27 @@ _KINDS: dict[type[Record], NodeKind] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Options for reading; the defaults match the known exporters."""
+
+    scale_position_keys: str = "auto"
+    """``yes`` applies the global scale to position keys, ``no`` does not; ``auto``: yes for files of the Flexporter
+    (recognised by their layout), which applied it only to nodes and vertices"""
+    fov_keys: str = "auto"
+    """``degrees``, or ``radians`` as in linear keys of the Flexporter; ``auto``: radians in linear controllers
+    whose values are all below 3.2"""
+    encoding: str = "cp1252"
+
+    def __post_init__(self) -> None:
+        for name, allowed in (
+            ("scale_position_keys", ("auto", "yes", "no")),
+            ("fov_keys", ("auto", "degrees", "radians")),
+        ):
+            if getattr(self, name) not in allowed:
+                raise ValueError(f"{name} must be one of {', '.join(allowed)}, not {getattr(self, name)!r}")
+
+
 def to_scene(document: Document, options: Options) -> Scene:
     """Return the scene of a document, in the left-handed space of the file."""
     scene = Scene(source_format="uto3d", space=_SPACE)
@@ -52,10 +73,8 @@ def to_scene(document: Document, options: Options) -> Scene:
     return scene
 
 
-def is_flexporter(document: Document) -> bool:
-    """Return whether the layout is that of the Flexporter, judged by lights, else by UV faces in meshes without UVs."""
-    dialect = document.dialect if isinstance(document.dialect, Dialect) else Dialect()
-    return dialect.lights is LightLayout.FLEXPORTER or (dialect.lights is None and dialect.uv_faces is True)
+def dialect_of_document(document: Document) -> Dialect:
+    return document.dialect if isinstance(document.dialect, Dialect) else Dialect()
 
 
 def position_scale(document: Document, options: Options) -> float:
@@ -63,7 +82,7 @@ def position_scale(document: Document, options: Options) -> float:
     main = document.first(Main)
     scale = 1.0 if main is None else float(main.global_scale)
     choice = options.scale_position_keys
-    must_scale = choice == "yes" or (choice == "auto" and is_flexporter(document))
+    must_scale = choice == "yes" or (choice == "auto" and dialect_of_document(document).is_flexporter)
     return scale if must_scale and math.isfinite(scale) and scale != 0 else 1.0
 
 
@@ -75,7 +94,7 @@ def segment_step(document: Document, last_frame: int, delta: int) -> int:
     """
     keys = (controller.keys.time for controller in document.find(r.Controller) if controller.scheme != r.BEZIER)
     last_key = max((int(times.max()) for times in keys if len(times)), default=0)
-    in_ticks = not is_flexporter(document) and last_frame % delta == 0 and last_frame >= last_key
+    in_ticks = not dialect_of_document(document).is_flexporter and last_frame % delta == 0 and last_frame >= last_key
     return 1 if in_ticks else delta
 
 
@@ -97,7 +116,7 @@ class _Builder:
         self.by_id: dict[int, int] = {}
         self.duplicates: dict[int, int] = {}
         """ids that several records have, with the node of the second record"""
-        self.flexporter = is_flexporter(document)
+        self.flexporter = dialect_of_document(document).is_flexporter
 
     def build(self) -> None:
         materials = self._materials()
@@ -241,7 +260,7 @@ class _Builder:
         factor = position_scale(self.document, self.options)
         orphans: list[dict[str, object]] = []
         for record in self.document.find(r.AnyController):
-            tracks = read_controller(self.reporter, record, self.options, factor)
+            tracks = read_controller(self.reporter, record, self.options.fov_keys, factor)
             if isinstance(record, r.NoController):
                 continue
             assert isinstance(record, (r.Controller, r.SampledController))

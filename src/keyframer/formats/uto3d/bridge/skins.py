@@ -17,17 +17,8 @@ from keyframer.formats.kit.scene_writing import Tolerance, plain_path
 from keyframer.formats.uto3d import records as r
 from keyframer.issues import Severity
 from keyframer.maths import affine
-from keyframer.posing import Rig
 from keyframer.scene import Mesh, Node, NodeKind, Scene, Skin
 from keyframer.scene.loss_report import LossReport, Outcome
-
-
-def rest_world(scene: Scene) -> Floats:
-    """Return (N, 4, 4) world matrices of all nodes at rest."""
-    without_clips = Scene(nodes=scene.nodes, cameras=scene.cameras, lights=scene.lights, space=scene.space)
-    rig = Rig(without_clips)
-    world: Floats = rig.world({}, 1)[0]
-    return world
 
 
 def bone_ids(record: r.Mesh) -> Ints:

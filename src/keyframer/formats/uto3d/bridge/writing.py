@@ -16,7 +16,6 @@ from keyframer.formats import properties_of
 from keyframer.formats.bridge import SceneWriter
 from keyframer.formats.document import Document
 from keyframer.formats.kit.coordinates import in_space
-from keyframer.formats.kit.declared_fields import Capabilities
 from keyframer.formats.kit.key_tracks import KeyFitter, KeyRules
 from keyframer.formats.kit.mesh_writing import with_constant_shapes
 from keyframer.formats.kit.scene_writing import (
@@ -28,32 +27,24 @@ from keyframer.formats.kit.scene_writing import (
     first_clip,
     frames_per_second,
     plain_path,
+    rest_world,
     whole_frame,
 )
 from keyframer.formats.kit.unsupported_features import report_dropped
 from keyframer.formats.uto3d import records as r
 from keyframer.formats.uto3d.bridge.controllers import write_controllers
-from keyframer.formats.uto3d.bridge.declared_fields import CAMERA, CONE, DISTANCES, LIGHT, MESH, ROLL
-from keyframer.formats.uto3d.bridge.objects import WriterLayout, record_of, write_surface
-from keyframer.formats.uto3d.bridge.skins import bind_pose, rest_world, with_bones, write_skin
+from keyframer.formats.uto3d.bridge.objects import CAPABILITIES, record_of, write_surface
+from keyframer.formats.uto3d.bridge.skins import bind_pose, with_bones, write_skin
 from keyframer.formats.uto3d.document import TICKS_PER_SECOND, new_document
-from keyframer.formats.uto3d.sections import BoneSection, FileHeader, Section
+from keyframer.formats.uto3d.sections import BoneSection, FileHeader, LightLayout, Section, dialect_of
 from keyframer.scene import Clip, Handedness, LightType, Node, NodeKind, Scene, Space
 from keyframer.scene.loss_report import CannotWrite, LossReport, Outcome
 from keyframer.wire.record import Record
 
-CAPABILITIES = Capabilities(
-    (
-        *("parents", "meshes", "materials", "cameras", "lights", "skins", "vertex colours", "hidden nodes", "segment"),
-        *("pivots", "fov", "roll", "scale_axes", "scale axes", "cast shadows", "names"),
-    ),
-    {"lights": (*LIGHT, *CONE), "cameras": (*CAMERA, *DISTANCES.values(), ROLL), "meshes": MESH},
-    ("dummies",),
-)
-
 STORED_TRACKS = (*r.CONTROLLED.values(), "scale_axes")
 """tracks that controllers can store"""
-DIALECTS = {"A": WriterLayout.FLEXPORTER, "B": WriterLayout.MAXSCRIPT, "literal": WriterLayout.LITERAL}
+DIALECTS = {"A": LightLayout.FLEXPORTER, "B": LightLayout.MAXSCRIPT, "literal": LightLayout.LITERAL}
+"""the layout of each value of the option ``dialect``"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +169,7 @@ class RecordWriter:
             frame_rate=self.frame_rate,
             delta_time=self.delta,
         )
-        if self.layout is WriterLayout.FLEXPORTER:
+        if self.layout is LightLayout.FLEXPORTER:
             _remove_empty_sections(document)
         return document
 
@@ -310,7 +301,7 @@ class RecordWriter:
         )
         times = (float(value) for value in self.fitter.times([self.clip.start, self.clip.end]))
         begin, end = (time if math.isfinite(time) else 0.0 for time in times)
-        flexporter = self.conventions.flexporter if self.merges else self._looks_like_flexporter()
+        flexporter = self.conventions.flexporter if self.merges else dialect_of(self.records).is_flexporter
 
         def in_ticks(last: int) -> bool:
             return not flexporter and last % self.delta == 0 and last >= last_key
@@ -326,17 +317,6 @@ class RecordWriter:
             first, last, unit = first * self.delta, -(-round(end) // self.delta) * self.delta, "ticks"
         self.report.add(Outcome.APPROXIMATED, "/clips/segment", f"the active segment became {unit} {first} to {last}")
         return first, last
-
-    def _looks_like_flexporter(self) -> bool:
-        """Return whether readers will detect the layout of the Flexporter."""
-        if any(isinstance(record, r.AnyLight) for record in self.records):
-            return self.layout is WriterLayout.FLEXPORTER
-        without_uvs = [
-            record
-            for record in self.records
-            if isinstance(record, r.Mesh) and len(record.faces) and not len(record.uvs)
-        ]
-        return any(isinstance(mesh, r.MeshWithUvFaces) for mesh in without_uvs)
 
 
 def _remove_empty_sections(document: Document) -> None:

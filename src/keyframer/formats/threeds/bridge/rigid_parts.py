@@ -1,4 +1,4 @@
-"""Prepare skins for writing: update them for moved vertices, or cut them into rigid parts for formats without skins."""
+"""Cut skinned meshes into rigid parts: 3D Studio has no skins."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from functools import cached_property
 import numpy as np
 
 from keyframer.arrays import Floats, Ints
-from keyframer.formats.kit.mesh_writing import mesh_part
 from keyframer.formats.kit.scene_reading import UniqueNames
 from keyframer.formats.kit.scene_writing import Tolerance, plain_path
 from keyframer.formats.kit.unsupported_features import MOTION
@@ -26,47 +25,8 @@ _MOST_SAMPLES = 1 << 20
 """limits on the times at which the error of bent faces is measured, and on matrices or points at all these times"""
 
 
-def with_moved_vertices(scene: Scene, original: Scene) -> Scene:
-    """Return the scene with influence positions moved along with edited mesh vertices.
-
-    Skins whose influences were edited stay as they are, and so does the scene if nodes or skins were added or removed.
-    """
-    if len(scene.nodes) != len(original.nodes) or len(scene.skins) != len(original.skins):
-        return scene
-    skins = list(scene.skins)
-    for node, original_node in zip(scene.nodes, original.nodes, strict=True):
-        if node.skin is None or node.mesh is None or original_node.skin is None or original_node.mesh is None:
-            continue
-        skin, original_skin = skins[node.skin], original.skins[original_node.skin]
-        mesh, original_mesh = scene.meshes[node.mesh], original.meshes[original_node.mesh]
-        if _same_influences(skin, original_skin) and np.shape(mesh.positions) == np.shape(original_mesh.positions):
-            skins[node.skin] = _moved(skin, mesh, original_mesh)
-    return replace(scene, skins=skins)
-
-
-def _same_influences(skin: Skin, original: Skin) -> bool:
-    """Return whether two skins store positions of influences, and all influences are equal."""
-    if skin.positions is None or original.positions is None:
-        return False
-    names = ("positions", "vertex_indices", "joint_indices", "weights")
-    return all(np.array_equal(getattr(skin, name), getattr(original, name)) for name in names)
-
-
-def _moved(skin: Skin, mesh: Mesh, original_mesh: Mesh) -> Skin:
-    offsets = np.asarray(mesh.positions, np.float64) - np.asarray(original_mesh.positions, np.float64)
-    moved = np.asarray(offsets.any(axis=1))
-    if not moved.any():
-        return skin
-    owners = np.asarray(skin.vertex_indices, np.int64)
-    moved_influences = np.flatnonzero(moved[owners])
-    inverse = np.asarray(skin.inverse_bind, np.float64)[np.asarray(skin.joint_indices, np.int64)[moved_influences]]
-    positions = np.array(skin.positions, np.float64)
-    positions[moved_influences] += np.einsum("nij,nj->ni", inverse[:, :3, :3], offsets[owners[moved_influences]])
-    return replace(skin, positions=positions)
-
-
 def without_skins(scene: Scene, tolerance: Tolerance, report: LossReport) -> Scene:
-    """Return the scene for a format without skins: meshes are cut into parts, and each part is a child of one joint.
+    """Return the scene without skins: meshes are cut into parts, and each part is a child of one joint.
 
     Vertices without weights form a part without a parent. Faces whose corners follow different joints bend: they are
     attached to the joint with the largest weight, and reported as dropped if the error exceeds ``tolerance.length``.
@@ -109,7 +69,7 @@ class _SkinRemoval:
         self.scene.nodes[number] = replace(node, mesh=None, skin=None, morph=None)
         self._became[number] = []
         for joint, faces, vertices in parts.groups():
-            mesh = mesh_part(parts.mesh, faces, vertices, parts.positions_in_joint(joint, vertices))
+            mesh = _mesh_part(parts.mesh, faces, vertices, parts.positions_in_joint(joint, vertices))
             parent = None if joint == parts.no_joint else parts.skin.joints[joint]
             mesh_number = node.mesh  # the first part replaces a mesh without other users
             if self._became[number] or self._users[mesh_number]:
@@ -272,3 +232,25 @@ class _RigidParts:
             weights=np.asarray(self.skin.weights)[rows],
             positions=positions,
         )
+
+
+def _mesh_part(mesh: Mesh, faces: Ints, vertices: Ints, positions: Floats) -> Mesh:
+    """Return a mesh with some of the faces.
+
+    ``vertices`` (V,) are the vertices that it keeps, in ascending order; ``positions`` (V, 3) are their positions.
+    """
+    corners = np.asarray(mesh.corners, np.int64)[faces]
+    part = replace(mesh, positions=positions, corners=np.searchsorted(vertices, corners))
+    for values_name, corners_name in (("uv", "uv_corners"), ("colors", "color_corners")):
+        values, value_corners = getattr(mesh, values_name), getattr(mesh, corners_name)
+        if values is not None:
+            value_corners = corners if value_corners is None else np.asarray(value_corners, np.int64)[faces]
+            used, new_corners = np.unique(value_corners, return_inverse=True)
+            setattr(part, values_name, np.asarray(values)[used])
+            setattr(part, corners_name, new_corners.reshape(-1, 3))
+    for name in ("smoothing", "edges", "face_materials"):
+        column = getattr(mesh, name)
+        if column is not None:
+            setattr(part, name, np.asarray(column)[faces])
+    part.bounding_sphere = None
+    return part
