@@ -180,7 +180,7 @@ class Plan:
         steps: list[Step] = []
         run: list[FieldPlan] = []
         for plan in fields:
-            if isinstance(plan.kind, Numbers) and plan.when is None:
+            if type(plan.kind) is Numbers and plan.when is None:
                 run.append(plan)
                 continue
             if run:

@@ -31,7 +31,7 @@ from keyframer.issues import Issue, IssueLog
 from keyframer.limits import DEFAULT_LIMITS, Limits
 from keyframer.text import bytes_to_ascii
 from keyframer.wire.cursor import Place
-from keyframer.wire.exact_floats import as_rows
+from keyframer.wire.field_types import as_rows
 from keyframer.wire.record import Record, blank, read_fields, take_record, write_fields
 
 R = TypeVar("R", bound=Record)

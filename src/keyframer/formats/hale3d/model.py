@@ -16,8 +16,7 @@ from keyframer.formats.hale3d.records import unquoted
 from keyframer.formats.hale3d.sniff import MODEL_ID
 from keyframer.text import show_name
 from keyframer.wire.cursor import Cursor, frozen
-from keyframer.wire.exact_floats import exact_floats
-from keyframer.wire.field_types import Chars, LinkedArray, declare, i32, u32
+from keyframer.wire.field_types import Chars, LinkedArray, declare, exact_floats, i32, u32
 from keyframer.wire.lossless_json import array_from_json, array_to_json
 from keyframer.wire.record import Record, record
 

@@ -10,8 +10,7 @@ from keyframer.formats.hale3d.dialect import text
 from keyframer.formats.hale3d.sniff import ANIMATION_ID
 from keyframer.text import show_name
 from keyframer.wire.cursor import frozen
-from keyframer.wire.exact_floats import exact_floats, float_rows
-from keyframer.wire.field_types import Chars, declare, i32, u32
+from keyframer.wire.field_types import Chars, declare, exact_floats, float_rows, i32, u32
 from keyframer.wire.record import Record, record
 
 BOUNDS_FLOATS = 6

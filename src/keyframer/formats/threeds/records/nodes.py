@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from keyframer.formats.threeds.chunk import Chunk, chunk, declare_opaque
-from keyframer.wire.field_types import f32, i16, i32, keys, strz, u16, vector
-from keyframer.wire.key_table import KeyLayout, Keys
+from keyframer.wire.field_types import f32, i16, i32, strz, u16, vector
+from keyframer.wire.key_table import KeyLayout, Keys, keys
 from keyframer.wire.record import record
 
 NODE_IDS = (0xB001, 0xB002, 0xB003, 0xB004, 0xB005, 0xB006, 0xB007)
