@@ -217,7 +217,9 @@ class Strz(Kind):
     type_name = "text, NUL-ended"
 
     def adapted(self, style: Style) -> Strz:
-        return self if style.text == "nul" else PrefixedText(LENGTH_CODES[style.text], style.order)
+        if style.text == "nul":
+            return self
+        return PrefixedText(LENGTH_CODES[style.text], style.order, ends_with_nul=style.text == "u32_nul")
 
     def default(self) -> bytes:
         return b""
@@ -245,9 +247,10 @@ class Strz(Kind):
 
 
 class PrefixedText(Strz):
-    """8-bit text with its length before it."""
+    """8-bit text with its length before it; ``ends_with_nul``: the length includes a NUL, which the value does not."""
 
-    def __init__(self, code: str, order: str = "<") -> None:
+    def __init__(self, code: str, order: str = "<", *, ends_with_nul: bool = False) -> None:
+        self.end = b"\0" if ends_with_nul else b""
         self.prefix = struct.Struct(order + code)
         self.minimum = self.prefix.size
         self.largest = (1 << (8 * self.prefix.size)) - 1
@@ -259,12 +262,16 @@ class PrefixedText(Strz):
         cursor.need_entries(size, 1, name, at)
         if size > cursor.limits.name:
             cursor.fail(LIMIT_NAME, name, at, size=size, limit=cursor.limits.name)
-        return cursor.take(size, name)
+        text = cursor.take(size, name)
+        if not text.endswith(self.end):
+            cursor.fail(STRUCT_STRING_UNTERMINATED, name, at + self.prefix.size, left=size)
+        return text.removesuffix(self.end)
 
     def write(self, sink: Sink, value: bytes, record: Any) -> None:
-        if len(value) > self.largest:
+        stored = value + self.end
+        if len(stored) > self.largest:
             raise ValueError(f"{len(value)} bytes, but a file can store at most {self.largest}")
-        sink.write(self.prefix.pack(len(value)) + value)
+        sink.write(self.prefix.pack(len(stored)) + stored)
 
 
 class Chars(Strz):
@@ -321,14 +328,14 @@ class Blob(Kind):
 class Array(Kind):
     """Entries of one dtype, as a view of the file. Subclasses define how many.
 
-    A dtype with a shape, such as ``("<f4", (3,))``, gives rows.
+    A dtype with a shape, such as ``("<f4", (3,))``, gives rows; one with names a table of named columns.
     """
 
     def __init__(self, dtype: npt.DTypeLike) -> None:
         self.dtype = np.dtype(dtype)
         self.width = self.dtype.shape[0] if self.dtype.shape else None
-        base = _CODES.get(self.dtype.base.char.replace("L", "I").replace("l", "i"), self.dtype.base.name)
-        self.entry_name = base if self.width is None else f"{self.width} x {base}"
+        columns = [f"{_type_name(self.dtype[name])} {name}" for name in self.dtype.names or ()]
+        self.entry_name = ", ".join(columns) or _type_name(self.dtype)
         self.type_name = f"({self.entry_name}) ..."
 
     def adapted(self, style: Style) -> Self:
@@ -347,6 +354,10 @@ class Array(Kind):
         array = np.asarray(value)
         if array.shape[1:] != self.dtype.shape or array.ndim == 0:
             raise ValueError(f"expected an array of {self.entry_name}, not one of shape {array.shape}")
+        if self.dtype.names:
+            if array.dtype != self.dtype:
+                raise ValueError(f"expected rows of ({self.entry_name})")
+            return array
         return checked_cast(array, self.dtype.base)
 
     def to_json(self, value: Any) -> object:
@@ -354,6 +365,11 @@ class Array(Kind):
 
     def from_json(self, value: object) -> Any:
         return frozen(array_from_json(value, self.dtype.base, self.width))
+
+
+def _type_name(dtype: np.dtype[Any]) -> str:
+    base = _CODES.get(dtype.base.char.replace("L", "I").replace("l", "i"), dtype.base.name)
+    return f"{dtype.shape[0]} x {base}" if dtype.shape else base
 
 
 def checked_cast(array: npt.NDArray[Any], dtype: np.dtype[Any]) -> npt.NDArray[Any]:

@@ -436,17 +436,12 @@ class KeyTable(Kind):
                 name = min(wrong)
                 problem = f"{name!r} is unknown, or its flag bit is not set" if name in row else f"missing {name!r}"
                 raise ValueError(f"key {index}: {problem}")
-        bits = int(np.bitwise_or.reduce(np.frombuffer(bytes(marks), np.uint8)))
-        rows = np.zeros(len(value), layout.dtypes[bits])
-        for name in rows.dtype.names or ():
-            shown, width = layout.time_name if name == "time" else name, layout.width if name == "value" else None
-            numbers = [row.get(shown, 0) for row in value]
-            if width == 1:
-                numbers = [[number] for number in numbers]
-            try:
-                rows[name] = array_from_json(numbers, rows[name].dtype, width)
-            except ValueError as error:
-                raise ValueError(f"{shown}: {error}") from None
+        dtype = layout.dtypes[int(np.bitwise_or.reduce(np.frombuffer(bytes(marks), np.uint8)))]
+        shown = {name: layout.time_name if name == "time" else name for name in dtype.names or ()}
+        cells = [{name: row.get(column, 0) for name, column in shown.items()} for row in value]
+        for row in cells if layout.width == 1 else ():
+            row["value"] = [row["value"]]
+        rows = array_from_json(cells, dtype, None)
         if layout.width is not None:
             return self.cls(frozen(rows))
         if not all(isinstance(row["value"], str) for row in value):
