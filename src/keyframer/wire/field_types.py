@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import struct
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -537,28 +538,19 @@ def as_rows(value: npt.ArrayLike) -> npt.NDArray[Any]:
 # Declarations of fields. The functions return Any because the declared type of a field is that of its value.
 
 
+@dataclass(slots=True)
 class Attribute:
     """The declaration of one attribute of a record class: a default (or a function that makes it) and, for fields
     stored in the file, the wire type, the description from the specification and an optional condition.
     """
 
-    __slots__ = ("annotation", "default", "description", "kind", "kw_only", "make", "when")
-
-    def __init__(
-        self,
-        default: Any = None,
-        make: Callable[[], Any] | None = None,
-        kind: Kind | None = None,
-        description: str = "",
-        when: Callable[[Any], bool] | None = None,
-    ) -> None:
-        self.default = default
-        self.make = make
-        self.kind = kind
-        self.description = description
-        self.when = when
-        self.kw_only = False
-        self.annotation: object = Any
+    default: Any = None
+    make: Callable[[], Any] | None = None
+    kind: Kind | None = None
+    description: str = ""
+    when: Callable[[Any], bool] | None = None
+    kw_only: bool = False
+    annotation: object = Any
 
     @staticmethod
     def factory_default(make: Callable[[], Any]) -> Any:
