@@ -69,8 +69,8 @@ def table(count: int, bits: np.ndarray) -> bytes:
     announced = (bits[:, None] >> np.arange(5)) & 1
     extras = (rng.uniform(-1, 1, (count, 5)) * announced).astype(np.float32)
     values = rng.normal(size=(count, 3)).astype(np.float32)
-    keys = Keys(np.arange(count, dtype=np.int32), bits.astype(np.uint16), values, extras)
-    return written(keys)
+    columns = dict(zip(EXTRAS, extras.T, strict=True))
+    return written(Keys.make(np.arange(count), values, flags=bits, **columns))
 
 
 def written(keys: Keys) -> bytes:
@@ -80,7 +80,7 @@ def written(keys: Keys) -> bytes:
 
 
 def read(data: bytes, count: int) -> Keys:
-    return read_keys(Cursor(data), LAYOUT, count, "keys", 0)
+    return read_keys(Cursor(data), LAYOUT, count, "keys", "keys", 0)
 
 
 def agree(keys: Keys, columns: Columns) -> bool:

@@ -54,7 +54,7 @@ def _edited_example(folder: Path) -> Path:
     track = max(document.find(RotationTrack), key=lambda track: len(track.keys.value))
     angle_and_axis = np.array(track.keys.value)
     angle_and_axis[:, 0] *= 0.5
-    track.keys.value = angle_and_axis
+    track.keys = track.keys.replace(value=angle_and_axis)
     path = folder / "half.3ds"
     write(document, path)
     return path

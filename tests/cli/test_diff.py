@@ -36,7 +36,7 @@ def moved(tmp_path: Path) -> Path:
     track = next(document.find(PositionTrack))
     values = np.array(track.keys.value)
     values[:, 0] += 5
-    track.keys.value = values
+    track.keys = track.keys.replace(value=values)
     path = tmp_path / "moved.3ds"
     path.write_bytes(keyframer.encode(document))
     return path

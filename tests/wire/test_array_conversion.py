@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from keyframer.wire.array_conversion import checked_cast
+from keyframer.wire.field_types import checked_cast
 
 U2, I4, F4 = np.dtype("<u2"), np.dtype("<i4"), np.dtype("<f4")
 

@@ -8,15 +8,14 @@ import pytest
 
 from keyframer.errors import FormatError
 from keyframer.wire.cursor import Cursor
-from keyframer.wire.dependent_types import array_of_counts, choice, linked_keys
-from keyframer.wire.field_types import i32, linked_array, u8
-from keyframer.wire.key_table import KeyLayout, Keys
+from keyframer.wire.field_types import array_of_counts, choice, i32, linked_array, u8
+from keyframer.wire.key_table import KeyLayout, Keys, linked_keys
 from keyframer.wire.record import Record, dump_fields, read_fields, record, restore_fields, write_fields
 from keyframer.wire.sink import Sink
 from tests.samples import unhex
 
-PLAIN = KeyLayout(1, has_flags=False, time_name="time")
-FLAGGED = KeyLayout(1, flags=np.dtype("u1"), value_first=True, time_name="time")
+PLAIN = KeyLayout(1, ("time", "value"), extras=(), time_name="time")
+FLAGGED = KeyLayout(1, ("time", "value", "flags", "extras"), flags="u1", time_name="time")
 
 
 @record
@@ -133,7 +132,7 @@ def test_keys_in_json_have_flags_only_if_the_layout_has_them() -> None:
 def test_impossible_key_counts_are_refused(count: int, code: str) -> None:
     data = count.to_bytes(4, "little", signed=True) + PLAIN_TRACK[4:]
     error = failure(Track, data)
-    assert (error.code, error.offset, error.path) == (code, 0, "/keys")
+    assert (error.code, error.offset, error.path) == (code, 0, "/key_count")
 
 
 def test_a_count_of_zero_gives_empty_arrays() -> None:

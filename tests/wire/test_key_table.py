@@ -13,21 +13,22 @@ from hypothesis import strategies as st
 from keyframer.errors import FormatError
 from keyframer.limits import Limits
 from keyframer.wire.cursor import Cursor, Place
-from keyframer.wire.key_table import EXTRAS, KeyLayout, Keys, joined_rows, read_keys, write_keys
+from keyframer.wire.key_table import EXTRAS, KeyLayout, Keys, read_keys, write_keys
 from keyframer.wire.sink import Sink
 
 Row = tuple[bytes, int, list[bytes], bytes]  # time, flags, the optional floats that are there, value: all as stored
 
+VALUE_FIRST = ("time", "value", "flags", "extras")
 LAYOUTS = {
     "position": KeyLayout(3),
     "rotation": KeyLayout(4),
     "number": KeyLayout(1),
     "hide": KeyLayout(0),
-    "float time": KeyLayout(3, time=np.dtype("<f4"), time_name="seconds"),
-    "value first": KeyLayout(4, value_first=True),
-    "byte flags": KeyLayout(3, flags=np.dtype("u1")),
-    "value first, byte flags": KeyLayout(1, flags=np.dtype("u1"), value_first=True),
-    "no flags": KeyLayout(3, has_flags=False),
+    "float time": KeyLayout(3, time="f4", time_name="seconds"),
+    "value first": KeyLayout(4, VALUE_FIRST),
+    "byte flags": KeyLayout(3, flags="u1"),
+    "value first, byte flags": KeyLayout(1, VALUE_FIRST, flags="u1"),
+    "no flags": KeyLayout(3, ("time", "value"), extras=()),
 }
 TEXT = KeyLayout(None)
 every_layout = pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS.keys())
@@ -35,11 +36,11 @@ every_layout = pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS.k
 
 def pack_rows(rows: list[Row], layout: KeyLayout) -> bytes:
     """Write row by row: slow and obvious."""
-    flags_code = "<B" if layout.flags.itemsize == 1 else "<H"
+    flags_code = "<B" if layout.flags == "u1" else "<H"
     out = b""
     for when, flags, extras, value in rows:
-        middle = (struct.pack(flags_code, flags) if layout.has_flags else b"") + b"".join(extras)
-        out += when + (value + middle if layout.value_first else middle + value)
+        middle = (struct.pack(flags_code, flags) if "flags" in layout.order else b"") + b"".join(extras)
+        out += when + (value + middle if layout.order == VALUE_FIRST else middle + value)
     return out
 
 
@@ -56,14 +57,14 @@ def unpack_rows(data: bytes, count: int, layout: KeyLayout) -> list[Row]:
 
     for _ in range(count):
         when = take(4)
-        value = take(4 * (layout.width or 0)) if layout.value_first else b""
-        flags = int.from_bytes(take(layout.flags.itemsize), "little") if layout.has_flags else 0
+        value = take(4 * (layout.width or 0)) if layout.order == VALUE_FIRST else b""
+        flags = int.from_bytes(take(int(layout.flags[1])), "little") if "flags" in layout.order else 0
         extras = [take(4) for bit in range(5) if flags & (1 << bit)]
         if layout.width is None:
             end = data.index(b"\0", at)
             value = take(end - at)
             take(1)
-        elif not layout.value_first:
+        elif layout.order != VALUE_FIRST:
             value = take(4 * layout.width)
         rows.append((when, flags, extras, value))
     return rows
@@ -84,7 +85,7 @@ def as_rows(keys: Keys, layout: KeyLayout) -> list[Row]:
 
 def read(data: bytes, layout: KeyLayout, count: int, place: Place | None = None) -> Keys:
     cursor = Cursor(data, place=place)
-    keys = read_keys(cursor, layout, count, "keys", 0)
+    keys = read_keys(cursor, layout, count, "keys", "keys", 0)
     assert cursor.pos <= len(data)
     return keys
 
@@ -99,10 +100,10 @@ def make_rows(flags: list[int], layout: KeyLayout, seed: int = 1) -> list[Row]:
     """Rows of random bits."""
     random = np.random.default_rng(seed)
     word = lambda: random.integers(0, 256, 4, np.uint8).tobytes()  # noqa: E731
-    mask = 0xFF if layout.flags.itemsize == 1 else 0xFFFF
+    mask = 0xFF if layout.flags == "u1" else 0xFFFF
     rows: list[Row] = []
     for bits in flags:
-        bits = bits & mask if layout.has_flags else 0
+        bits = bits & mask if "flags" in layout.order else 0
         extras = [word() for bit in range(5) if bits & (1 << bit)]
         rows.append((word(), bits, extras, b"".join(word() for _ in range(layout.width or 0))))
     return rows
@@ -139,7 +140,7 @@ words = float_bits | st.binary(min_size=4, max_size=4)
 def test_any_rows(data: st.DataObject, layout: KeyLayout) -> None:
     rows: list[Row] = []
     for _ in range(data.draw(st.integers(0, 12))):
-        flags = data.draw(st.integers(0, 255 if layout.flags.itemsize == 1 else 65535)) if layout.has_flags else 0
+        flags = data.draw(st.integers(0, 255 if layout.flags == "u1" else 65535)) if "flags" in layout.order else 0
         extras = [data.draw(words) for bit in range(5) if flags & (1 << bit)]
         value = data.draw(names) if layout.width is None else b"".join(data.draw(words) for _ in range(layout.width))
         rows.append((data.draw(words), flags, extras, value))
@@ -158,11 +159,11 @@ def test_any_bytes(data: bytes, count: int, layout: KeyLayout) -> None:
         rows = unpack_rows(data, count, layout)
     except (AssertionError, ValueError):
         with pytest.raises(FormatError) as caught:
-            read_keys(cursor, layout, count, "keys", 0)
+            read_keys(cursor, layout, count, "keys", "keys", 0)
         assert 0 <= caught.value.offset <= len(data)
         assert int(str(caught.value.details["left"])) >= 0
         return
-    keys = read_keys(cursor, layout, count, "keys", 0)
+    keys = read_keys(cursor, layout, count, "keys", "keys", 0)
     assert as_rows(keys, layout) == rows
     assert write(keys, layout) == data[: cursor.pos]
 
@@ -190,15 +191,6 @@ def test_columns_of_rows_with_equal_flags_are_views_of_the_file() -> None:
     keys = read(data, layout, 4)
     for column in (keys.time, keys.flags, keys.value):
         assert np.shares_memory(column, np.frombuffer(data, np.uint8))
-
-
-def test_single_keys_without_flags_share_one_column() -> None:
-    layout = KeyLayout(3)
-    rows = [pack_rows(make_rows([flags], layout), layout) for flags in (0, 0, 1 << 9)]
-    first, second, marked = (read(data, layout, 1) for data in rows)
-    assert first.flags is second.flags
-    assert first.flags.tolist() == [0]
-    assert marked.flags.tolist() == [1 << 9]
 
 
 @pytest.mark.parametrize("flags", [[0], [0, 0], [3, 3], [0, 3]])
@@ -269,7 +261,7 @@ def test_error_for_truncated_text_rows_names_the_row() -> None:
 def test_names_in_keys_have_a_limit() -> None:
     data = struct.pack("<iH", 0, 0) + b"x" * 9 + b"\0"
     with pytest.raises(FormatError) as caught:
-        read_keys(Cursor(data, limits=Limits(name=8)), TEXT, 1, "keys", 0)
+        read_keys(Cursor(data, limits=Limits(name=8)), TEXT, 1, "keys", "keys", 0)
     assert (caught.value.code, caught.value.path, caught.value.offset) == ("LIMIT_NAME", "/keys[0]", 6)
 
 
@@ -280,7 +272,7 @@ def test_a_huge_count_allocates_nothing(layout: KeyLayout, count: int) -> None:
     tracemalloc.start()
     try:
         with pytest.raises(FormatError) as caught:
-            read_keys(Cursor(data, 4), layout, count, "keys", 0)
+            read_keys(Cursor(data, 4), layout, count, "keys", "keys", 0)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -335,48 +327,49 @@ def test_replacing_columns() -> None:
 
 
 @pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        ({"time": [2**31, 0]}, "time: values outside"),
+        ({"time": [0.5, 1]}, "time: expected whole numbers"),
+        ({"value": [[1, 2, 3]]}, r"value: expected an array of shape \(2, 3\)"),
+        ({"flags": [65536, 0]}, "flags: values outside"),
+        ({"flags": [0, 0, 0]}, "flags: expected an array of shape"),
+        ({"tension": [1, 2, 3]}, "tension: expected an array of shape"),
+        ({"wrong": [1, 2]}, "keys have no column 'wrong'"),
+    ],
+)
+def test_columns_that_do_not_fit_are_refused(columns: dict[str, list[float]], words: str) -> None:
+    keys = Keys.make([0, 1], [[1, 2, 3]] * 2)
+    with pytest.raises(ValueError, match=words):
+        keys.replace(**columns)
+
+
+@pytest.mark.parametrize(
     ("layout", "keys", "words"),
     [
-        (KeyLayout(3), Keys.make([2**31], [[1, 2, 3]]), "time: values outside"),
-        (KeyLayout(3), Keys.make([0.5], [[1, 2, 3]]), "time: expected whole numbers"),
-        (
-            KeyLayout(3),
-            Keys.make([0, 1], [[1, 2, 3], [1, 2, 3]]).replace(value=[[1, 2, 3]]),
-            r"value: expected an array of shape \(2, 3\)",
-        ),
         (KeyLayout(3), Keys.make([0], [[1, 2, 3, 4]]), r"value: expected an array of shape \(1, 3\)"),
-        (KeyLayout(3), Keys.make([0, 1], [[1, 2]] * 2, tension=[0, 1]), "value: expected an array of shape"),
-        (KeyLayout(3), Keys.make([0], [[1, 2, 3]]).replace(value=[[1, 2, 1e39]]), "value: numbers too large"),
-        (KeyLayout(3), Keys.make([0], [[1, 2, 3]]).replace(flags=[65536]), "flags: values outside"),
-        (KeyLayout(3), Keys.make([0], [[1, 2, 3]]).replace(flags=[0, 0]), "flags: expected an array of shape"),
+        (KeyLayout(3, flags="u1"), Keys.make([0], [[1, 2, 3]], flags=[256]), "flags: values outside"),
         (TEXT, Keys.make([0, 1], text=(b"a",)), "text: 1 entry for 2 keys"),
         (TEXT, Keys.make([0], text=(b"a\0b",)), "contains a NUL"),
     ],
 )
-def test_values_that_do_not_fit_are_refused(layout: KeyLayout, keys: Keys, words: str) -> None:
+def test_keys_that_do_not_fit_the_layout_are_refused(layout: KeyLayout, keys: Keys, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         write(keys, layout)
 
 
-@every_layout
-@pytest.mark.parametrize("flags", [0, 1, 0x80])
-def test_stored_rows_of_several_tables_can_be_joined(layout: KeyLayout, flags: int) -> None:
-    size = layout.time.itemsize + (layout.flags.itemsize if layout.has_flags else 0) + 4 * (layout.width or 0) + 4
-    row = size if flags & 1 or layout.width is None or not layout.has_flags else size - 4
-    data = bytearray(bytes(range(size)) * 4)
-    for at in range(layout.flags_at, row * 4, row):
-        data[at : at + layout.flags.itemsize] = flags.to_bytes(layout.flags.itemsize, "little")
-    cursor = Cursor(bytes(data))
-    tables = [read_keys(cursor, layout, count, "keys", 0) for count in (1, 3)]  # consecutive in one file
-    stored = [keys.rows() for keys in tables]
-    if None in stored:
-        assert layout.width is None
-        return
-    rows = joined_rows([table_rows for table_rows in stored if table_rows is not None])
-    assert len(rows) == 4
-    assert rows["time"].tolist() == [time for keys in tables for time in keys.time.tolist()]
-    if layout.width:
-        assert rows["value"].tolist() == [value for keys in tables for value in keys.value.tolist()]
-    used = tables[0].rows()  # the columns exist now and may have been edited
-    assert used is not None
-    assert joined_rows([used])["time"].tolist() == tables[0].time.tolist()
+def test_rows_of_one_shape_have_one_type() -> None:
+    """Rows of several tables can be joined: the types of equal rows are the same object, whatever the layout."""
+    layouts = KeyLayout(3), KeyLayout(3)
+    tables = [
+        read(pack_rows(make_rows([flags], layout), layout), layout, 1) for layout in layouts for flags in (0x81, 1)
+    ]
+    assert len({id(keys.rows.dtype) for keys in tables}) == 1
+    made = Keys.make([1], [[1, 2, 3]], tension=[0.5])
+    assert made.rows.dtype is tables[0].rows.dtype
+
+
+def test_a_float_that_would_be_lost_is_refused() -> None:
+    keys = Keys.make([0, 1], [[1, 2, 3]] * 2, tension=[0.5, 0])
+    with pytest.raises(ValueError, match="tension: stored only if its flag is set"):
+        write(keys, LAYOUTS["no flags"])

@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 from keyframer.errors import FormatError
 from keyframer.wire import field_types as wire
 from keyframer.wire.cursor import Cursor
-from keyframer.wire.exact_floats import exact_floats
+from keyframer.wire.field_types import exact_floats
 from keyframer.wire.key_table import KeyLayout, Keys
+from keyframer.wire.key_table import keys as key_list
 from keyframer.wire.record import (
     FieldError,
     Record,
@@ -48,7 +49,7 @@ class Thing(Record):
     extra: float = wire.f32("only where small is 1", when=lambda thing: thing.small == 1)
     pairs: Any = wire.linked_array(("<u2", (2,)), "count", "pairs")
     points: Any = wire.counted_array(("<f4", (3,)), "H", "points")
-    keys: Keys = wire.keys(KeyLayout(1), "keys")
+    keys: Keys = key_list(KeyLayout(1), "keys")
     rest: Any = wire.array_to_end("<u2", "up to the end")
 
 
@@ -377,15 +378,11 @@ def test_copies_and_pickles_of_records_that_were_read() -> None:
         thing = read(Thing, THING)
         duplicate = copied(thing)
         assert write(duplicate) == THING
-        assert not hasattr(duplicate.keys, "_rows")
         assert duplicate.keys.tension.tolist() == [0.25]
 
 
-def test_columns_of_keys_are_created_once_on_first_access() -> None:
+def test_columns_of_keys_are_read_only() -> None:
     keys = read(Thing, THING).keys
-    assert hasattr(keys, "_rows")
-    assert keys.value is keys.value
-    assert not hasattr(keys, "_rows")
     assert not keys.value.flags.writeable
     with pytest.raises(AttributeError):
         keys.colour  # noqa: B018

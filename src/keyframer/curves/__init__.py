@@ -15,8 +15,8 @@ tracks and samples them together. Invalid keys and times cause no errors or warn
 * Repeat and loop need a last key later than 0, else they are single; see `timeline.TimeWrap`.
 """
 
-from .curve import Curve, compile_track, even_times
-from .curve_bank import CurveBank, Place, family_of
+from .curve_bank import Curve, CurveBank, Place, compile_track, family_of
+from .timeline import even_times
 from .track import Interpolation, RotationForm, Track, Wrap
 from .vector_curves import Hermite
 

@@ -1,4 +1,4 @@
-"""CurveBank: many tracks compiled and sampled together.
+"""CurveBank: many tracks compiled and sampled together; Curve: one track.
 
 Tracks fall into families with the same kind of output (rotation, scalar, vectors of k components) and, inside a family,
 into groups that share a formula. A group is compiled from common key columns and sampled block by block, with the same
@@ -24,7 +24,7 @@ from .rotation_curves import ConstantSpeedTable, SquadTable, has_constant_speed,
 from .rotation_forms import absolute_rotations, single_rotations
 from .timeline import Timeline, clean_times, find_segments
 from .track import Interpolation, RotationForm, Track, Wrap
-from .vector_curves import CubicTable, still_tracks
+from .vector_curves import CubicTable, Hermite, hermite_keys, still_tracks
 
 # Keys compiled at once and points sampled at once. Each key or point needs about 30 temporary numbers. So a
 # group needs a few megabytes, and the data of a block of points fits into the processor's cache. (3 million
@@ -380,3 +380,35 @@ def _default(given: ArrayLike | None, width: int, is_rotation: bool) -> Floats:
     if given is None:
         return np.array(quat.IDENTITY_XYZW) if is_rotation else np.zeros(width)
     return np.broadcast_to(np.asarray(given, dtype=np.float64), (width,))
+
+
+class Curve:
+    """A track compiled for sampling: a CurveBank of one."""
+
+    def __init__(self, track: Track, default: ArrayLike | None = None) -> None:
+        self.track = track
+        self._bank = CurveBank([track], [default])
+        self._is_scalar = track.values.ndim == 1
+
+    def __call__(self, times: ArrayLike) -> Floats:
+        """Return values at times (T,): (T,) for scalars, (T, k) for vectors, rotation_xyzw (T, 4) for rotations.
+
+        Quaternions of relative rotations are continuous: their sign changes with every full turn.
+        """
+        values = self._bank.evaluate(times)[self._bank.places[0].family][:, 0]
+        return values[:, 0] if self._is_scalar else values
+
+    def at(self, time: float) -> Floats:
+        """Return the value at one time: () for scalars, else (k,)."""
+        return np.asarray(self(time)[0])
+
+    def hermite(self) -> Hermite | None:
+        """Return the usable keys with exact tangents, or None if no cubic is exact (steps, ease, rotations)."""
+        return hermite_keys(self.track)
+
+
+def compile_track(track: Track, default: ArrayLike | None = None) -> Curve:
+    """Return the track as a function of time; `default` is its value without usable keys (None: zeros, or no
+    rotation).
+    """
+    return Curve(track, default)

@@ -4,10 +4,12 @@ If only a few times are requested, each is compared with all keys. For more, key
 all key times of the group.
 Files have keys on few distinct frames, so one table (rank x track -> key) usually suffices; if it would be too large,
 one searchsorted over (track, rank) pairs is used. Both take a few numpy calls for all tracks and times together.
+`even_times` has the times at which tracks are sampled again.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from keyframer.arrays import Flags, Floats
+from keyframer.limits import ensure_budget
 
 from .key_columns import Indices, KeyColumns
 from .track import Wrap
@@ -210,3 +213,23 @@ class _RankedKeys:
             rows = np.searchsorted(self._pairs, self._offsets[tracks] + rank, side="right") - 1
             return np.maximum(rows, self._starts[tracks])
         return self._table[rank, tracks]
+
+
+NUMBERS_PER_TIME = 8
+"""least number of samples for each time at which a track is sampled and fitted"""
+_ROUNDING = 1e-6
+"""a time this close to the last one, in steps, is the last one"""
+_MOST_STEPS = 1 << 53
+"""more than any budget"""
+
+
+def even_times(first: float, last: float, step: float = 1.0, *, numbers: int = NUMBERS_PER_TIME) -> Floats:
+    """Return the times from ``first`` in steps to the first one at or after ``last``.
+
+    Everything that samples motion at regular times gets them here, because the budget is asked before anything is
+    allocated: raises `FormatError` (LIMIT_SAMPLES) if it does not allow ``numbers`` samples for each time.
+    """
+    steps = (last - first) / step - _ROUNDING
+    count = max(math.ceil(steps if steps < _MOST_STEPS else _MOST_STEPS), 0) + 1  # steps may be infinite or NaN
+    ensure_budget("samples", count * numbers)
+    return np.asarray(first + step * np.arange(count), np.float64)

@@ -22,7 +22,7 @@ import numpy as np
 
 from keyframer.arrays import Array, Singles
 from keyframer.formats.document import Document
-from keyframer.wire.exact_floats import float_rows
+from keyframer.wire.field_types import float_rows
 from keyframer.wire.record import Raw, Record
 from keyframer.wire.record import record as declare_record
 

@@ -41,12 +41,7 @@ class StillValues:
     def __init__(self, parts: Iterable[tuple[Indices, Floats]]) -> None:
         self._parts = list(parts)
 
-    def put_into(self, rows: Floats) -> None:
-        """Set the rows of the nodes that have a value."""
-        for nodes, values in self._parts:
-            rows[nodes] = values
-
-    def put_into_block(self, rows: Floats, first: int) -> None:
+    def put_into(self, rows: Floats, first: int) -> None:
         """Set the rows of the nodes that have a value; ``rows`` begins with the node ``first``."""
         for nodes, values in self._sorted_parts:
             inside = slice(*np.searchsorted(nodes, (first, first + len(rows))))
@@ -81,7 +76,6 @@ class Channels:
         """the values of constant channels, by kind"""
         self.animated: dict[str, list[AnimatedChannels]] = {}
         """animated channels, by kind"""
-        self._node_count = node_count
         places = _places(compiled, self.bank)
         for kind in dict.fromkeys((*single, *places)):
             constant = single.get(kind, [])
@@ -141,13 +135,8 @@ class Channels:
 
     def set_still(self, kind: str, rows: Floats, first: int = 0) -> None:
         """Set constant values in ``rows`` (nodes, k), those of the nodes from ``first`` on."""
-        still = self.still.get(kind)
-        if still is None:
-            return
-        if len(rows) == self._node_count:  # as in all scenes but huge ones
-            still.put_into(rows)
-        else:
-            still.put_into_block(rows, first)
+        if kind in self.still:
+            self.still[kind].put_into(rows, first)
 
     def still_by_node(self, kind: str) -> dict[int, Floats]:
         """Return the constant value (k,) of each node that has one."""

@@ -21,7 +21,7 @@ class Order:
     once.
 
     ``parents`` and ``targets`` have -1 for none. A parent or target that would close a cycle is -1 here: ``cut`` has
-    the nodes that lost their parent, ``untargeted`` those that lost their target.
+    the nodes that lost their parent, ``untargeted`` those that lost their target, because both depend on a cycle.
     """
 
     flat: Indices
@@ -47,11 +47,10 @@ def evaluation_order(nodes: Sequence[Node]) -> Order:
     placed, sizes = _levels(parents, target_parents)
     untargeted: list[int] = []
     if len(placed) < count:
-        component_of = _components(parents, target_parents)
-        for node in range(count):
-            if target_parents[node] >= 0 and component_of[node] == component_of[target_parents[node]]:
-                targets[node] = target_parents[node] = -1
-                untargeted.append(node)
+        left_out = set(range(count)) - set(placed)
+        untargeted = [node for node in sorted(left_out) if target_parents[node] in left_out]
+        for node in untargeted:
+            targets[node] = target_parents[node] = -1
         placed, sizes = _levels(parents, target_parents)
     flat = np.array(placed, np.int64).reshape(count)
     level_of = np.empty(count, np.int64)
@@ -137,43 +136,3 @@ def _levels(parents: list[int], target_parents: list[int]) -> tuple[list[int], l
                 edge = following[edge]
         begin = end
     return placed, sizes
-
-
-def _components(parents: list[int], target_parents: list[int]) -> list[int]:
-    """Return a number for each node, equal for nodes that reach each other (Tarjan's components, without recursion)."""
-    count = len(parents)
-    component = [-1] * count
-    seen_at = [-1] * count
-    lowest = [0] * count
-    open_nodes: list[int] = []
-    clock = 0
-    for start in range(count):
-        if seen_at[start] >= 0:
-            continue
-        stack = [(start, 0)]
-        while stack:
-            node, edge = stack.pop()
-            if edge == 0:
-                seen_at[node] = lowest[node] = clock
-                clock += 1
-                open_nodes.append(node)
-            if edge < 2:
-                stack.append((node, edge + 1))
-                dependency = target_parents[node] if edge else parents[node]
-                if dependency < 0:
-                    continue
-                if seen_at[dependency] < 0:
-                    stack.append((dependency, 0))
-                elif component[dependency] < 0:
-                    lowest[node] = min(lowest[node], seen_at[dependency])
-                continue
-            if lowest[node] == seen_at[node]:
-                while True:
-                    member = open_nodes.pop()
-                    component[member] = node
-                    if member == node:
-                        break
-            if stack:
-                predecessor = stack[-1][0]
-                lowest[predecessor] = min(lowest[predecessor], lowest[node])
-    return component

@@ -10,15 +10,13 @@ angles of cameras and lights are degrees, those of rotation keys radians; the wo
 `Space` says which way is up, whether the axes are right- or left-handed and how long a unit is.
 """
 
-from keyframer.scene.camera import Camera
+from keyframer.scene.cameras_lights import Camera, Light, LightType
 from keyframer.scene.clip import Channel, Clip, RawChannel
-from keyframer.scene.environment import Environment, Fog, Gradient, LayeredFog
-from keyframer.scene.light import Light, LightType
+from keyframer.scene.environment import Environment, Fog, Gradient, Handedness, LayeredFog, Space
 from keyframer.scene.material import EmbeddedImage, Material, TextureMap
 from keyframer.scene.mesh import Mesh, Skin
 from keyframer.scene.node import Morph, Node, NodeKind
 from keyframer.scene.scene import Origin, Scene
-from keyframer.scene.space import Handedness, Space
 
 __all__ = [
     "Camera",

@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike
 from keyframer.curves.lazy_fields import LazyFields, lazy
 from keyframer.fields import documented
 from keyframer.scene._arrays import Extras, check_color, check_numbers
-
-Rgb = tuple[float, float, float]
+from keyframer.scene.environment import Rgb
 
 
 @documented

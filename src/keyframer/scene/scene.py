@@ -15,14 +15,12 @@ from keyframer.fields import documented
 from keyframer.issues import IssueLog
 from keyframer.limits import is_budget_open
 from keyframer.scene._arrays import Extras, describe_shape, invalid_field, out_of_range
-from keyframer.scene.camera import Camera
+from keyframer.scene.cameras_lights import Camera, Light
 from keyframer.scene.clip import Channel, Clip
-from keyframer.scene.environment import Environment
-from keyframer.scene.light import Light
+from keyframer.scene.environment import Environment, Space
 from keyframer.scene.material import Material
 from keyframer.scene.mesh import Mesh, Skin, mesh_faults, skin_faults
 from keyframer.scene.node import Node
-from keyframer.scene.space import Space
 from keyframer.text import counted, did_you_mean
 
 

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import accumulate, pairwise
 from typing import Any, Protocol
-
-import numpy as np
 
 from keyframer.formats.document import Document
 from keyframer.formats.kit.scene_reading import COMPANION
 from keyframer.scene import Camera, Channel, Light, Mesh, Node, RawChannel, Scene
 from keyframer.viewer.record_bytes import KeyRows, Place, RecordRanges, Records, Rows, Span, Strided, byte_range
 from keyframer.wire.encoding_style import Style
+from keyframer.wire.key_table import KeyTable
 from keyframer.wire.record import Record
 from keyframer.wire.record_plan import FieldPlan
 from keyframer.wire.sink import Sink
-
-_OPTIONAL_SIZES = 4 * np.array([bin(bits).count("1") for bits in range(32)])
-"""number of bytes of the optional floats of a row, by its five flag bits"""
-_TCB_SIZE = 20
-"""bytes of tension, continuity, bias and two eases, if a row has all five or none"""
 
 
 def row_spans(document: Document, data: bytes, ranges: RecordRanges, number: int, field: str) -> Rows | None:
@@ -36,26 +30,22 @@ def row_spans(document: Document, data: bytes, ranges: RecordRanges, number: int
     start, end = ranges.span(number)
     children = [child.offset for child in record.children if child.offset is not None]
     fields_end = min(children, default=end - len(record.tail))
-    written, size_after = _written_table(document, record, field)
+    style = document.dialect
+    plan = record.plan.adapted(style) if isinstance(style, Style) else record.plan
+    table, *later = plan.fields[[declared.name for declared in plan.fields].index(field) :]
+    heading = len(_written(table, record, table.kind.default()))  # a count before the first row
+    size_after = sum(len(_written(field_plan, record, getattr(record, field_plan.name))) for field_plan in later)
+    written = _written(table, record, value)[heading:]
     at = fields_end - size_after - len(written)
     if at < start or data[at : at + len(written)] != written:
         return None
-    sizes = _row_sizes(value, len(written))
-    if sizes is None:
-        return None
+    if not isinstance(table.kind, KeyTable):
+        size, remainder = divmod(len(written), len(value))
+        return None if remainder else Strided(at, size, size, len(value))
+    sizes = table.kind.row_sizes(value, record)
     if min(sizes) == max(sizes):
         return Strided(at, sizes[0], sizes[0], len(sizes))
     return list(pairwise(accumulate(sizes, initial=at)))
-
-
-def _written_table(document: Document, record: Record, field: str) -> tuple[bytes, int]:
-    """Return the rows as stored in the file, and the size of the fields after them."""
-    style = document.dialect
-    plan = record.plan.adapted(style) if isinstance(style, Style) else record.plan
-    table_field, *later = plan.fields[[declared.name for declared in plan.fields].index(field) :]
-    heading = len(_written(table_field, record, table_field.kind.default()))  # a count before the first row
-    size_after = sum(len(_written(field_plan, record, getattr(record, field_plan.name))) for field_plan in later)
-    return _written(table_field, record, getattr(record, field))[heading:], size_after
 
 
 def _written(plan: FieldPlan, record: Record, value: Any) -> bytes:
@@ -65,21 +55,6 @@ def _written(plan: FieldPlan, record: Record, value: Any) -> bytes:
     sink = Sink()
     plan.kind.write(sink, value, record)
     return sink.getvalue()
-
-
-def _row_sizes(value: Any, total: int) -> Sequence[int] | None:
-    """Return the bytes of each row: the fixed size, computed from the total, plus the varying parts."""
-    extra = np.zeros(len(value), np.int64)
-    has_tcb = getattr(value, "has_tcb", None)
-    if has_tcb is not None:
-        extra += _TCB_SIZE * np.asarray(has_tcb, np.int64)
-    elif getattr(value, "extras", None) is not None:
-        extra += _OPTIONAL_SIZES[np.asarray(value.flags).astype(np.int64) & 31]
-    for row, text in enumerate(getattr(value, "text", ())):
-        extra[row] += len(text) + 1
-    fixed, remainder = divmod(total - int(extra.sum()), len(value))
-    sizes: list[int] = (extra + fixed).tolist()
-    return None if remainder or fixed < 0 else sizes
 
 
 class KeyFinder:

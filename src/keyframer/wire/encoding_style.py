@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-TextKind = Literal["nul", "u8", "u16", "u32"]
-"""8-bit text that ends with a NUL, or that follows its length in one, two or four bytes"""
+TextKind = Literal["nul", "u8", "u16", "u32", "u32_nul"]
+"""8-bit text that ends with a NUL; that follows its length in one, two or four bytes; or both"""
 
 TEXT_KINDS: tuple[TextKind, ...] = ("nul", "u8", "u16", "u32")
-LENGTH_CODES: dict[str, str] = {"u8": "B", "u16": "H", "u32": "I"}
+LENGTH_CODES: dict[str, str] = {"u8": "B", "u16": "H", "u32": "I", "u32_nul": "I"}
 """the `struct` code of the length before a text"""
 
 
@@ -31,4 +31,4 @@ class Style:
 
     def text_size(self, text: bytes) -> int:
         """Return the number of bytes that a text takes in the file, including its NUL or length."""
-        return len(text) + {"nul": 1, "u8": 1, "u16": 2, "u32": 4}[self.text]
+        return len(text) + {"nul": 1, "u8": 1, "u16": 2, "u32": 4, "u32_nul": 5}[self.text]

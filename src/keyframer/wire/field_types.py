@@ -8,18 +8,24 @@ from __future__ import annotations
 
 import copy
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from keyframer.catalogue import LIMIT_NAME, STRUCT_COUNT_NEGATIVE, STRUCT_STRING_UNTERMINATED
+from keyframer.catalogue import (
+    LIMIT_NAME,
+    SEM_UNKNOWN_ENUM,
+    STRUCT_COUNT_EXCEEDS_DATA,
+    STRUCT_COUNT_NEGATIVE,
+    STRUCT_STRING_UNTERMINATED,
+)
+from keyframer.issues import IssueType
 from keyframer.text import ascii_to_bytes, bytes_to_ascii, bytes_to_hex, counted, hex_to_bytes
-from keyframer.wire.array_conversion import checked_cast
 from keyframer.wire.cursor import Cursor, frozen, no_entries
 from keyframer.wire.encoding_style import LENGTH_CODES, Style
-from keyframer.wire.key_table import EXTRAS, KeyLayout, Keys, no_keys, read_equal_rows, read_keys, write_keys
 from keyframer.wire.lossless_json import array_from_json, array_to_json, integer_from_json
 from keyframer.wire.reader_source import Source
 from keyframer.wire.sink import Sink
@@ -40,8 +46,11 @@ class Kind:
     """the earlier field of the record that stores the number of entries"""
 
     def adapted(self, style: Style) -> Kind:
-        """Return the same type for files of another byte order or kind of text."""
-        raise NotImplementedError(f"{self.type_name}: no variant for another byte order or kind of text")
+        """Return the same type for files of another byte order or kind of text; it is itself for little endian files,
+        unless its class overrides this."""
+        if style.big_endian:
+            raise NotImplementedError(f"{self.type_name}: no variant for big endian files")
+        return self
 
     def default(self) -> Any:
         raise NotImplementedError
@@ -124,6 +133,84 @@ class Numbers(Kind):
         return tuple(array_from_json(value, self.dtype, None).tolist())
 
 
+class ExactFloats(Numbers):
+    """Float32 numbers of which every bit is kept.
+
+    `struct` turns a signalling NaN into a quiet one, numpy does not. The value is a plain tuple (or number) if that
+    writes back the same bytes, else a read-only numpy array (or scalar).
+    """
+
+    def __init__(self, count: int | None = None) -> None:
+        super().__init__("f", count)
+
+    def adapted(self, style: Style) -> Numbers:
+        return Kind.adapted(self, style)  # type: ignore[return-value]  # itself
+
+    def generate_read(self, source: Source, name: str) -> None:
+        source.unpack(self.layout, name)
+        source.add("total = sum(values)")
+        source.add(f"if total != total: values = {source.name(self._exact)}(data[pos - {self.minimum} : pos])")
+        source.set(name, "values[0]" if self.count is None else "values")
+
+    def _exact(self, data: bytes) -> Any:
+        """Return the values of these bytes: a tuple if it writes back the same bytes, else an array."""
+        values = self.layout.unpack(data)
+        return values if self.layout.pack(*values) == data else np.frombuffer(data, self.dtype)
+
+    def write(self, sink: Sink, value: Any, record: Any) -> None:
+        if self.count is not None and len(value) != self.count:
+            raise ValueError(f"expected {counted(self.count, 'number')}, not {len(value)}")
+        if isinstance(value, (np.ndarray, np.float32)):
+            sink.write_array(np.atleast_1d(np.asarray(value, self.dtype)))
+        else:
+            super().write(sink, value, record)
+
+    def to_json(self, value: Any) -> object:
+        numbers = array_to_json(np.atleast_1d(np.asarray(value, self.dtype)))
+        return numbers[0] if self.count is None else numbers
+
+    def from_json(self, value: object) -> Any:
+        super().from_json(value)  # the checks
+        exact = array_from_json([value] if self.count is None else value, self.dtype, None)
+        values = self._exact(exact.tobytes())
+        return values[0] if self.count is None else values
+
+
+class Choice(Kind):
+    """An integer that decides the layout of the following data, which cannot be read after an unknown value."""
+
+    def __init__(self, code: str, values: Mapping[int, str], unknown_issue: IssueType = SEM_UNKNOWN_ENUM) -> None:
+        self.number = Numbers(code)
+        self.values = dict(values)
+        self.unknown_issue = unknown_issue
+        self.minimum = self.number.minimum
+        self.type_name = self.number.type_name
+        self.known = ", ".join(f"{value} {meaning}" for value, meaning in self.values.items())
+
+    def default(self) -> int:
+        return next(iter(self.values))
+
+    def generate_read(self, source: Source, name: str) -> None:
+        self.number.generate_read(source, name)
+        value, offset = f"record.{name}", f"pos - {self.minimum}"
+        unknown = f"{value} not in {source.name(self.values)}"
+        source.refuse(unknown, self.unknown_issue, name, offset, value=value, known=repr(self.known))
+
+    def write(self, sink: Sink, value: int, record: Any) -> None:
+        self.number.write(sink, self._checked(value), record)
+
+    def to_json(self, value: int) -> object:
+        return value
+
+    def from_json(self, value: object) -> int:
+        return self._checked(self.number.from_json(value))
+
+    def _checked(self, value: int) -> int:
+        if value not in self.values:
+            raise ValueError(f"expected one of {self.known}, not {value}")
+        return value
+
+
 class Strz(Kind):
     """8-bit text terminated by a NUL; the value is the bytes without it."""
 
@@ -131,7 +218,9 @@ class Strz(Kind):
     type_name = "text, NUL-ended"
 
     def adapted(self, style: Style) -> Strz:
-        return self if style.text == "nul" else PrefixedText(LENGTH_CODES[style.text], style.order)
+        if style.text == "nul":
+            return self
+        return PrefixedText(LENGTH_CODES[style.text], style.order, ends_with_nul=style.text == "u32_nul")
 
     def default(self) -> bytes:
         return b""
@@ -159,9 +248,10 @@ class Strz(Kind):
 
 
 class PrefixedText(Strz):
-    """8-bit text with its length before it."""
+    """8-bit text with its length before it; ``ends_with_nul``: the length includes a NUL, which the value does not."""
 
-    def __init__(self, code: str, order: str = "<") -> None:
+    def __init__(self, code: str, order: str = "<", *, ends_with_nul: bool = False) -> None:
+        self.end = b"\0" if ends_with_nul else b""
         self.prefix = struct.Struct(order + code)
         self.minimum = self.prefix.size
         self.largest = (1 << (8 * self.prefix.size)) - 1
@@ -173,12 +263,16 @@ class PrefixedText(Strz):
         cursor.need_entries(size, 1, name, at)
         if size > cursor.limits.name:
             cursor.fail(LIMIT_NAME, name, at, size=size, limit=cursor.limits.name)
-        return cursor.take(size, name)
+        text = cursor.take(size, name)
+        if not text.endswith(self.end):
+            cursor.fail(STRUCT_STRING_UNTERMINATED, name, at + self.prefix.size, left=size)
+        return text.removesuffix(self.end)
 
     def write(self, sink: Sink, value: bytes, record: Any) -> None:
-        if len(value) > self.largest:
+        stored = value + self.end
+        if len(stored) > self.largest:
             raise ValueError(f"{len(value)} bytes, but a file can store at most {self.largest}")
-        sink.write(self.prefix.pack(len(value)) + value)
+        sink.write(self.prefix.pack(len(stored)) + stored)
 
 
 class Chars(Strz):
@@ -235,14 +329,14 @@ class Blob(Kind):
 class Array(Kind):
     """Entries of one dtype, as a view of the file. Subclasses define how many.
 
-    A dtype with a shape, such as ``("<f4", (3,))``, gives rows.
+    A dtype with a shape, such as ``("<f4", (3,))``, gives rows; one with names a table of named columns.
     """
 
     def __init__(self, dtype: npt.DTypeLike) -> None:
         self.dtype = np.dtype(dtype)
         self.width = self.dtype.shape[0] if self.dtype.shape else None
-        base = _CODES.get(self.dtype.base.char.replace("L", "I").replace("l", "i"), self.dtype.base.name)
-        self.entry_name = base if self.width is None else f"{self.width} x {base}"
+        columns = [f"{_type_name(self.dtype[name])} {name}" for name in self.dtype.names or ()]
+        self.entry_name = ", ".join(columns) or _type_name(self.dtype)
         self.type_name = f"({self.entry_name}) ..."
 
     def adapted(self, style: Style) -> Self:
@@ -261,6 +355,10 @@ class Array(Kind):
         array = np.asarray(value)
         if array.shape[1:] != self.dtype.shape or array.ndim == 0:
             raise ValueError(f"expected an array of {self.entry_name}, not one of shape {array.shape}")
+        if self.dtype.names:
+            if array.dtype != self.dtype:
+                raise ValueError(f"expected rows of ({self.entry_name})")
+            return array
         return checked_cast(array, self.dtype.base)
 
     def to_json(self, value: Any) -> object:
@@ -268,6 +366,34 @@ class Array(Kind):
 
     def from_json(self, value: object) -> Any:
         return frozen(array_from_json(value, self.dtype.base, self.width))
+
+
+def _type_name(dtype: np.dtype[Any]) -> str:
+    base = _CODES.get(dtype.base.char.replace("L", "I").replace("l", "i"), dtype.base.name)
+    return f"{dtype.shape[0]} x {base}" if dtype.shape else base
+
+
+def checked_cast(array: npt.NDArray[Any], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    """Return the array in ``dtype``; raises ValueError if it cannot store a value. A float may lose precision; integers
+    are never wrapped, truncated or rounded."""
+    if array.dtype == dtype:
+        return array
+    if array.size == 0:
+        return np.empty(array.shape, dtype)
+    if array.dtype.kind not in "buif":
+        raise ValueError(f"expected numbers, not {array.dtype}")
+    if dtype.kind == "f":
+        with np.errstate(over="ignore"):
+            converted: npt.NDArray[Any] = array.astype(dtype)
+        if (np.isinf(converted) & np.isfinite(array)).any():
+            raise ValueError(f"numbers too large for a float of {dtype.itemsize} bytes")
+        return converted
+    info = np.iinfo(dtype)
+    if array.dtype.kind == "f" and not (array == np.floor(array)).all():  # NaN is not equal to itself
+        raise ValueError("expected whole numbers")
+    if array.dtype.kind != "b" and not (info.min <= array.min() and array.max() <= info.max):
+        raise ValueError(f"values outside {info.min}..{info.max}")
+    return array.astype(dtype)
 
 
 class CountedArray(Array):
@@ -324,6 +450,44 @@ class LinkedArray(Array):
         sink.write_array(array)
 
 
+class ArrayOfCounts(LinkedArray):
+    """An array of counts; their sum is the number of later entries of ``entry_size`` bytes."""
+
+    def __init__(self, dtype: npt.DTypeLike, count: str | Callable[[Any], int], entry_size: int) -> None:
+        super().__init__(dtype, count)
+        self.entry_size = entry_size
+
+    def generate_read(self, source: Source, name: str) -> None:
+        super().generate_read(source, name)
+        source.call(name, self._checked_counts, f"record.{name}", repr(name))
+
+    def _checked_counts(self, cursor: Cursor, counts: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
+        """Return the counts before the cursor, if they are valid."""
+        start = cursor.pos - counts.nbytes
+        if len(counts) == 0:
+            return counts
+        negative = np.flatnonzero(counts < 0)
+        if len(negative):
+            first = int(negative[0])
+            at = start + first * self.dtype.itemsize
+            cursor.fail(STRUCT_COUNT_NEGATIVE, f"{name}[{first}]", at, count=int(counts[first]))
+        totals = np.cumsum(counts, dtype=np.int64)
+        available = cursor.left // self.entry_size
+        if totals[-1] > available:
+            first = int(np.searchsorted(totals, available, side="right"))
+            at = start + first * self.dtype.itemsize
+            cursor.fail(
+                STRUCT_COUNT_EXCEEDS_DATA,
+                f"{name}[{first}]",
+                at,
+                count=int(totals[first]),
+                size=self.entry_size,
+                left=cursor.left,
+                available=available,
+            )
+        return counts
+
+
 class ArrayToEnd(Array):
     """An array of all complete entries up to the end of its block, without a count."""
 
@@ -332,125 +496,61 @@ class ArrayToEnd(Array):
         source.take_entries(name, self.dtype, "pos")
 
 
-class KeyTable(Kind):
-    """Keys with their count (u32) before them."""
+class FloatRows(Kind):
+    """A table of float32, ``(rows, columns)``, as one view of the file.
 
-    def __init__(self, layout: KeyLayout) -> None:
-        self.layout = layout
-        self.prefix = struct.Struct("<I")
-        self.minimum = self.prefix.size
-        value = "text, NUL-ended" if layout.width is None else f"{layout.width} x f32" if layout.width else "no value"
-        self.type_name = f"u32 n, n x (i32 {layout.time_name}, u16 flags, f32 for each flag bit 0-4, {value})"
+    The file stores neither number with the table: ``record.row_shape`` has both, computed from other fields or records.
+    """
 
-    def default(self) -> Keys:
-        return no_keys(self.layout)
+    type_name = "rows x columns x f32"
 
-    def generate_read(self, source: Source, name: str) -> None:
-        source.unpack(self.prefix, name)
-        source.add(f"layout, count, count_at = {source.name(self.layout)}, values[0], pos - {self.prefix.size}")
-        generate_key_rows(source, name)
+    def default(self) -> npt.NDArray[Any]:
+        return frozen(np.empty((0, 0), _DTYPES["f"]))
 
-    def write(self, sink: Sink, value: Keys, record: Any) -> None:
-        sink.write(self.prefix.pack(len(value)))
-        write_keys(sink, self.layout, value)
+    def read(self, cursor: Cursor, record: Any, name: str) -> npt.NDArray[Any]:
+        rows, columns = record.row_shape
+        if rows == 0 or columns == 0:
+            return frozen(np.empty((rows, columns), _DTYPES["f"]))
+        cursor.need_entries(rows, 4 * columns, name)
+        view = np.ndarray((rows, columns), _DTYPES["f"], cursor.data, cursor.pos)
+        cursor.pos += view.nbytes
+        return view
 
-    def to_json(self, value: Keys) -> object:
-        return keys_to_json(value, self.layout)
+    def write(self, sink: Sink, value: Any, record: Any) -> None:
+        sink.write_array(as_rows(value))
 
-    def from_json(self, value: object) -> Keys:
-        return keys_from_json(value, self.layout)
+    def to_json(self, value: Any) -> object:
+        return array_to_json(as_rows(value))
 
-
-def generate_key_rows(source: Source, name: str) -> None:
-    """Generate code that reads ``count`` keys of ``layout``; their count is stored at ``count_at``."""
-    source.add(f"keys_and_end = {source.name(read_equal_rows)}(data, pos, end, layout, count)")
-    source.add("if keys_and_end is None:")
-    source.indent += "    "
-    source.call(name, read_keys, "layout", "count", repr(name), "count_at")
-    source.indent = source.indent[:-4]
-    source.add("else:", f"    record.{name}, pos = keys_and_end")
+    def from_json(self, value: object) -> npt.NDArray[Any]:
+        columns = len(value[0]) if isinstance(value, list) and value and isinstance(value[0], list) else 0
+        return frozen(array_from_json(value, _DTYPES["f"], columns))
 
 
-def keys_to_json(keys: Keys, layout: KeyLayout) -> list[dict[str, object]]:
-    """Return one JSON object per key, with only the floats that its flags select."""
-    rows: list[dict[str, object]] = [{layout.time_name: time} for time in array_to_json(keys.time)]
-    if layout.has_flags:
-        extras = None if keys.extras is None else array_to_json(keys.extras)
-        for index, (row, flags) in enumerate(zip(rows, keys.flags.tolist(), strict=True)):
-            row["flags"] = flags
-            for bit, name in enumerate(EXTRAS):
-                if flags >> bit & 1 and extras is not None:
-                    row[name] = extras[index][bit]
-    if layout.width is None:
-        for row, text in zip(rows, keys.text, strict=True):
-            row["value"] = bytes_to_ascii(text)
-    elif layout.width:
-        for row, value in zip(rows, array_to_json(keys.value), strict=True):
-            row["value"] = value if layout.width > 1 else value[0]
-    return rows
-
-
-def keys_from_json(value: object, layout: KeyLayout) -> Keys:
-    """Return the keys that `keys_to_json` wrote; the flags decide which floats are expected."""
-    if not isinstance(value, list) or not all(isinstance(row, dict) for row in value):
-        raise ValueError("expected a list of keys")
-    times: list[Any] = []
-    flags: list[int] = []
-    values: list[Any] = []
-    texts: list[bytes] = []
-    extras: list[list[Any]] = []
-    for index, row in enumerate(value):
-        bits = integer_from_json(row.get("flags"), layout.flags, f"key {index}: flags: ") if layout.has_flags else 0
-        expected = {layout.time_name} | {name for bit, name in enumerate(EXTRAS) if bits >> bit & 1}
-        expected |= {"flags"} if layout.has_flags else set()
-        expected |= {"value"} if layout.width != 0 else set()
-        if set(row) != expected:
-            name = min(set(row) ^ expected)
-            problem = f"{name!r} is unknown, or its flag bit is not set" if name in row else f"missing {name!r}"
-            raise ValueError(f"key {index}: {problem}")
-        times.append(row[layout.time_name])
-        flags.append(bits)
-        extras.append([row.get(name, 0) for name in EXTRAS])
-        if layout.width is None:
-            texts.append(Strz().from_json(row["value"]))
-        elif layout.width:
-            values.append(row["value"] if layout.width > 1 else [row["value"]])
-    return Keys(
-        frozen(array_from_json(times, layout.time, None)),
-        frozen(np.array(flags, layout.flags)),
-        frozen(array_from_json(values, np.dtype("<f4"), layout.width))
-        if layout.width
-        else frozen(np.empty((len(times), 0), np.float32)),
-        frozen(array_from_json(extras, np.dtype("<f4"), 5)) if any(bits & 31 for bits in flags) else None,
-        tuple(texts),
-    )
+def as_rows(value: npt.ArrayLike) -> npt.NDArray[Any]:
+    """Return the value as a table of float32; raises ValueError unless it has two dimensions."""
+    array = np.asarray(value, _DTYPES["f"])
+    if array.ndim != 2:
+        raise ValueError(f"expected a table (rows, columns), not an array of shape {array.shape}")
+    return array
 
 
 # Declarations of fields. The functions return Any because the declared type of a field is that of its value.
 
 
+@dataclass(slots=True)
 class Attribute:
     """The declaration of one attribute of a record class: a default (or a function that makes it) and, for fields
     stored in the file, the wire type, the description from the specification and an optional condition.
     """
 
-    __slots__ = ("annotation", "default", "description", "kind", "kw_only", "make", "when")
-
-    def __init__(
-        self,
-        default: Any = None,
-        make: Callable[[], Any] | None = None,
-        kind: Kind | None = None,
-        description: str = "",
-        when: Callable[[Any], bool] | None = None,
-    ) -> None:
-        self.default = default
-        self.make = make
-        self.kind = kind
-        self.description = description
-        self.when = when
-        self.kw_only = False
-        self.annotation: object = Any
+    default: Any = None
+    make: Callable[[], Any] | None = None
+    kind: Kind | None = None
+    description: str = ""
+    when: Callable[[Any], bool] | None = None
+    kw_only: bool = False
+    annotation: object = Any
 
     @staticmethod
     def factory_default(make: Callable[[], Any]) -> Any:
@@ -477,6 +577,23 @@ i16 = _number("h")
 u32 = _number("I")
 i32 = _number("i")
 f32 = _number("f")
+
+
+def exact_floats(description: str, count: int | None = None, *, default: Any = None) -> Any:
+    return declare(ExactFloats(count), description, default)
+
+
+def choice(
+    code: str,
+    values: Mapping[int, str],
+    description: str,
+    *,
+    unknown_issue: IssueType = SEM_UNKNOWN_ENUM,
+    when: Any = None,
+) -> Any:
+    """Declare an integer with the meaning of each known value; other values are reported as ``unknown_issue``."""
+    kind = Choice(code, values, unknown_issue)
+    return declare(kind, f"{description}: {kind.known}", when=when)
 
 
 def vector(description: str, *, default: Any = None, when: Any = None) -> Any:
@@ -509,5 +626,11 @@ def array_to_end(dtype: npt.DTypeLike, description: str) -> Any:
     return declare(ArrayToEnd(dtype), description)
 
 
-def keys(layout: KeyLayout, description: str) -> Any:
-    return declare(KeyTable(layout), description)
+def array_of_counts(
+    dtype: npt.DTypeLike, count: str | Callable[[Any], int], entry_size: int, description: str, *, when: Any = None
+) -> Any:
+    return declare(ArrayOfCounts(dtype, count, entry_size), description, when=when)
+
+
+def float_rows(description: str) -> Any:
+    return declare(FloatRows(), description)

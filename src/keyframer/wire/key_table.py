@@ -1,503 +1,459 @@
-"""Animation keys with rows of varying size, stored as columns.
+"""Tables of animation keys: rows with named columns, as one structured array.
 
-A row has a time, flags, a value and up to five floats that the flags select; `KeyLayout` gives the order and the sizes.
-Nearly every real table has rows of one shape: it is then one strided view of the file. Otherwise one scan adds up the
-sizes and the columns are gathered. Rows with text are read one by one.
+`KeyLayout` has the columns of a row in the order of the file. Some of them are optional: bits in the flags of a row say
+which it stores. Nearly every real table has rows of one shape: it is then one view of the file. Otherwise one scan
+finds the rows, and their bytes are copied to rows of equal size in one step.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
+import struct
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, cast
+from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from keyframer.arrays import Array
-from keyframer.catalogue import STRUCT_TRUNCATED
-from keyframer.text import counted
-from keyframer.wire.array_conversion import checked_cast
+from keyframer.arrays import Array, Flags, Ints
+from keyframer.catalogue import STRUCT_COUNT_NEGATIVE, STRUCT_TRUNCATED
+from keyframer.text import ascii_to_bytes, bytes_to_ascii, counted
 from keyframer.wire.cursor import Cursor, frozen, no_entries
+from keyframer.wire.field_types import Kind, checked_cast, declare
+from keyframer.wire.lossless_json import array_from_json, array_to_json, integer_from_json
+from keyframer.wire.reader_source import Source
 from keyframer.wire.sink import Sink
 
 EXTRAS = ("tension", "continuity", "bias", "ease_to", "ease_from")
-"""The optional floats in the order of their flag bits, which is also their order in the file."""
+"""the optional columns of most formats, in the order of their flag bits, which is also their order in the file"""
+EXTRA_BITS = {name: 1 << number for number, name in enumerate(EXTRAS)}
 
-_ALL_BITS = 31
-_POPCOUNT = np.array([bin(bits).count("1") for bits in range(32)])
-_BEFORE = np.array([[bin(bits & ((1 << bit) - 1)).count("1") for bit in range(5)] for bits in range(32)])
-"""by flag bits and bit: number of stored floats before the float of that bit"""
 
-_FLOAT = np.dtype("<f4")
+@cache
+def _row_dtype(columns: tuple[tuple[str, str, tuple[int, ...]], ...]) -> np.dtype[Any]:
+    """Return the type of rows; one object for all layouts, so that equal ones are the same."""
+    return np.dtype(list(columns))
 
 
 @dataclass(frozen=True)
 class KeyLayout:
-    """The shape of a key row: ``time, flags, extras, value`` or, with ``value_first``, ``time, value, flags, extras``.
-
-    ``width`` is the number of float32 in the value; None means a NUL-terminated text.
-    """
+    """The columns of a row: their order, their types, and which are optional."""
 
     width: int | None
-    time: np.dtype[Any] = field(default_factory=lambda: np.dtype("<i4"))
-    flags: np.dtype[Any] = field(default_factory=lambda: np.dtype("<u2"))
-    value_first: bool = False
-    has_flags: bool = True
+    """numbers in the value; None: the value is a NUL-terminated text at the end of the row"""
+    order: tuple[str, ...] = ("time", "flags", "extras", "value")
+    """columns in the order of the file; flags come before extras, or are missing"""
+    time: str = "i4"
+    flags: str = "u2"
+    extras: tuple[tuple[str, int], ...] = tuple(EXTRA_BITS.items())
+    """further floats: name, and the bit of the flags (1 to 128) that says whether a row stores it, 0 if all do"""
+    byte_order: str = "<"
     time_name: str = "frame"
+    """the name of the time in the text form"""
 
     @cached_property
-    def flags_at(self) -> int:
-        """Offset of the flags in a row; the low byte holds the bits (little endian)."""
-        return self.time.itemsize + (4 * (self.width or 0) if self.value_first else 0)
+    def mask(self) -> int:
+        """All bits of optional columns."""
+        return sum({bit for _, bit in self.extras}) if "flags" in self.order else 0
 
     @cached_property
-    def fixed_size(self) -> int:
-        """Size of a row in bytes, without extras and without text."""
-        return self.time.itemsize + (self.flags.itemsize if self.has_flags else 0) + 4 * (self.width or 0)
-
-    @cached_property
-    def smallest_size(self) -> int:
-        """Smallest size of a row in bytes: without extras, with an empty text."""
-        return self.fixed_size + (1 if self.width is None else 0)
+    def dtypes(self) -> RowTypes:
+        return RowTypes(self)
 
     @cached_property
     def row_sizes(self) -> list[int]:
         """Size of a row in bytes, without text, by the low byte of the flags."""
-        return [self.fixed_size + 4 * int(_POPCOUNT[byte & _ALL_BITS]) for byte in range(256)]
+        return [self.dtypes[byte].itemsize for byte in range(256)]
 
     @cached_property
-    def value_dtype(self) -> np.dtype[Any]:
-        return np.dtype((_FLOAT, (self.width or 0,)))
+    def flags_at(self) -> int:
+        """Offset of the low byte of the flags in a row."""
+        fields: Any = self.dtypes[0].fields
+        dtype, at = fields["flags"]
+        return int(at) + (dtype.itemsize - 1 if self.byte_order == ">" else 0)
 
     @cached_property
-    def no_flags(self) -> Array:
-        """Flags of a single key without any; shared, because files may have a hundred thousand such tracks."""
-        return frozen(np.zeros(1, self.flags))
+    def smallest_size(self) -> int:
+        """Smallest size of a row in bytes: without optional columns, with an empty text."""
+        return self.dtypes[0].itemsize + (self.width is None)
 
-    @cached_property
-    def row_dtypes(self) -> list[np.dtype[Any]]:
-        """Row types with the extras of each combination of bits, made once: most tracks have only one or two keys."""
-        return [self._row_dtype(bits) for bits in range(_ALL_BITS + 1)]
+    def shown_names(self, bits: int) -> dict[str, str]:
+        """Return the columns of a row with these flag bits, and their names in the text form; the value is last."""
+        names = [name for name in self.dtypes[bits].names or () if name != "value"]
+        if self.width != 0:
+            names.append("value")
+        return {name: self.time_name if name == "time" else name for name in names}
 
-    def _row_dtype(self, bits: int) -> np.dtype[Any]:
-        present = [(name, _FLOAT) for bit, name in enumerate(EXTRAS) if bits >> bit & 1]
-        value = [("value", _FLOAT, (self.width,))] if self.width else []
-        flags = [("flags", self.flags)] if self.has_flags else []
-        if self.value_first:
-            fields: list[Any] = [("time", self.time), *value, *flags, *present]
-        else:
-            fields = [("time", self.time), *flags, *present, *value]
-        return np.dtype(fields)
+    def bits(self, keys: Keys) -> Ints:
+        """Return the flag bits of each row that select optional columns."""
+        return np.asarray(keys.flags, np.int64) & self.mask
 
-
-_layout_of = cache(KeyLayout)
-
-
-class Rows(NamedTuple):
-    """Rows of one shape in a file."""
-
-    data: bytes
-    at: int
-    """position of the first row"""
-    number: int
-    """how many they are"""
-    layout: KeyLayout
-    bits: int
-    """flag bits of their extras"""
+    def stored_bytes(self, bits: Array, dtype: np.dtype[Any]) -> Flags:
+        """Return (rows, size) which bytes of rows of this type are in the file."""
+        stored, fields = np.ones((len(bits), dtype.itemsize), np.bool_), dict(dtype.fields or {})
+        for name, bit in self.extras:
+            if name in fields:
+                column, at = fields[name][:2]
+                stored[bits & bit != bit, at : at + column.itemsize] = False
+        return stored
 
 
-class _UnreadColumns:
-    """Base of `Keys` with one slot: rows of one shape whose columns have not been used yet."""
+class RowTypes(dict[int, np.dtype[Any]]):
+    """The types of rows by the low byte of the flags, made when they are first needed."""
 
-    __slots__ = ("_rows",)
+    def __init__(self, layout: KeyLayout) -> None:
+        self._layout = layout
 
-    _rows: Rows
+    def __missing__(self, byte: int) -> np.dtype[Any]:
+        layout, bits = self._layout, byte & self._layout.mask
+        columns: list[tuple[str, str, tuple[int, ...]]] = []
+        for part in layout.order:
+            if part == "extras":
+                columns += [(name, "f4", ()) for name, bit in layout.extras if bits & bit == bit]
+            elif part == "value":
+                columns += [("value", "f4", (layout.width,))] if layout.width else []
+            else:
+                columns.append((part, layout.time if part == "time" else layout.flags, ()))
+        ordered = tuple((name, layout.byte_order + code, shape) for name, code, shape in columns)
+        self[byte] = _row_dtype(ordered)
+        return self[byte]
 
 
-@dataclass(eq=False, repr=False, slots=True)
-class Keys(_UnreadColumns):
-    """The keys of one track as columns of equal length.
+class Keys:
+    """The keys of one track as columns of equal length: ``keys.time``, ``keys.flags``, ``keys.value`` …
 
-    ``extras`` has one column for each name in `EXTRAS`, 0 if the flags of the key do not select the float; it may be
-    None if no key has any. Only floats that the flags select are written; `replace` selects floats that are not 0.
+    ``rows`` is one structured array of the stored columns, read-only; columns that are not stored are 0. Only optional
+    columns that the flags of a key select are written; `make` and `replace` select those that are not 0.
     """
 
-    time: Array
-    flags: Array
-    value: Array
-    extras: Array | None = None
-    text: tuple[bytes, ...] = ()
+    __slots__ = ("rows", "text")
 
-    if not TYPE_CHECKING:
+    TYPES: ClassVar[Mapping[str, str]] = {"time": "<i4", "flags": "<u2", **dict.fromkeys(EXTRAS, "<f4"), "value": "<f4"}
+    """all columns, with their types in keys that are not from a file"""
+    BITS: ClassVar[Mapping[str, int]] = EXTRA_BITS
+    """the flag bits that `make` and `replace` set"""
 
-        def __getattr__(self, name: str) -> Any:
-            """Create all columns when one of them is first used."""
-            try:
-                rows = object.__getattribute__(self, "_rows")
-            except AttributeError:  # there is no such column, or another thread was faster
-                return object.__getattribute__(self, name)
-            self.time, self.flags, self.value, self.extras = _view_columns(*rows)
-            self.text = ()
-            with suppress(AttributeError):
-                del self._rows
-            return object.__getattribute__(self, name)
+    def __init__(self, rows: Array, text: tuple[bytes, ...] = ()) -> None:
+        self.rows = rows
+        self.text = text
 
-    def __len__(self) -> int:
-        try:
-            return int(object.__getattribute__(self, "_rows")[2])
-        except AttributeError:
-            return len(self.time)
-
-    def rows(self) -> Rows | None:
-        """Return the keys as rows of one shape, for `joined_rows`; None without keys, or if they have text.
-
-        They are rows of the file if no column has been used yet.
-        """
-        try:
-            return cast(Rows, object.__getattribute__(self, "_rows"))
-        except AttributeError:
-            if not len(self.time) or self.text:
-                return None
-        layout = _layout_of(self.value.shape[1], self.time.dtype, self.flags.dtype)
-        bits = 0 if self.extras is None else _ALL_BITS
-        return Rows(_equal_rows(layout, self, bits).tobytes(), 0, len(self), layout, bits)
-
-    def column(self, name: str) -> Array:
-        """Return an optional column by name; zeros if it is not stored."""
-        if self.extras is None:
-            return frozen(np.zeros(len(self), np.float32))
-        return self.extras[:, EXTRAS.index(name)]
-
-    @property
-    def tension(self) -> Array:
-        return self.column("tension")
-
-    @property
-    def continuity(self) -> Array:
-        return self.column("continuity")
-
-    @property
-    def bias(self) -> Array:
-        return self.column("bias")
-
-    @property
-    def ease_to(self) -> Array:
-        return self.column("ease_to")
-
-    @property
-    def ease_from(self) -> Array:
-        return self.column("ease_from")
-
-    def replace(self, *, text: tuple[bytes, ...] | None = None, **columns: npt.ArrayLike) -> Keys:
-        """Return a copy with other columns; for an optional column, values other than 0 also set their flag bits."""
-        time = np.asarray(columns.pop("time", self.time))
-        value = np.asarray(columns.pop("value", self.value))
-        flags = np.array(columns.pop("flags", self.flags))
-        extras = None if self.extras is None else np.array(self.extras)
-        if columns and extras is None:
-            extras = np.zeros((len(time), 5), np.float32)
-        for name, column in columns.items():
-            bit = EXTRAS.index(name)
-            assert extras is not None
-            extras[:, bit] = column
-            selected = (extras[:, bit] != 0) | (flags >> bit & 1 == 1)
-            flags = np.where(selected, flags | (1 << bit), flags).astype(flags.dtype)
-        return Keys(time, flags, value, extras, self.text if text is None else text)
-
-    @staticmethod
+    @classmethod
     def make(
+        cls,
         time: npt.ArrayLike,
         value: npt.ArrayLike = (),
         *,
         text: tuple[bytes, ...] = (),
+        flags: npt.ArrayLike = 0,
         **extras: npt.ArrayLike,
-    ) -> Keys:
-        """Create keys: ``Keys.make([0, 10], [[0, 0, 0], [1, 2, 3]], tension=[0.5, 0])``."""
-        times = np.atleast_1d(np.asarray(time))
-        values = np.asarray(value, np.float32)
-        values = values.reshape(len(times), -1) if values.size else np.empty((len(times), 0), np.float32)
-        return Keys(times, np.zeros(len(times), np.uint16), values, None, text).replace(text=None, **extras)
+    ) -> Self:
+        """Create keys: ``Keys.make([0, 10], [[0, 0, 0], [1, 2, 3]], tension=[0.5, 0])``.
 
-    def columns(self) -> dict[str, Array]:
-        """Return all stored columns by name; the optional floats are one column of five numbers per key."""
-        columns_by_name = {"time": self.time, "flags": self.flags, "value": self.value}
-        if self.extras is not None:
-            columns_by_name["extras"] = self.extras
-        if self.text:
-            columns_by_name["text"] = np.array(self.text, object)
-        return columns_by_name
+        A single number stands for a whole column. Raises ValueError for an unknown column, or one that does not fit.
+        """
+        unknown = set(extras) - set(cls.TYPES)
+        if unknown:
+            raise ValueError(f"keys have no column {min(unknown)!r}")
+        times, values = np.atleast_1d(np.asarray(time)), np.asarray(value, np.float32)
+        if values.ndim != 2:
+            values = values.reshape(len(times), -1 if values.size else 0)
+        columns = {
+            name: _checked_column(name, column, times.shape, cls.TYPES[name])
+            for name, column in {"time": times, "flags": flags, **extras}.items()
+        }
+        for name, bit in cls.BITS.items():
+            if name in columns:
+                columns["flags"] = columns["flags"] | np.where(columns[name] != 0, bit, 0)
+        selected = int(np.bitwise_or.reduce(columns["flags"]))
+        stored: list[tuple[str, str, tuple[int, ...]]] = [
+            (name, code, ())
+            for name, code in cls.TYPES.items()
+            if (selected & cls.BITS[name] if name in cls.BITS else name in columns)
+        ]
+        if values.shape[1]:
+            stored.append(("value", cls.TYPES["value"], values.shape[1:]))
+            columns["value"] = _checked_column("value", values, (len(times), values.shape[1]), "<f4")
+        rows = np.zeros(len(times), _row_dtype(tuple(stored)))
+        for name, column in columns.items():
+            if name in (rows.dtype.names or ()):
+                rows[name] = column
+        return cls(frozen(rows), text)
+
+    def replace(self, **columns: Any) -> Self:
+        """Return a copy with some columns changed, as `make` takes them."""
+        return self.make(**{**self.columns(), "value": self.value, "text": self.text, **columns})
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getattr__(self, name: str) -> Array:
+        if name not in self.TYPES:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return self.column(name)
+
+    def has(self, name: str) -> bool:
+        """Return whether this column is stored, at least for some keys."""
+        return name in (self.rows.dtype.names or ())
+
+    def column(self, name: str) -> Array:
+        """Return a column by name; zeros if it is not stored."""
+        if self.has(name):
+            stored: Array = self.rows[name]
+            return stored
+        return frozen(np.zeros((len(self), 0) if name == "value" else len(self), self.TYPES[name]))
+
+    @property
+    def extras(self) -> Array | None:
+        """(keys, 5) the columns `EXTRAS`; None if none of them is stored."""
+        if not any(self.has(name) for name in EXTRAS):
+            return None
+        return frozen(np.column_stack([self.column(name) for name in EXTRAS]))
+
+    def columns(self) -> dict[str, Any]:
+        """Return every stored column by its name; and the text, if there is any."""
+        stored: dict[str, Any] = {name: self.rows[name] for name in self.rows.dtype.names or ()}
+        return {**stored, "text": self.text} if self.text else stored
 
     def __repr__(self) -> str:
         span = f", {self.time[0]}..{self.time[-1]}" if len(self) else ""
         return f"<{counted(len(self), 'key')}{span}>"
 
 
-def no_keys(layout: KeyLayout) -> Keys:
-    return Keys(no_entries(layout.time), no_entries(layout.flags), no_entries(layout.value_dtype))
-
-
-def read_keys(cursor: Cursor, layout: KeyLayout, count: int, field_name: str, count_offset: int) -> Keys:
-    """Read ``count`` rows; the count is checked before anything is allocated."""
-    cursor.need_entries(count, layout.smallest_size, field_name, count_offset)
-    if count == 0:
-        return no_keys(layout)
-    keys_and_end = read_equal_rows(cursor.data, cursor.pos, cursor.end, layout, count)
-    if keys_and_end is not None:
-        keys, cursor.pos = keys_and_end
-        return keys
-    read_rows = _read_text_rows if layout.width is None else _read_mixed_rows
-    return read_rows(cursor, layout, count, field_name)
-
-
-def read_equal_rows(data: bytes, pos: int, end: int, layout: KeyLayout, count: int) -> tuple[Keys, int] | None:
-    """Return ``count`` keys at ``pos`` and the position after them.
-
-    None if they do not fit before ``end``, if a row has another shape than the first, or if rows have text.
-
-    The columns are made on first use: most tracks have a single key, and making three arrays for it took most of the
-    reading time.
-    """
-    if count == 0:
-        return no_keys(layout), pos
-    left = end - pos
-    if layout.width is None or count * layout.smallest_size > left:
-        return None
-    if layout.has_flags:
-        flags_at = pos + layout.flags_at
-        first = data[flags_at]
-        row_size = layout.row_sizes[first]
-        size = count * row_size
-        if size > left:
-            return None
-        bits = first & _ALL_BITS
-        if count > 1:
-            column = data[flags_at : pos + size : row_size]
-            if column.count(first) != count and any(byte & _ALL_BITS != bits for byte in set(column)):
-                return None
-    else:
-        bits = 0
-        size = count * layout.fixed_size
-    keys = _new_keys(Keys)
-    keys._rows = Rows(data, pos, count, layout, bits)  # type: ignore[misc]  # the slot of a base class
-    return keys, pos + size
-
-
-_new_keys = Keys.__new__
-
-
-def _view_columns(
-    data: bytes, pos: int, count: int, layout: KeyLayout, bits: int
-) -> tuple[Array, Array, Array, Array | None]:
-    """Return time, flags, value and extras of rows of one shape: views of the file where possible."""
-    row = layout.row_dtypes[bits]
-    at = pos + layout.flags_at
-    if not layout.has_flags:
-        flags = frozen(np.zeros(count, layout.flags))
-    elif count == 1 and not any(data[at : at + layout.flags.itemsize]):
-        flags = layout.no_flags
-    else:
-        flags = _view_column(data, pos, row, "flags", count)
-    extras = None
-    if bits:
-        extras = np.zeros((count, 5), _FLOAT)
-        for bit, name in enumerate(EXTRAS):
-            if bits >> bit & 1:
-                extras[:, bit] = _view_column(data, pos, row, name, count)
-        frozen(extras)
-    value = _view_column(data, pos, row, "value", count) if layout.width else frozen(np.empty((count, 0), _FLOAT))
-    return _view_column(data, pos, row, "time", count), flags, value, extras
-
-
-def joined_rows(tables: Sequence[Rows]) -> Array:
-    """Return the rows of several tables of one shape (layout and bits) as one array of records."""
-    layout, bits = tables[0].layout, tables[0].bits
-    size = layout.row_sizes[bits]
-    joined = b"".join([memoryview(data)[at : at + count * size] for data, at, count, _, _ in tables])
-    return np.frombuffer(joined, layout.row_dtypes[bits])
-
-
-def _view_column(data: bytes, pos: int, row: np.dtype[Any], name: str, count: int) -> Array:
-    """Return a column of rows at ``pos`` as a view of the file, not of an array of rows that would stay in memory."""
-    assert row.fields is not None
-    dtype, at = row.fields[name][:2]
-    if dtype.shape:
-        strides = (row.itemsize, dtype.base.itemsize)
-        return np.ndarray((count, *dtype.shape), dtype.base, data, pos + at, strides)
-    return np.ndarray(count, dtype, data, pos + at, row.itemsize)
-
-
-def _read_mixed_rows(cursor: Cursor, layout: KeyLayout, count: int, field_name: str) -> Keys:
-    data, start, end = cursor.data, cursor.pos, cursor.end
-    starts = _row_starts(cursor, layout, count, field_name)
-    buffer = np.frombuffer(data, np.uint8, end - start, start)
-    time = _gather(buffer, starts, layout.time)
-    flags = _gather(buffer, starts + layout.flags_at, layout.flags)
-    bits = flags & _ALL_BITS
-    extras = np.zeros((count, 5), _FLOAT)
-    first_extra = starts + layout.flags_at + layout.flags.itemsize
-    for bit in range(5):
-        rows = np.flatnonzero(bits >> bit & 1)
-        if len(rows):
-            extras[rows, bit] = _gather(buffer, first_extra[rows] + 4 * _BEFORE[bits[rows], bit], _FLOAT)
-    if layout.value_first:
-        value_at = starts + layout.time.itemsize
-    else:
-        value_at = first_extra + 4 * _POPCOUNT[bits]
-    value = _gather(buffer, value_at, layout.value_dtype) if layout.width else np.empty((count, 0), _FLOAT)
-    return Keys(frozen(time), frozen(flags), frozen(value), frozen(extras))
-
-
-def _row_starts(cursor: Cursor, layout: KeyLayout, count: int, field_name: str) -> Array:
-    """Return the start of each row relative to the first, and move the cursor past the rows."""
-    largest = count * layout.row_sizes[_ALL_BITS]  # copying all remaining bytes would make many short tables quadratic
-    window = cursor.data[cursor.pos : min(cursor.end, cursor.pos + largest)]
-    flags, sizes = window[layout.flags_at :], layout.row_sizes
-    starts: list[int] = []
-    append = starts.append
-    pos = 0
-    try:
-        for _ in range(count):
-            append(pos)
-            pos += sizes[flags[pos]]
-    except IndexError:
-        pos = len(window) + 1
-    if pos > len(window):
-        _fail_at_cut_row(cursor, layout, window, starts, field_name)
-    cursor.pos += pos
-    return np.fromiter(starts, np.intp, count)
-
-
-def _fail_at_cut_row(cursor: Cursor, layout: KeyLayout, window: bytes, starts: list[int], field_name: str) -> NoReturn:
-    """Raise `FormatError` for the incomplete row; the scan may have noticed it one row too late."""
-    row = len(starts) - 1
-    if starts[row] > len(window):
-        row -= 1
-    start = starts[row]
-    left = len(window) - start
-    wanted = layout.smallest_size if left < layout.smallest_size else layout.row_sizes[window[start + layout.flags_at]]
-    cursor.fail(STRUCT_TRUNCATED, f"{field_name}[{row}]", cursor.pos + start, wanted=wanted, left=left)
-
-
-def _gather(buffer: Array, starts: Array, dtype: np.dtype[Any]) -> Array:
-    """Return entries of ``dtype`` at any byte offsets as a new array."""
-    item = np.dtype(f"V{dtype.itemsize}")  # picking three floats as one item takes a quarter of the time
-    items: Array = _at_every_byte(buffer, item)[starts]
-    return items.view(dtype.base).reshape((len(starts), *dtype.shape))
-
-
-def _at_every_byte(buffer: Array, dtype: np.dtype[Any]) -> Array:
-    """Return a view with an entry at each byte, so that one index selects a whole entry."""
-    shape = (max(buffer.size - dtype.itemsize + 1, 0), *dtype.shape)
-    strides = (1, dtype.base.itemsize) if dtype.shape else (1,)
-    return np.ndarray(shape, dtype.base, buffer, 0, strides)
-
-
-def _read_text_rows(cursor: Cursor, layout: KeyLayout, count: int, field_name: str) -> Keys:
-    """Read rows that end with text, one by one: only morph tracks have them, and few keys."""
-    time = np.empty(count, layout.time)
-    flags = np.empty(count, layout.flags)
-    extras = np.zeros((count, 5), _FLOAT)
-    text: list[bytes] = []
-    for row in range(count):
-        name = f"{field_name}[{row}]"
-        cursor.need(layout.fixed_size, name)
-        bits = cursor.data[cursor.pos + layout.flags_at] & _ALL_BITS
-        head = np.frombuffer(cursor.take(layout.row_sizes[bits], name), layout.row_dtypes[bits])[0]
-        time[row], flags[row] = head["time"], head["flags"]
-        for bit, column in enumerate(EXTRAS):
-            if bits >> bit & 1:
-                extras[row, bit] = head[column]
-        text.append(cursor.strz(name))
-    return Keys(frozen(time), frozen(flags), frozen(np.empty((count, 0), _FLOAT)), frozen(extras), tuple(text))
-
-
-def write_keys(sink: Sink, layout: KeyLayout, keys: Keys) -> None:
-    """Write the keys as rows; keys that were read give the same bytes."""
-    keys = _checked(layout, keys)
-    if len(keys) == 0:
-        return
-    if layout.width is None:
-        _write_text_rows(sink, layout, keys)
-        return
-    bits = np.asarray(keys.flags).astype(np.int64) & _ALL_BITS
-    if not layout.has_flags or (bits == bits[0]).all():
-        sink.write_array(_equal_rows(layout, keys, int(bits[0]) if layout.has_flags else 0))
-    else:
-        _write_mixed_rows(sink, layout, keys, bits)
-
-
-def _checked(layout: KeyLayout, keys: Keys) -> Keys:
-    """Return the keys with the column types of the layout; raises ValueError for a column that does not fit."""
-    count = len(keys)
-    for text in keys.text:
-        if b"\0" in text:
-            raise ValueError(f"text: {text!r} contains a NUL, which would end it early")
-    if layout.width is None and len(keys.text) != count:
-        raise ValueError(f"text: {counted(len(keys.text), 'entry')} for {counted(count, 'key')}")
-    return Keys(
-        _checked_column("time", keys.time, layout.time, (count,)),
-        _checked_column("flags", keys.flags, layout.flags, (count,)),
-        _checked_column("value", keys.value, _FLOAT, (count, layout.width)) if layout.width else keys.value,
-        None if keys.extras is None else _checked_column("extras", keys.extras, _FLOAT, (count, len(EXTRAS))),
-        keys.text,
-    )
-
-
-def _checked_column(name: str, values: Array, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
+def _checked_column(name: str, values: npt.ArrayLike, shape: tuple[int, ...], dtype: npt.DTypeLike) -> Array:
+    """Return a column with this shape and type, from values or from a single number; raises ValueError if they do not
+    fit."""
     array = np.asarray(values)
-    if array.shape != shape:
+    if array.shape not in (shape, ()):
         raise ValueError(f"{name}: expected an array of shape {shape}, not {array.shape}")
     try:
-        return checked_cast(array, dtype)
+        return np.broadcast_to(checked_cast(array, np.dtype(dtype)), shape)
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from None
 
 
-def _equal_rows(layout: KeyLayout, keys: Keys, bits: int) -> Array:
-    """Return the keys as rows with the extras of these bits."""
-    rows = np.empty(len(keys), layout.row_dtypes[bits])
-    rows["time"] = keys.time
-    if layout.has_flags:
-        rows["flags"] = keys.flags
-    for bit, name in enumerate(EXTRAS):
-        if bits >> bit & 1:
-            rows[name] = keys.column(name)
-    if layout.width:
-        rows["value"] = keys.value
+def read_keys(
+    cursor: Cursor,
+    layout: KeyLayout,
+    count: int,
+    field: str,
+    count_field: str,
+    count_at: int,
+    cls: type[Keys] = Keys,
+) -> Keys:
+    """Read ``count`` rows; the count, which is stored at ``count_at``, is checked before anything is allocated."""
+    cursor.need_entries(count, layout.smallest_size, count_field, count_at)
+    if count == 0:
+        return cls(no_entries(layout.dtypes[0]))
+    if layout.width is None:
+        return _read_text_rows(cursor, layout, count, field, cls)
+    data, pos, dtype = cursor.data, cursor.pos, layout.dtypes[0]
+    if layout.mask:
+        first = data[pos + layout.flags_at]
+        dtype = layout.dtypes[first]
+        size = count * dtype.itemsize
+        if size > cursor.end - pos:
+            return _read_mixed_rows(cursor, layout, count, field, cls)
+        if count > 1:
+            column = data[pos + layout.flags_at : pos + size : dtype.itemsize]
+            if column.count(first) != count and any((byte ^ first) & layout.mask for byte in set(column)):
+                return _read_mixed_rows(cursor, layout, count, field, cls)
+    cursor.pos = pos + count * dtype.itemsize
+    return cls(np.frombuffer(data, dtype, count, pos))
+
+
+def _read_mixed_rows(cursor: Cursor, layout: KeyLayout, count: int, field: str, cls: type[Keys]) -> Keys:
+    largest = count * layout.dtypes[layout.mask].itemsize  # copying all bytes would make many short tables quadratic
+    window = cursor.data[cursor.pos : min(cursor.end, cursor.pos + largest)]
+    flags, sizes = window[layout.flags_at :], layout.row_sizes
+    marks = bytearray()
+    append = marks.append
+    pos = 0
+    try:
+        for _ in range(count):
+            append(flags[pos])
+            pos += sizes[marks[-1]]
+    except IndexError:
+        pos = len(window) + 1
+    if pos > len(window):
+        _fail_at_cut_row(cursor, layout, window, field)
+    cursor.pos += pos
+    return cls(_equal_rows(layout, marks, window[:pos]))
+
+
+def _fail_at_cut_row(cursor: Cursor, layout: KeyLayout, window: bytes, field: str) -> NoReturn:
+    """Raise `FormatError` for the first row that does not fit into the window."""
+    start = row = 0
+    while (left := len(window) - start) >= (wanted := layout.smallest_size):
+        wanted = layout.row_sizes[window[start + layout.flags_at]]
+        if wanted > left:
+            break
+        start, row = start + wanted, row + 1
+    cursor.fail(STRUCT_TRUNCATED, f"{field}[{row}]", cursor.pos + start, wanted=wanted, left=left)
+
+
+def _read_text_rows(cursor: Cursor, layout: KeyLayout, count: int, field: str, cls: type[Keys]) -> Keys:
+    """Read rows that end with text, one by one: only morph tracks have them, and few keys."""
+    marks, rows, text = bytearray(), bytearray(), list[bytes]()
+    for row in range(count):
+        name = f"{field}[{row}]"
+        cursor.need(layout.dtypes[0].itemsize, name)
+        marks.append(cursor.data[cursor.pos + layout.flags_at])
+        rows += cursor.take(layout.row_sizes[marks[-1]], name)
+        text.append(cursor.strz(name))
+    return cls(_equal_rows(layout, marks, bytes(rows)), tuple(text))
+
+
+def _equal_rows(layout: KeyLayout, marks: bytearray, data: bytes) -> Array:
+    """Return rows of equal size from rows as stored; ``marks`` has the low byte of the flags of each."""
+    bits = np.frombuffer(bytes(marks), np.uint8) & layout.mask
+    dtype = layout.dtypes[int(np.bitwise_or.reduce(bits))]
+    row_bytes = np.zeros((len(marks), dtype.itemsize), np.uint8)
+    row_bytes[layout.stored_bytes(bits, dtype)] = np.frombuffer(data, np.uint8)
+    return frozen(row_bytes.reshape(-1).view(dtype))
+
+
+def write_keys(sink: Sink, layout: KeyLayout, keys: Keys) -> None:
+    """Write the keys as rows; keys that were read give the same bytes. Raises ValueError for a column that does not
+    fit."""
+    if layout.width is None and len(keys.text) != len(keys):
+        raise ValueError(f"text: {counted(len(keys.text), 'entry')} for {counted(len(keys), 'key')}")
+    if not len(keys):
+        return
+    bits = layout.bits(keys)
+    dtype = layout.dtypes[int(np.bitwise_or.reduce(bits))]
+    rows = keys.rows if keys.rows.dtype == dtype else _converted(layout, keys, bits, dtype)
+    if layout.width is not None and (bits == bits[0]).all():
+        sink.write_array(rows)
+        return
+    row_bytes = np.ascontiguousarray(rows).view(np.uint8).reshape(len(rows), -1)
+    stored = layout.stored_bytes(bits, dtype)
+    if layout.width is not None:
+        sink.write_array(row_bytes[stored])
+        return
+    for row, row_stored, text in zip(row_bytes, stored, keys.text, strict=True):
+        if b"\0" in text:
+            raise ValueError(f"text: {text!r} contains a NUL, which would end it early")
+        sink.write(row[row_stored].tobytes() + text + b"\0")
+
+
+def _converted(layout: KeyLayout, keys: Keys, bits: Ints, dtype: np.dtype[Any]) -> Array:
+    """Return the rows with other columns and types; raises ValueError for an optional float that would be lost."""
+    rows = np.zeros(len(keys), dtype)
+    for name in dtype.names or ():
+        rows[name] = _checked_column(name, keys.column(name), rows[name].shape, rows[name].dtype)
+    bit_of = dict(layout.extras)
+    for name in set(keys.rows.dtype.names or ()) - {"time", "flags", "value"}:
+        bit = bit_of.get(name, -1)
+        if keys.column(name)[bits & bit != bit].any():
+            raise ValueError(f"{name}: stored only if its flag is set")
     return rows
 
 
-def _write_mixed_rows(sink: Sink, layout: KeyLayout, keys: Keys, bits: Array) -> None:
-    sizes = layout.fixed_size + 4 * _POPCOUNT[bits]
-    ends = np.cumsum(sizes)
-    starts = ends - sizes
-    buffer = np.empty(int(ends[-1]), np.uint8)
-    _scatter(buffer, starts, keys.time, layout.time)
-    _scatter(buffer, starts + layout.flags_at, keys.flags, layout.flags)
-    first_extra = starts + layout.flags_at + layout.flags.itemsize
-    for bit, name in enumerate(EXTRAS):
-        rows = np.flatnonzero(bits >> bit & 1)
-        if len(rows):
-            at = first_extra[rows] + 4 * _BEFORE[bits[rows], bit]
-            _scatter(buffer, at, keys.column(name)[rows], _FLOAT)
-    value_at = starts + layout.time.itemsize if layout.value_first else first_extra + 4 * _POPCOUNT[bits]
-    if layout.width:
-        _scatter(buffer, value_at, keys.value, layout.value_dtype)
-    sink.write_array(buffer)
+class KeyTable(Kind):
+    """Keys with their count (u32) before them, or with their count in an earlier field.
+
+    ``layout`` may depend on the record.
+    """
+
+    cls: type[Keys] = Keys
+
+    def __init__(
+        self, layout: KeyLayout | Callable[[Any], KeyLayout], count: str | None = None, type_name: str = ""
+    ) -> None:
+        self.layout = layout
+        self.counted_by = count
+        self.prefix = struct.Struct("<I")
+        self.minimum = 0 if count else self.prefix.size
+        self.type_name = f"{count} x ({type_name})"
+        self.empty = KeyLayout(0)
+        """the layout of a table without keys"""
+        if isinstance(layout, KeyLayout):
+            self.empty = layout
+            value = f"{layout.width} x f32" if layout.width else "no value" if layout.width == 0 else "text, NUL-ended"
+            self.type_name = f"u32 n, n x (i32 {layout.time_name}, u16 flags, f32 for each flag bit 0-4, {value})"
+
+    def layout_in(self, record: Any) -> KeyLayout:
+        return self.layout if isinstance(self.layout, KeyLayout) else self.layout(record)
+
+    def text_layout(self, record: Any, names: Collection[str]) -> KeyLayout:
+        """Return the layout of keys with these columns in the text form."""
+        return self.layout_in(record)
+
+    def default(self) -> Keys:
+        return self.cls(no_entries(self.empty.dtypes[0]))
+
+    def generate_read(self, source: Source, name: str) -> None:
+        if self.counted_by is None:
+            source.unpack(self.prefix, name)
+            source.add(f"count, count_at = values[0], pos - {self.prefix.size}")
+            layout = source.name(self.layout)
+        else:
+            source.add(f"count, count_at = record.{self.counted_by}, {source.count_offsets[self.counted_by]}")
+            source.refuse("count < 0", STRUCT_COUNT_NEGATIVE, self.counted_by, "count_at", count="count")
+            layout = f"{source.name(self.layout_in)}(record)"
+        fields = repr(name), repr(self.counted_by or name)
+        source.call(name, read_keys, layout, "count", *fields, "count_at", source.name(self.cls))
+
+    def write(self, sink: Sink, value: Keys, record: Any) -> None:
+        if self.counted_by is None:
+            sink.write(self.prefix.pack(len(value)))
+        if len(value):
+            write_keys(sink, self.layout_in(record), value)
+
+    def row_sizes(self, value: Keys, record: Any) -> list[int]:
+        """Return the number of bytes of each row in the file."""
+        layout = self.layout_in(record)
+        sizes = [layout.row_sizes[bits] for bits in layout.bits(value).tolist()]
+        return [size + len(text) + 1 for size, text in zip(sizes, value.text, strict=True)] if value.text else sizes
+
+    def dump(self, value: Keys, record: Any) -> object:
+        """Return one JSON object for each key, with the columns that it stores."""
+        layout = self.text_layout(record, value.columns())
+        cells = {name: array_to_json(value.column(name)) for name in value.TYPES}
+        if layout.width is None:
+            cells["value"] = [bytes_to_ascii(text) for text in value.text]
+        elif layout.width == 1:
+            cells["value"] = [number for (number,) in cells["value"]]
+        rows: list[dict[str, object]] = []
+        for row, bits in enumerate(layout.bits(value).tolist()):
+            rows.append({shown: cells[name][row] for name, shown in layout.shown_names(bits).items()})
+        return rows
+
+    def restore(self, value: object, record: Any) -> Keys:
+        """Return the keys that `dump` wrote; raises ValueError if they are invalid."""
+        if not isinstance(value, list) or not all(isinstance(row, dict) for row in value):
+            raise ValueError("expected a list of keys")
+        layout = self.text_layout(record, {name for row in value for name in row})
+        marks = bytearray()
+        for index, row in enumerate(value):
+            flags = 0
+            if "flags" in layout.order:
+                flags = integer_from_json(row.get("flags"), np.dtype(layout.flags), f"key {index}: flags: ")
+            marks.append(flags & layout.mask)
+            wrong = set(row) ^ set(layout.shown_names(marks[-1]).values())
+            if wrong:
+                name = min(wrong)
+                problem = f"{name!r} is unknown, or its flag bit is not set" if name in row else f"missing {name!r}"
+                raise ValueError(f"key {index}: {problem}")
+        dtype = layout.dtypes[int(np.bitwise_or.reduce(np.frombuffer(bytes(marks), np.uint8)))]
+        shown = {name: layout.time_name if name == "time" else name for name in dtype.names or ()}
+        cells = [{name: row.get(column, 0) for name, column in shown.items()} for row in value]
+        for row in cells if layout.width == 1 else ():
+            row["value"] = [row["value"]]
+        rows = array_from_json(cells, dtype, None)
+        if layout.width is not None:
+            return self.cls(frozen(rows))
+        if not all(isinstance(row["value"], str) for row in value):
+            raise ValueError("value: expected text")
+        return self.cls(frozen(rows), tuple(ascii_to_bytes(row["value"]) for row in value))
 
 
-def _scatter(buffer: Array, starts: Array, values: Array, dtype: np.dtype[Any]) -> None:
-    _at_every_byte(buffer, dtype)[starts] = values
+def keys(layout: KeyLayout, description: str) -> Any:
+    return declare(KeyTable(layout), description)
 
 
-def _write_text_rows(sink: Sink, layout: KeyLayout, keys: Keys) -> None:
-    for row in range(len(keys)):
-        bits = int(keys.flags[row]) & _ALL_BITS
-        row_slice = slice(row, row + 1)
-        extras = None if keys.extras is None else keys.extras[row_slice]
-        row_keys = Keys(keys.time[row_slice], keys.flags[row_slice], keys.value[row_slice], extras)
-        sink.write_array(_equal_rows(layout, row_keys, bits))
-        sink.write(keys.text[row] + b"\0")
+def linked_keys(
+    layout: Callable[[Any], KeyLayout], count: str, type_name: str, description: str, *, when: Any = None
+) -> Any:
+    return declare(KeyTable(layout, count, type_name), description, when=when)

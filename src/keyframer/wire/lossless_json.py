@@ -21,7 +21,12 @@ _BITS: dict[int, np.dtype[Any]] = {4: np.dtype("<u4"), 8: np.dtype("<u8")}
 
 
 def array_to_json(array: Array) -> list[Any]:
-    """Return the array as a list, or as a list of rows, with text for non-finite floats."""
+    """Return the array as a list, or as a list of rows, with text for non-finite floats; rows with named columns are
+    objects."""
+    names = array.dtype.names
+    if names:
+        columns = [array_to_json(array[name]) for name in names]
+        return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
     if array.dtype.kind != "f":
         plain: list[Any] = array.tolist()
         return plain
@@ -85,6 +90,8 @@ def array_from_json(value: object, dtype: np.dtype[Any], width: int | None) -> A
     """Return the array that `array_to_json` wrote; raises ValueError if a value does not fit."""
     if not isinstance(value, list):
         raise ValueError(f"expected a list, not {_kind_of(value)}")
+    if dtype.names:
+        return _table_from_json(value, dtype, dtype.names)
     rows = value
     if width is not None:
         if set(map(type, rows)) - {list} or set(map(len, rows)) - {width}:
@@ -95,6 +102,21 @@ def array_from_json(value: object, dtype: np.dtype[Any], width: int | None) -> A
         flat = rows
     array = _from_numbers(flat, dtype)
     return array if width is None else array.reshape(len(rows), width)
+
+
+def _table_from_json(value: list[Any], dtype: np.dtype[Any], names: tuple[str, ...]) -> Array:
+    for index, row in enumerate(value):
+        if not isinstance(row, dict) or set(row) != set(names):
+            raise ValueError(f"row {index}: expected an object with {', '.join(names)}")
+    rows = np.zeros(len(value), dtype)
+    for name in names:
+        column = dtype[name]
+        try:
+            width = column.shape[0] if column.shape else None
+            rows[name] = array_from_json([row[name] for row in value], column.base, width)
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}") from None
+    return rows
 
 
 def _from_numbers(flat: list[Any], dtype: np.dtype[Any]) -> Array:

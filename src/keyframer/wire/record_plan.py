@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, Protocol, cast
 
@@ -18,16 +19,14 @@ from keyframer.wire.reader_source import Reader, Source
 from keyframer.wire.sink import Sink
 
 
+@dataclass(frozen=True, slots=True)
 class FieldPlan:
     """One declared field."""
 
-    __slots__ = ("description", "kind", "name", "when")
-
-    def __init__(self, name: str, kind: Kind, description: str, when: Callable[[Any], bool] | None) -> None:
-        self.name = name
-        self.kind = kind
-        self.description = description
-        self.when = when
+    name: str
+    kind: Kind
+    description: str
+    when: Callable[[Any], bool] | None
 
 
 class Step(Protocol):
@@ -180,7 +179,7 @@ class Plan:
         steps: list[Step] = []
         run: list[FieldPlan] = []
         for plan in fields:
-            if isinstance(plan.kind, Numbers) and plan.when is None:
+            if type(plan.kind) is Numbers and plan.when is None:
                 run.append(plan)
                 continue
             if run:

@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 import keyframer
 from keyframer.formats.document import RawRun
 from keyframer.formats.hale3d import FORMAT
-from keyframer.formats.hale3d.dialect import Dialect, TextCursor
+from keyframer.formats.hale3d.dialect import Dialect
 from keyframer.formats.hale3d.document import new_animation, record_types
 from keyframer.formats.hale3d.records import Animation, Frames, Joint
 from keyframer.formats.kit.scene_reading import Reporter
 from keyframer.issues import IssueLog
+from keyframer.wire.cursor import Cursor
 from keyframer.wire.record import describe_fields, dump_fields, read_fields, restore_fields
 from tests.formats.hale3d.writer import TEXTS, frame, header, joint, wave
 from tests.samples import FOLDER, unhex
@@ -268,10 +269,9 @@ def test_invalid_dialects_and_records_are_refused() -> None:
 def test_names_that_contradict_their_length_are_refused(name: bytes, code: str, offset: int) -> None:
     """In the dialect where the length includes the NUL."""
     data = b"".join([header(0, 1, 0), struct.pack("<iII", -1, 0, 0), name, struct.pack("<7f", *[0.0] * 7)])
-    cursor = TextCursor(data, keyframer.Limits(), Dialect.LENGTH_WITH_NUL)
-    cursor.pos = 24
+    cursor = Cursor(data, 24)
     with pytest.raises(keyframer.FormatError) as caught:
-        read_fields(Joint(), cursor)
+        read_fields(Joint(), cursor, Joint.plan.adapted(Dialect.LENGTH_WITH_NUL.style))
     assert (caught.value.code, caught.value.offset, caught.value.path) == (code, offset, "/name")
 
 

@@ -53,9 +53,8 @@ def test_encoding_needs_no_source(files: list[Path]) -> None:
                 value = getattr(record, plan.name)
                 if isinstance(value, Keys):
                     views += np.may_share_memory(value.time, buffer)
-                    extras = None if value.extras is None else value.extras.copy()
-                    value = Keys(value.time.copy(), value.flags.copy(), value.value.copy(), extras, value.text)
-                    columns = [value.time, value.flags, value.value, value.extras]
+                    value = Keys(value.rows.copy(), value.text)
+                    columns = [value.rows]
                 elif isinstance(value, np.ndarray):
                     views += np.may_share_memory(value, buffer)
                     value = value.copy()

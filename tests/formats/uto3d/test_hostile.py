@@ -250,7 +250,7 @@ def test_key_count(scheme: object, count: int) -> None:
         data, at = controller_scene(scheme(kind, 1, 1))  # type: ignore[operator]
         document = decode(patched(data, at + 9, "<i", count))
         issue = errors(document)["STRUCT_COUNT_NEGATIVE" if count < 0 else "STRUCT_COUNT_EXCEEDS_DATA"]
-        assert (issue.offset, issue.path) == (at + 9, "/uto3d/ctrl/controllers[0]/keys")
+        assert (issue.offset, issue.path) == (at + 9, "/uto3d/ctrl/controllers[0]/key_count")
 
 
 def test_a_bezier_controller_has_no_keys_whatever_its_count() -> None:

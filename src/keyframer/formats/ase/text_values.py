@@ -15,9 +15,8 @@ import numpy as np
 
 from keyframer.arrays import Array
 from keyframer.text import ascii_to_bytes, bytes_to_ascii, counted, plural
-from keyframer.wire.array_conversion import checked_cast
 from keyframer.wire.cursor import frozen, no_entries
-from keyframer.wire.field_types import Kind, declare
+from keyframer.wire.field_types import Kind, checked_cast, declare
 from keyframer.wire.lossless_json import array_from_json, array_to_json
 from keyframer.wire.sink import Sink
 

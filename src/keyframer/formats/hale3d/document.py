@@ -23,16 +23,18 @@ from keyframer.catalogue import (
 from keyframer.errors import FormatError
 from keyframer.formats.document import Document, RawRun
 from keyframer.formats.hale3d import FORMAT
-from keyframer.formats.hale3d.dialect import Dialect, TextCursor, TextSink
+from keyframer.formats.hale3d.dialect import Dialect
 from keyframer.formats.hale3d.model import Mesh, Model, ModelJoint
 from keyframer.formats.hale3d.records import BOUNDS_FLOATS, Animation, Frames, Joint
 from keyframer.formats.hale3d.sniff import ANIMATION_ID, MODEL_ID
 from keyframer.issues import Issue, IssueLog
 from keyframer.limits import DEFAULT_LIMITS, Limits
 from keyframer.text import bytes_to_ascii
-from keyframer.wire.cursor import Place
-from keyframer.wire.exact_floats import as_rows
+from keyframer.wire.cursor import Cursor, Place
+from keyframer.wire.encoding_style import Style
+from keyframer.wire.field_types import as_rows
 from keyframer.wire.record import Record, blank, read_fields, take_record, write_fields
+from keyframer.wire.sink import Sink
 
 R = TypeVar("R", bound=Record)
 
@@ -69,7 +71,8 @@ class _Reading:
     """A file as read in one dialect; after an error, the rest is a raw run."""
 
     def __init__(self, data: bytes, limits: Limits, dialect: Dialect) -> None:
-        self.cursor = TextCursor(data, limits, dialect)
+        self.cursor = Cursor(data, limits=limits)
+        self.style = dialect.style
         self.root = self.cursor.place
         issues = IssueLog(limits.issues_per_code, limits.issues)
         self.document = Document(FORMAT, dialect=dialect, issues=issues)
@@ -139,7 +142,7 @@ class _Reading:
     def _read_record(self, cls: type[R], place: Place) -> R:
         """Read the next record and add it to its parent."""
         self.cursor.place = place
-        record = take_record(cls, self.cursor)
+        record = take_record(cls, self.cursor, cls.plan.adapted(self.style))
         self.siblings.append(record)
         self.record_start = self.cursor.pos
         return record
@@ -193,12 +196,12 @@ def encode(document: Document) -> bytes:
     """Return the bytes of a document: its records in the layout of its dialect, then its trailing bytes."""
     if not isinstance(document.dialect, Dialect):
         raise ValueError(f"expected a dialect of Hale3D, not {document.dialect!r}")
-    sink = TextSink(document.dialect)
+    sink, style = Sink(), document.dialect.style
     for top in document.records:
         if isinstance(top, (Animation, Model)):
             order = _ANIMATION_ORDER if isinstance(top, Animation) else _MODEL_ORDER
             write_fields(_with_counts(top), sink)
-            _write_children(top.children, order, sink)
+            _write_children(top.children, order, sink, style)
         elif isinstance(top, RawRun):
             write_fields(top, sink)
         else:
@@ -211,7 +214,7 @@ _ANIMATION_ORDER: dict[type[Record], int] = {Joint: 0, Frames: 1, RawRun: 2}
 _MODEL_ORDER: dict[type[Record], int] = {Mesh: 0, ModelJoint: 1, RawRun: 2}
 
 
-def _write_children(records: list[Record], order: dict[type[Record], int], sink: TextSink) -> None:
+def _write_children(records: list[Record], order: dict[type[Record], int], sink: Sink, style: Style) -> None:
     last_rank = 0
     for record in records:
         rank = order.get(type(record))
@@ -219,7 +222,7 @@ def _write_children(records: list[Record], order: dict[type[Record], int], sink:
             names = ", ".join(cls.__name__ for cls in order)
             raise ValueError(f"{record!r} is not allowed here: expected {names}, in this order and without children")
         last_rank = rank
-        write_fields(record, sink)
+        write_fields(record, sink, record.plan.adapted(style))
 
 
 def _with_counts(top: Animation | Model) -> Animation | Model:

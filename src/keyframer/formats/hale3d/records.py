@@ -6,12 +6,10 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.arrays import Array, Singles
-from keyframer.formats.hale3d.dialect import text
 from keyframer.formats.hale3d.sniff import ANIMATION_ID
 from keyframer.text import show_name
 from keyframer.wire.cursor import frozen
-from keyframer.wire.exact_floats import exact_floats, float_rows
-from keyframer.wire.field_types import Chars, declare, i32, u32
+from keyframer.wire.field_types import Chars, declare, exact_floats, float_rows, i32, strz, u32
 from keyframer.wire.record import Record, record
 
 BOUNDS_FLOATS = 6
@@ -46,7 +44,7 @@ class Joint(Record):
     flags: int = u32("JointInfo::flags, bits 0 to 5: Tx Ty Tz Qx Qy Qz are animated")
     start_index: int = u32("JointInfo::startIndex, the first component of this joint in a frame")
     # All 33 joints of the real file are named "origin", including the quotes: an error of its writer, kept unchanged.
-    name: bytes = text("JointInfo::name")
+    name: bytes = strz("JointInfo::name")
     position: tuple[float, ...] = exact_floats("BaseFrameJoint::position, x y z", 3)
     orientation: tuple[float, ...] = exact_floats(
         "BaseFrameJoint::orientation, x y z w as stored", 4, default=(0.0, 0.0, 0.0, 1.0)

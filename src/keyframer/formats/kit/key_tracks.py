@@ -349,12 +349,8 @@ def single_key(kind: str, value: npt.ArrayLike, form: RotationForm = RotationFor
 def tcb_keys(track: Track, values: Floats, keep_flags: bool) -> Keys:
     """Return rows of TCB keys. With ``keep_flags``, floats that the track's flags select are stored even if 0."""
     columns = {name: column for name in EXTRAS if (column := getattr(track, name)) is not None}
-    keys = Keys.make(np.rint(track.times).astype(np.int64), values, **columns)
-    if keep_flags and track.flags is not None:
-        keys.flags = keys.flags | (track.flags & _EXTRA_BITS).astype(keys.flags.dtype)
-        if keys.flags.any() and keys.extras is None:
-            keys.extras = np.zeros((len(keys), len(EXTRAS)), np.float32)
-    return keys
+    flags = track.flags & _EXTRA_BITS if keep_flags and track.flags is not None else 0
+    return Keys.make(np.rint(track.times).astype(np.int64), values, flags=flags, **columns)
 
 
 def is_eased(track: Track) -> bool:

@@ -34,7 +34,7 @@ from keyframer.issues import Issue, IssueLog
 from keyframer.limits import DEFAULT_LIMITS, Limits
 from keyframer.text import counted
 from keyframer.wire.cursor import Cursor, Place
-from keyframer.wire.exact_floats import as_rows
+from keyframer.wire.field_types import as_rows
 from keyframer.wire.record import Record, blank, read_fields, take_record, write_fields
 from keyframer.wire.sink import Sink
 

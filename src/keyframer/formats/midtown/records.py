@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.arrays import Array, Singles
-from keyframer.wire.exact_floats import exact_floats, float_rows
-from keyframer.wire.field_types import u8, u32
+from keyframer.wire.field_types import exact_floats, float_rows, u8, u32
 from keyframer.wire.record import Record, record
 
 RPH = 0x01

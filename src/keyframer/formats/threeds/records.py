@@ -28,14 +28,13 @@ from keyframer.wire.field_types import (
     f32,
     i16,
     i32,
-    keys,
     strz,
     u8,
     u16,
     u32,
     vector,
 )
-from keyframer.wire.key_table import KeyLayout, Keys
+from keyframer.wire.key_table import KeyLayout, Keys, keys
 from keyframer.wire.record import record
 
 MAP_IDS = (

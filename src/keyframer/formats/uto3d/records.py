@@ -12,10 +12,8 @@ import numpy.typing as npt
 
 from keyframer.arrays import Bytes, Singles
 from keyframer.catalogue import SEM_UNSUPPORTED_SCHEME
-from keyframer.wire.dependent_types import array_of_counts, choice, linked_keys
-from keyframer.wire.exact_floats import ExactFloats
-from keyframer.wire.field_types import declare, i32, linked_array, strz, u8, u32
-from keyframer.wire.key_table import KeyLayout, Keys
+from keyframer.wire.field_types import ExactFloats, array_of_counts, choice, declare, i32, linked_array, strz, u8, u32
+from keyframer.wire.key_table import KeyLayout, Keys, linked_keys
 from keyframer.wire.record import Record, record
 
 Integers = npt.NDArray[np.int32]
@@ -258,11 +256,13 @@ class Bone(Placed):
 
 CONTROLLED = {POSITION: "position", ROTATION: "rotation", SCALE: "scale", FOV: "fov", ROLL: "roll"}
 _WIDTHS = {POSITION: 3, ROTATION: 4, SCALE: 7, FOV: 1, ROLL: 1}
-_BYTE = np.dtype("u1")
 _LINEAR_KEYS = {
-    kind: KeyLayout(width, flags=_BYTE, has_flags=False, time_name="time") for kind, width in _WIDTHS.items()
+    kind: KeyLayout(width, ("time", "value"), extras=(), time_name="time") for kind, width in _WIDTHS.items()
 }
-_TCB_KEYS = {kind: KeyLayout(width, flags=_BYTE, value_first=True, time_name="time") for kind, width in _WIDTHS.items()}
+_TCB_KEYS = {
+    kind: KeyLayout(width, ("time", "value", "flags", "extras"), flags="u1", time_name="time")
+    for kind, width in _WIDTHS.items()
+}
 
 
 def key_layout(controller_type: int, scheme: int) -> KeyLayout:

@@ -29,8 +29,7 @@ from keyframer.formats.uto3d.records import (
     NoController,
     SampledController,
 )
-from keyframer.wire.exact_floats import exact_floats
-from keyframer.wire.field_types import i32, u8
+from keyframer.wire.field_types import exact_floats, i32, u8
 from keyframer.wire.record import Record, record
 
 SIGNATURE = b"UTO!"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -229,7 +230,7 @@ class NodeWriter:
         for kind, fitted in tracks.items():
             track = as_tcb(fitted) if tcb else replace(fitted, interpolation=interpolation)
             path = f"{plain_path('nodes', node.name)}/{kind}"
-            columns: dict[str, npt.ArrayLike] = {}
+            columns: dict[str, Any] = {}
             for attribute, column in STORED_COLUMNS.items() if tcb else ():
                 values = getattr(track, attribute)
                 columns[column] = 0.0 if values is None else values

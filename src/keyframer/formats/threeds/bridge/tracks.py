@@ -28,7 +28,7 @@ from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.context import Context
 from keyframer.issues import IssueType
 from keyframer.scene import Morph
-from keyframer.wire.key_table import EXTRAS, Keys, Rows, joined_rows
+from keyframer.wire.key_table import EXTRAS, Keys
 from keyframer.wire.record import Record
 
 WRAPS = {0: Wrap.SINGLE, 2: Wrap.REPEAT, 3: Wrap.LOOP}
@@ -77,22 +77,21 @@ def read_tracks(context: Context, chunks: Iterable[r.Track], *, absolute: bool, 
     """
     flips = from_max and context.options.sign_flips == "auto"
     tracks: dict[int, ReadTrack] = {}
-    batches: dict[tuple[int, int], _Batch] = {}
+    batches: dict[np.dtype[Any], _Batch] = {}
     for chunk in chunks:
         if type(chunk) not in KINDS:
             continue
-        rows = chunk.keys.rows()  # type: ignore[attr-defined]  # every concrete track has keys
-        if rows is None:
+        rows = chunk.keys.rows  # type: ignore[attr-defined]  # every concrete track has keys
+        if not len(rows):
             continue
-        layout = rows.layout.width or 0, rows.bits
-        batch = batches.get(layout)
+        batch = batches.get(rows.dtype)
         if batch is None or batch.key_count > _KEYS_AT_ONCE:
             if batch is not None:
                 batch.read(absolute, tracks)
-            batch = batches[layout] = _Batch(flips)
+            batch = batches[rows.dtype] = _Batch(flips)
         batch.chunks.append(chunk)
         batch.tables.append(rows)
-        batch.key_count += rows.number
+        batch.key_count += len(rows)
     for batch in batches.values():
         batch.read(absolute, tracks)
     return tracks
@@ -109,7 +108,7 @@ class _Batch:
 
     def __init__(self, flips: bool) -> None:
         self.chunks: list[r.Track] = []
-        self.tables: list[Rows] = []
+        self.tables: list[Array] = []
         self.flips = flips
         """whether large increments may be changes of sign (see `_flips`)"""
         self.key_count = 0
@@ -117,10 +116,10 @@ class _Batch:
 
     def read(self, absolute: bool, tracks: dict[int, ReadTrack]) -> None:
         """Add the tracks of this batch."""
-        rows = joined_rows(self.tables)
-        ends = list(accumulate(table.number for table in self.tables))
+        rows = self._joined_rows()
+        ends = list(accumulate(map(len, self.tables)))
         starts = [0, *ends[:-1]]
-        doubtful = _is_doubtful(rows, self.tables[0].bits, starts, self.flips)
+        doubtful = _is_doubtful(rows, starts, self.flips)
         first_times = rows["time"][starts].tolist()
         first_values = _values(rows["value"][starts])
         form = RotationForm.NONE
@@ -132,13 +131,16 @@ class _Batch:
             tracks[id(chunk)] = ReadTrack(track, doubtful, first_times[number], first_values[number])
         self.chunks = []
 
+    def _joined_rows(self) -> Array:
+        return np.frombuffer(b"".join([table.tobytes() for table in self.tables]), self.tables[0].dtype)
+
     def columns(self, start: int, end: int) -> dict[str, Any]:
         """Return the columns of one track, from key ``start`` to ``end`` of the batch."""
         if self._columns is None:
-            rows, bits = joined_rows(self.tables), self.tables[0].bits
+            rows = self._joined_rows()
             flags = rows["flags"].astype(np.int64) if rows["flags"].any() else None
             with np.errstate(invalid="ignore"):  # signalling NaN: this runs when the track is first used
-                extras = _extra_columns(rows, bits) if bits else None
+                extras = _extra_columns(rows)
                 self._columns = rows["time"].astype(np.float64), _values(rows["value"]), flags, extras
         times, values, flags, extras = self._columns
         optional = [None] * len(EXTRAS) if extras is None else extras[:, start:end]
@@ -172,16 +174,16 @@ def _flips(times: Array, angles: Array) -> Flags:
     return np.asarray(one_frame_apart & (np.abs(angles) > _FLIP) & (np.abs(angles) <= _FLIP + math.pi))
 
 
-def _extra_columns(rows: Array, bits: int) -> Floats:
-    """Return (5, keys) optional floats, 0 if they are not stored."""
+def _extra_columns(rows: Array) -> Floats | None:
+    """Return (5, keys) optional floats, 0 if they are not stored; None if none of them is."""
+    stored = [name for name in EXTRAS if name in (rows.dtype.names or ())]
     columns = np.zeros((len(EXTRAS), len(rows)))
-    for number, name in enumerate(EXTRAS):
-        if bits >> number & 1:
-            columns[number] = rows[name]
-    return columns
+    for name in stored:
+        columns[EXTRAS.index(name)] = rows[name]
+    return columns if stored else None
 
 
-def _is_doubtful(rows: Array, bits: int, starts: list[int], flips: bool) -> bool:
+def _is_doubtful(rows: Array, starts: list[int], flips: bool) -> bool:
     """Return whether some keys may need a report of `check_keys`, as in 10 of 652 batches of real files.
 
     NaN fails every test.
@@ -198,7 +200,7 @@ def _is_doubtful(rows: Array, bits: int, starts: list[int], flips: bool) -> bool
     if not -_HUGE_VALUE <= float(values.min()) <= float(values.max()) <= _HUGE_VALUE:
         return True
     for number, name in enumerate(EXTRAS):
-        if bits >> number & 1:
+        if name in (rows.dtype.names or ()):
             column, least = rows[name].copy(), -1.0 if number < 3 else 0.0
             if not least <= float(column.min()) <= float(column.max()) <= 1.0:
                 return True

@@ -99,8 +99,8 @@ def write_morph_track(track: Track, names: list[bytes], keep_flags: bool) -> r.M
     weights = track.values.reshape(len(track.times), -1)
     shapes = weights.argmax(axis=1)
     keys = tcb_keys(track, np.empty((len(weights), 0)), keep_flags)
-    keys.text = tuple(names[number] for number in shapes.tolist())
-    return r.MorphTrack(_WRAPS[track.wrap], 0, 0, keys)
+    text = tuple(names[number] for number in shapes.tolist())
+    return r.MorphTrack(_WRAPS[track.wrap], 0, 0, keys.replace(text=text))
 
 
 def rotation_key(rotation_xyzw: npt.ArrayLike) -> Track:

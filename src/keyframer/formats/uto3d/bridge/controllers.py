@@ -156,8 +156,6 @@ def _writable(track: Track) -> Track:
 def _controller(type_number: int, track: Track, values: Floats, keep_flags: bool) -> r.Controller:
     if track.interpolation is Interpolation.TCB:
         keys = tcb_keys(track, values, keep_flags)
-        keys.flags = keys.flags.astype(np.uint8)
         return r.Controller(type_number, scheme=r.TCB, key_count=len(keys), keys=keys)
-    times = np.rint(track.times).astype(np.int64)
-    keys = Keys(times, np.zeros(len(times), np.uint8), values.astype(np.float32))
+    keys = Keys.make(np.rint(track.times).astype(np.int64), values)
     return r.Controller(type_number, scheme=r.LINEAR, key_count=len(keys), keys=keys)

@@ -290,7 +290,8 @@ class RecordWriter:
                 controller.id = self.next_id if original_id is None else original_id
                 self.next_id += original_id is None
                 if controller.type == r.POSITION and self.conventions.position_scale != 1.0:
-                    controller.keys.value = (controller.keys.value / self.conventions.position_scale).astype("<f4")
+                    scaled = controller.keys.value / self.conventions.position_scale
+                    controller.keys = controller.keys.replace(value=scaled)
             controllers += node_controllers
         return controllers
 
