@@ -13,8 +13,8 @@ from keyframer.checking import Report, check_opened, unreadable
 from keyframer.checking.check_report import sort_key
 from keyframer.errors import FormatError
 from keyframer.exchange import Importer
+from keyframer.exchange.gltf.write import export
 from keyframer.exchange.gltf.write.asset import glb_parts
-from keyframer.exchange.gltf.write.exporting import export
 from keyframer.exchange.gltf.write.images import no_images
 from keyframer.exchange.gltf.write.options import GltfOptions, written_span
 from keyframer.exchange.opening import OpenedFile
