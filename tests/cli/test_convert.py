@@ -156,19 +156,15 @@ def test_shortened_motion_is_in_the_summary(run: Run, tmp_path: Path) -> None:
     assert sum(loss.get("detail", "").startswith("incomplete motion: ") for loss in record["losses"]) == 653
 
 
-@pytest.mark.parametrize(
-    ("keys", "why"), [("linear", "it changes faster than keys 0.0005 s apart"), ("cubic", "(LIMIT_KEYS)")]
-)
-def test_motion_too_fast_for_keys_is_in_the_summary_with_its_error(
-    run: Run, tmp_path: Path, keys: str, why: str
-) -> None:
+@pytest.mark.parametrize("keys", ["linear", "cubic"])
+def test_motion_too_fast_for_keys_is_in_the_summary_with_its_error(run: Run, tmp_path: Path, keys: str) -> None:
     """A rotation of 1e10 radians in 100 frames cannot be stored as keys."""
     (tmp_path / "a.3ds").write_bytes(ATTACKS["one_huge_turn"]()["a.3ds"])
     ran = run("convert", tmp_path / "a.3ds", tmp_path / "a.glb", "--keys", keys, "--report", tmp_path / "r.json")
     assert "dropped: rotation of nodes; 1 incomplete motion; " in ran.err
     (record,) = json.loads((tmp_path / "r.json").read_text())["files"]
     losses = {loss["outcome"]: loss for loss in record["losses"] if loss["path"] == "/nodes/Box/rotation"}
-    assert why in losses["dropped"]["detail"]
+    assert "it changes faster than keys can follow" in losses["dropped"]["detail"]
     assert losses["approximated"]["error"]["value"] > 90
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import keyframer
 from keyframer.exchange.gltf.conventions import Axes
-from keyframer.exchange.gltf.write.exporting import export
+from keyframer.exchange.gltf.write import export
 from keyframer.formats.threeds.records import Keys, RollTrack
 from keyframer.viewer import Viewer, packed_page
 from tests.viewer.browser import Browser, Watched

@@ -14,7 +14,7 @@ from PIL import Image
 
 import keyframer
 from keyframer.exchange.gltf.conventions import Axes
-from keyframer.exchange.gltf.write.exporting import export
+from keyframer.exchange.gltf.write import export
 from keyframer.exchange.gltf.write.options import GltfOptions
 from keyframer.viewer import Viewer, packed_page
 from tests.viewer.browser import Browser, Watched

@@ -58,14 +58,14 @@ def add_writing(group: argparse._ArgumentGroup) -> None:
         "--max-error",
         type=share,
         metavar="X",
-        help="largest error of fitted motion, as a fraction of the size of the scene (default: 1e-4, which also allows "
-        "rotations an error of 0.01 degrees; both scale together)",
+        help="largest error of sampled motion, as a fraction of the size of the scene (default: 1e-4, which also "
+        "allows rotations an error of 0.01 degrees; both scale together)",
     )
     group.add_argument(
         "--keys",
         choices=KEY_STYLES,
         help="keys in glTF: linear keys as needed for --max-error (the default; all players agree on them), cubic "
-        "splines with the fewest keys (Blender ignores their tangents), or one key per frame",
+        "splines where they are exact (Blender ignores their tangents), or one key per frame",
     )
     group.add_argument(
         "--models",

@@ -15,14 +15,26 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.arrays import Flags, Floats
-from keyframer.curves.cubic_fit import Distance
+from keyframer.curves.cubic_fit import Distance, Functions, fit_cubic
 from keyframer.curves.key_reduction import PROBES
-from keyframer.curves.linear_fit import ROTATIONS, VECTORS, Measure
-from keyframer.exchange.gltf.write.motion import Motion, MotionMaker, Span, breaks_of
+from keyframer.curves.vector_curves import Hermite
+from keyframer.exchange.gltf.write.motion import (
+    CUBIC,
+    LINEAR,
+    ROTATIONS,
+    STEP,
+    VECTORS,
+    Measure,
+    Motion,
+    Span,
+    TrackFunction,
+    breaks_of,
+    most_keys,
+    track_motions,
+)
 from keyframer.exchange.gltf.write.nodes import AimConstraint, AimMotion, find_aim_constraints, matrices_in_parent
 from keyframer.exchange.gltf.write.options import written_span
-from keyframer.exchange.gltf.write.sampler_keys import CUBIC, LINEAR, STEP, Keys
-from keyframer.limits import Limits, budgeted
+from keyframer.limits import Limits, budgeted, charge
 from keyframer.maths import quat
 from keyframer.posing import Rig
 from keyframer.posing.bounds_and_duration import scene_size
@@ -41,6 +53,8 @@ _FRAME_FACTOR = 1.5
 """the error at whole frames may be this many times the tolerance, because fits are checked at other times"""
 JUMP = 0.02
 """longest duration of a jump in frames: hosts do not keep two keys at one time"""
+_FIT_MARGIN = 0.8
+"""fraction of the tolerance that fits may use: the largest error may be between the probes"""
 _SINGLE_PRECISION = 5e-7
 """relative error of single precision"""
 
@@ -221,7 +235,6 @@ class _ClipConverter:
         """allowed error of a track in scene units"""
         self._relative_tolerance = max_error * _TRACK_SHARE
         """allowed error of a track without a unit, or in radians"""
-        self._motions = MotionMaker(self._span, "cubic", self._rig.channels.bank)
         begin, end = self._ends()
         first, last = math.floor(begin + 1e-6), math.ceil(end - 1e-6)
         self._frames: Floats | None = np.arange(first, last + 1.0) if last - first < _MOST_FRAMES else None
@@ -249,16 +262,14 @@ class _ClipConverter:
         }
 
     def convert(self, derived: Sequence[DerivedProperty]) -> ClipCurves:
-        tracks = [
-            (node_and_kind, number)
+        tracks = {
+            node_and_kind: number
             for node_and_kind, number in self._tracks.items()
             if node_and_kind[1] in (*_TRANSFORM_KINDS, "morph", "roll")
-        ]
-        tolerances = [self._tolerance(*node_and_kind) for node_and_kind, _ in tracks]
-        fitted = self._motions.tracks([number for _, number in tracks], tolerances)
+        }
         motions = {
             node_and_kind: motion
-            for (node_and_kind, _), motion in zip(tracks, fitted, strict=True)
+            for node_and_kind, motion in zip(tracks, self._motions(*tracks.values()), strict=True)
             if motion is not None
         }
         curves = [
@@ -287,48 +298,61 @@ class _ClipConverter:
             return self._length_tolerance / max(parent_scale, 1.0)
         return self._relative_tolerance
 
+    def _motions(self, *tracks: int) -> list[Motion | None]:
+        """Return tracks as functions. Those that are repeated start again at the end of the clip, as in the pose, but
+        not rotations, whose sign must be continuous.
+        """
+        motions = track_motions(self._rig.channels.bank, tracks, self._span, cubic=True)
+        for number, motion in zip(tracks, motions, strict=True):
+            if motion is not None and motion.measure is VECTORS:
+                motion.truth = TrackFunction(self._rig.channels.bank, number)
+        return motions
+
     def _curves(self, node: int, name: str, motion: Motion, tolerance: float) -> FCurves:
-        measure = motion.measure
         if not self._bake:
-            curves = self._with_seam(self._from_keys(node, name, motion.keys), motion, tolerance)
-            curves.how = "exact" if motion.outcome is Outcome.EXACT else "fitted"
-            if motion.complete and self._verify(curves, motion, tolerance):
-                return curves
-            if curves.mode == LINEAR and measure is ROTATIONS:
-                fitted = self._motions.function(
-                    motion.truth, motion.breaks, motion.jumps, tolerance, measure, Outcome.APPROXIMATED
-                )
-                curves = self._from_keys(node, name, fitted.keys)
-                curves.how = "fitted"
-                if fitted.complete and self._verify(curves, motion, tolerance):
+            if motion.mode in (STEP, CUBIC) or (motion.mode == LINEAR and not motion.jumps.any()):
+                curves = self._authored(node, name, motion)
+                if self._verify(curves, motion, tolerance):
                     return curves
+            curves, complete = self._fitted(node, name, motion, tolerance)
+            if complete and motion.repeated_until is None and self._verify(curves, motion, tolerance):
+                return curves
             if self._frames is None:
                 return curves
-        return self._sampled(node, name, motion.truth, measure)
+        return self._sampled(node, name, motion.truth, motion.measure)
 
-    def _from_keys(self, node: int, name: str, keys: Keys) -> FCurves:
+    def _authored(self, node: int, name: str, motion: Motion) -> FCurves:
+        """Return the authored keys of a motion."""
+        if motion.cubic is not None:
+            return self._from_keys(node, name, CUBIC, motion.cubic, motion.measure)
+        values = motion.truth(motion.breaks)
+        keys = Hermite(motion.breaks, values, values[:0], values[:0])
+        return self._from_keys(node, name, motion.mode, keys, motion.measure)
+
+    def _fitted(self, node: int, name: str, motion: Motion, tolerance: float) -> tuple[FCurves, bool]:
+        """Return cubic curves within the tolerance, and whether limits permitted all keys."""
+        if motion.measure is VECTORS:
+            largest = float(np.nan_to_num(np.abs(motion.truth(motion.breaks))).max(initial=0.0))
+            tolerance = max(tolerance, _SINGLE_PRECISION * largest)
+        shortest = 4e-7 * max(float(motion.breaks[-1]) - self._span.begin, 1e-30)
+        functions = Functions.one(motion.truth, motion.breaks, motion.jumps, _FIT_MARGIN * tolerance, shortest)
+        with np.errstate(all="ignore"):
+            (fit,) = fit_cubic(functions, motion.measure.distance, most_keys=most_keys())
+        curves = self._from_keys(node, name, CUBIC, fit.keys, motion.measure)
+        curves.how = "fitted"
+        return curves, charge("keys", len(fit.keys.times)) and fit.complete
+
+    def _from_keys(self, node: int, name: str, mode: str, keys: Hermite, measure: Measure) -> FCurves:
         """Return curves of keys, with times in frames of the host."""
         frames = keys.times * self._frames_per_unit
         rounded = np.rint(frames)
         frames = np.where(np.abs(frames - rounded) < 1e-6, rounded, frames)
         columns = [keys.values, keys.tangents_in / self._frames_per_unit, keys.tangents_out / self._frames_per_unit]
         jumps = np.flatnonzero(frames[1:] == frames[:-1])
-        if keys.is_rotation and len(jumps):
+        if measure is ROTATIONS and len(jumps):
             columns = _with_continuous_signs(columns, jumps)
-        curves = FCurves(node, name, keys.mode, frames, columns[0], columns[1], columns[2])
+        curves = FCurves(node, name, mode, frames, columns[0], columns[1], columns[2])
         return _without_jumps(curves, jumps) if len(jumps) else curves
-
-    def _with_seam(self, curves: FCurves, motion: Motion, tolerance: float) -> FCurves:
-        """Return the curves, with a jump at their end if a repeated track starts again there."""
-        value = motion.truth(curves.frames[-1:] / self._frames_per_unit)
-        if len(curves.frames) < 2 or _largest_distance(motion.measure.distance, curves.values[-1:], value) <= tolerance:
-            return curves
-        zero = value * 0 if curves.mode == CUBIC else value[:0]
-        frames = np.append(curves.frames, curves.frames[-1])
-        values = np.concatenate([curves.values, value])
-        into, out = (np.concatenate([column, zero]) for column in (curves.tangents_in, curves.tangents_out))
-        longer = FCurves(curves.node, curves.name, curves.mode, frames, values, into, out)
-        return _without_jumps(longer, np.array([len(frames) - 2]))
 
     def _verify(self, curves: FCurves, motion: Motion, tolerance: float) -> bool:
         """Measure the error at every frame, unless there are too many; return whether the fit is good enough."""
@@ -362,44 +386,24 @@ class _ClipConverter:
     def _aim_curves(self, aim: AimConstraint, motions: Mapping[tuple[int, str], Motion]) -> list[FCurves]:
         """Return the rotation of an aimed node, and its position if it leaves its parent; empty if nothing moves."""
         nodes_and_kinds = [(other, kind) for other in aim.involved for kind in _TRANSFORM_KINDS] + [(aim.node, "roll")]
-        involved = [
-            motion
-            for node_and_kind in nodes_and_kinds
-            if (motion := motions.get(node_and_kind)) is not None and not motion.keys.is_still
-        ]
+        involved = [motions[node_and_kind] for node_and_kind in nodes_and_kinds if node_and_kind in motions]
         if not involved:
             return []
         breaks, jumps = breaks_of(involved, self._span)
         aim_motion = AimMotion(self._scene, self._rig.order, self._clip, aim)
         aim_motion.follow_signs(breaks)
-        properties = [("rotation", aim_motion.rotations, ROTATIONS)]
-        properties += [("position", aim_motion.positions, VECTORS)] if aim.detached else []
-        return [
-            self._fitted(aim.node, name, truth, breaks, jumps, self._tolerance(aim.node, name), measure)
-            for name, truth, measure in properties
-        ]
-
-    def _fitted(
-        self,
-        node: int,
-        name: str,
-        truth: Callable[[Floats], Floats],
-        breaks: Floats,
-        jumps: Flags,
-        tolerance: float,
-        measure: Measure,
-    ) -> FCurves:
-        if self._bake:
-            return self._sampled(node, name, truth, measure)
-        motion = self._motions.function(truth, breaks, jumps, tolerance, measure, Outcome.APPROXIMATED)
-        return self._curves(node, name, motion, tolerance)
+        baked = {"rotation": Motion(aim_motion.rotations, ROTATIONS, breaks, jumps, Outcome.BAKED)}
+        if aim.detached:
+            baked["position"] = Motion(aim_motion.positions, VECTORS, breaks, jumps, Outcome.BAKED)
+        return [self._curves(aim.node, name, motion, self._tolerance(aim.node, name)) for name, motion in baked.items()]
 
     def _visible(self, node: int) -> FCurves:
         """Return the visibility of a node as steps of 0 and 1."""
-        (motion,) = self._motions.tracks([self._tracks[node, "visible"]], [np.inf])
+        (motion,) = self._motions(self._tracks[node, "visible"])
         assert motion is not None
-        curves = self._from_keys(node, "visible", motion.keys)
-        if curves.mode != STEP or self._bake:
+        if motion.mode == STEP and not self._bake:
+            curves = self._authored(node, "visible", motion)
+        else:
             curves = self._sampled(node, "visible", motion.truth, VECTORS)
         values = np.where(curves.values > 0.5, 1.0, 0.0)
         return FCurves(node, "visible", STEP, curves.frames, values, values[:0], values[:0], curves.how)
@@ -414,8 +418,8 @@ class _ClipConverter:
         if camera_or_light is None:
             return None
         numbers = {kind: self._tracks[node, kind] for kind in derived_property.kinds if (node, kind) in self._tracks}
-        fitted = self._motions.tracks(list(numbers.values()), [np.inf] * len(numbers))
-        motions = {kind: motion for kind, motion in zip(numbers, fitted, strict=True) if motion is not None}
+        tracks = zip(numbers, self._motions(*numbers.values()), strict=True)
+        motions = {kind: motion for kind, motion in tracks if motion is not None}
         samples = self._rig.sample([self._span.begin])
         not_animated = [kind for kind in derived_property.kinds if kind not in motions]
         constants = {
@@ -430,7 +434,8 @@ class _ClipConverter:
             return derived_property.compute(node, *values)
 
         breaks, jumps = breaks_of(list(motions.values()), self._span)
-        return self._fitted(node, derived_property.name, truth, breaks, jumps, derived_property.tolerance, VECTORS)
+        motion = Motion(truth, VECTORS, breaks, jumps, Outcome.APPROXIMATED)
+        return self._curves(node, derived_property.name, motion, derived_property.tolerance)
 
 
 def _with_continuous_signs(columns: Sequence[Floats], jumps: npt.NDArray[np.intp]) -> list[Floats]:

@@ -12,8 +12,8 @@ from functools import cached_property
 from keyframer.checking import Report, check_opened, sort_key, unreadable
 from keyframer.errors import FormatError
 from keyframer.exchange import Importer
+from keyframer.exchange.gltf.write import export
 from keyframer.exchange.gltf.write.asset import glb_parts
-from keyframer.exchange.gltf.write.exporting import export
 from keyframer.exchange.gltf.write.images import Image, ImageSource, Missing, Pictures, no_images
 from keyframer.exchange.gltf.write.options import GltfOptions, written_span
 from keyframer.exchange.opening import OpenedFile

@@ -19,8 +19,8 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipInfo
 
 from keyframer.catalogue import IO_READ_FAILED, STRUCT_SYNTAX
 from keyframer.errors import FormatError
+from keyframer.exchange.gltf.write import export
 from keyframer.exchange.gltf.write.asset import glb_parts
-from keyframer.exchange.gltf.write.exporting import export
 from keyframer.exchange.gltf.write.options import GltfOptions
 from keyframer.exchange.stage.archives import Archive, ArchiveSource
 from keyframer.exchange.stage.assembly import embed_archive_images, load_model

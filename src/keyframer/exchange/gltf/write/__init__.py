@@ -3,7 +3,238 @@
 `export` builds the whole asset in memory; `save` also writes it as ``.glb``, or as ``.gltf`` with a ``.bin``.
 """
 
-from keyframer.exchange.gltf.write.exporting import export, save
-from keyframer.exchange.gltf.write.options import GltfOptions
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+from keyframer import __version__
+from keyframer.arrays import Floats
+from keyframer.exchange.gltf.conventions import Axes, Json, Names, attach_extras, json_value, non_default_fields
+from keyframer.exchange.gltf.write.animation import write_animations
+from keyframer.exchange.gltf.write.animation_channels import hide_node
+from keyframer.exchange.gltf.write.asset import Asset, write_glb, write_gltf
+from keyframer.exchange.gltf.write.cameras_lights import (
+    Lights,
+    LightStart,
+    light_extras,
+    unit_intensities,
+    write_cameras,
+)
+from keyframer.exchange.gltf.write.images import ImageSource, Pictures, no_images
+from keyframer.exchange.gltf.write.materials import Materials
+from keyframer.exchange.gltf.write.meshes import Meshes, Skins
+from keyframer.exchange.gltf.write.nodes import Tree, find_aim_constraints
+from keyframer.exchange.gltf.write.options import Context, GltfOptions, written_span
+from keyframer.files import check_output
+from keyframer.formats import Format
+from keyframer.formats.contract import refuse_unknown
+from keyframer.formats.document import encode
+from keyframer.formats.guard import GcPaused
+from keyframer.formats.kit.scene_reading import path_finder
+from keyframer.formats.kit.scene_writing import Written, without_invalid_links
+from keyframer.formats.kit.unsupported_features import foreign_extras
+from keyframer.limits import budgeted
+from keyframer.posing import Rig
+from keyframer.posing.channels import Samples
+from keyframer.posing.rig import AnimatedProperties
+from keyframer.scene import Clip, LightType, Scene
+from keyframer.scene.loss_report import LossReport, Outcome
+from keyframer.textures import TextureFinder, TextureSource
 
 __all__ = ["GltfOptions", "export", "save"]
+
+
+def export(scene: Scene, options: GltfOptions | None = None) -> tuple[Asset, LossReport]:
+    """Return a glTF asset of a scene, and its loss report. The scene is not changed."""
+    with GcPaused(), budgeted(size=scene.stored_bytes):
+        return _export(scene, options or GltfOptions())
+
+
+def _export(scene: Scene, options: GltfOptions) -> tuple[Asset, LossReport]:
+    report = LossReport("gltf", source=json_value(dict(options.source)))
+    if scene.origin is not None:
+        report.find_path = path_finder(scene.origin.document)
+    embedded = _source_files(scene) if options.embed_source else None
+    scene, removed_links = without_invalid_links(scene)
+    for path, reason in removed_links:
+        report.add(Outcome.DROPPED, path, reason)
+    rig = Rig(scene)
+    axes = Axes(scene.space, options.metres_per_unit(scene))
+    context = Context(scene, options, Asset(), axes, report, Names(), rig)
+    aims = find_aim_constraints(scene, rig.order)
+    samples: Samples = {}
+    world = rig.world_at_rest[0]
+    if rig.channels.animated:
+        samples = rig.sample([written_span(scene.clips[0], options.fps).begin])
+        world = rig.world(samples, 1)[0]
+    materials = Materials(context)
+    tree = Tree(context, rig, aims, samples, world)
+    write_cameras(context, rig.properties.fov.at(samples, 1)[0, :, 0])
+    visible = (rig.properties.visible.at(samples, 1)[0, :, 0] > 0.5).tolist()
+    lights = Lights(context, unit_intensities(scene, world, visible, axes.unit), _light_starts(rig.properties, samples))
+    weights = {number: rows[0] for number, rows in rig.properties.morph_weights(samples, 1).items()}
+    _attach_parts(context, tree, materials, lights, visible, weights)
+    clips = write_animations(context, tree, aims, lights, rig)
+    _add_metadata(context, clips)
+    if embedded is not None:
+        _embed(context, *embedded)
+    return context.asset, report
+
+
+def _source_files(scene: Scene) -> tuple[Written, dict[str, object]]:
+    """Return the files that a scene was loaded from, and the options that it was read with; raises ValueError if they
+    would not give this scene again.
+    """
+    if scene.origin is None:
+        raise ValueError("embed_source needs a scene that was loaded from a file, not from glTF")
+    document = scene.origin.document
+    format: Format = document.format
+    written, merger = format.from_scene(scene, {}), format.merger()
+    unchanged = any(loss.path == "/" and loss.outcome is Outcome.EXACT for loss in written.report)
+    if not unchanged or merger is None:
+        raise ValueError(
+            "embed_source: the scene was changed after loading, and the source file does not have the change"
+        )
+    companions = merger.companion_options(written)
+    options = {name: value for name, value in scene.origin.options.items() if name not in companions}
+    for name, value in options.items():
+        if not isinstance(value, (str, int, float, bool, type(None))):
+            raise ValueError(f"embed_source: the option {name!r} that the file was read with cannot be embedded")
+    return written, options
+
+
+def _embed(context: Context, written: Written, options: dict[str, object]) -> None:
+    """Add the source files to the buffer, and their description to the asset."""
+    format, buffers = written.document.format, context.asset.buffers
+    name = str(context.report.source.get("name") or f"source{format.extensions[0]}")
+    files: list[Json] = [{"name": name, "bufferView": buffers.blob(encode(written.document))}]
+    files += [{"suffix": suffix, "bufferView": buffers.blob(content)} for suffix, content in written.companions]
+    context.asset.embedded = {"format": format.name, "files": files, **({"options": options} if options else {})}
+    context.report.add(Outcome.EXACT, "/", f"{name} is embedded, and read back as long as the content stays the same")
+
+
+def _light_starts(properties: AnimatedProperties, samples: Samples) -> list[LightStart]:
+    color, *numbers = (
+        animated.at(samples, 1)[0].tolist()
+        for animated in (properties.color, properties.multiplier, properties.hotspot, properties.falloff)
+    )
+    return [LightStart(rgb, *(row[0] for row in rows)) for rgb, *rows in zip(color, *numbers, strict=True)]
+
+
+def _attach_parts(
+    context: Context,
+    tree: Tree,
+    materials: Materials,
+    lights: Lights,
+    visible: list[bool],
+    weights: dict[int, Floats],
+) -> None:
+    """Add meshes, skins, weights, cameras and lights to the nodes, and hide geometry that is not visible."""
+    meshes = Meshes(context, materials)
+    skins = None if tree.root is None else Skins(context, [parts.tail for parts in tree.parts], tree.root)
+    for number, (node, parts) in enumerate(zip(context.scene.nodes, tree.parts, strict=True)):
+        tail: Json = context.asset.nodes[parts.tail]
+        if node.camera is not None:
+            tail["camera"] = node.camera
+        if node.light is not None:
+            if node.light in lights.numbers:
+                link = {"light": lights.numbers[node.light]}
+                tail.setdefault("extensions", {})["KHR_lights_punctual"] = link
+            else:
+                attach_extras(
+                    context.asset.nodes[parts.head], {"light": light_extras(context.scene.lights[node.light])}
+                )
+        if node.mesh is None or parts.geometry is None:
+            continue
+        mesh = meshes.write(node.mesh, node.morph, node.skin)
+        if mesh is None:
+            continue
+        geometry: Json = context.asset.nodes[parts.geometry]
+        geometry["mesh"] = mesh
+        if node.skin is not None and skins is not None:
+            geometry["skin"] = skins.write(node.skin, node.mesh)
+        if number in weights and node.morph is not None and node.morph.positions:
+            geometry["weights"] = [float(weight) for weight in weights[number]]
+        hide_node(context, number, parts, visible[number])
+
+
+def _add_metadata(context: Context, clips: list[Json]) -> None:
+    """Set copyright and name, and attach provenance and the extras of the whole scene."""
+    scene, asset = context.scene, context.asset
+    if scene.copyright:
+        asset.properties["copyright"] = scene.copyright
+    source = {**context.report.source}
+    if scene.source_format:
+        source.setdefault("format", scene.source_format)
+    provenance = {"version": __version__, "source": source, "options": context.options.provenance_fields()}
+    if scene.issues.first_unsafe() is not None:
+        provenance["salvaged"] = scene.issues.unsafe_counts()
+    attach_extras(asset.properties, provenance)
+    content: Json = {"space": scene.space, **non_default_fields(scene, "author")}
+    environment = non_default_fields(
+        scene.environment,
+        *("ambient", "background_color", "background_image", "gradient", "fog", "distance_cue", "layered_fog", "uses"),
+    )
+    if scene.environment.extras:
+        environment["extras"] = scene.environment.extras
+    if environment:
+        content["environment"] = environment
+        for name in environment:
+            context.report.add(Outcome.EXTRAS, f"/environment/{name}")
+    ambient = [light_extras(light) for light in scene.lights if light.type is LightType.AMBIENT]
+    if ambient:
+        content["ambient_lights"] = ambient
+    if clips:
+        content["clips"] = clips
+    if scene.extras:
+        content["extras"] = scene.extras
+        context.report.add(Outcome.EXTRAS, "/extras", "data that the scene model cannot store")
+    for part, name, count in foreign_extras(scene, scene.clips[0] if scene.clips else Clip(), "gltf"):
+        context.report.add(Outcome.EXTRAS, f"/{part}/{name}", f"'{name}' of {count} {part}" if count > 1 else "")
+    if scene.title:
+        asset.scene["name"] = scene.title
+    attach_extras(asset.scene, content)
+    context.report.measured.setdefault("size", context.size)
+
+
+_SEARCH_OPTIONS = ("texture_path", "texture_recursive", "textures")
+"""options of `save` for the search for images"""
+
+
+def _image_source(
+    scene: Scene,
+    texture_path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),
+    texture_recursive: bool = False,
+    textures: bool = True,
+) -> ImageSource:
+    """Return a source of embedded images and of files in the folder of the scene, then in the given folders."""
+    if not textures:
+        return no_images
+    extra_folders = [texture_path] if isinstance(texture_path, (str, os.PathLike)) else list(texture_path)
+    folder = scene.origin.folder if scene.origin is not None else scene.folder
+    folders = extra_folders if folder is None else [folder, *extra_folders]
+    maps = [map for material in scene.materials for map in material.maps.values()]
+    if not maps or not (folders or any(map.embedded is not None for map in maps)):
+        return no_images
+    return Pictures(TextureSource(TextureFinder(folders, recursive=texture_recursive)))
+
+
+def save(scene: Scene, path: Path, dialect: str | None, overwrite: bool, options: dict[str, Any]) -> LossReport:
+    """Write a scene; ``dialect`` is ``binary`` or ``text``; None: from the extension, binary by default."""
+    refuse_unknown("gltf", [*(field.name for field in fields(GltfOptions)), *_SEARCH_OPTIONS], options)
+    search_options = {name: options[name] for name in _SEARCH_OPTIONS if name in options}
+    gltf_options = GltfOptions(**{name: value for name, value in options.items() if name not in _SEARCH_OPTIONS})
+    if "images" in options:
+        if search_options:
+            raise ValueError(f"{next(iter(search_options))} cannot be combined with images")
+    else:
+        gltf_options = replace(gltf_options, images=_image_source(scene, **search_options))
+    check_output(path, overwrite=overwrite)
+    asset, report = export(scene, gltf_options)
+    as_text = dialect == "text" or (dialect is None and path.suffix.lower() == ".gltf")
+    report.written = (write_gltf if as_text else write_glb)(asset, path, overwrite=overwrite)
+    return report

@@ -1,4 +1,4 @@
-"""Writes animations: every clip of the scene, exact if possible, otherwise fitted, with the error measured in the
+"""Writes animations: every clip of the scene, exact if possible, otherwise sampled, with the error measured in the
 written form. The report has the outcome of each track.
 """
 
@@ -8,9 +8,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from keyframer.arrays import Singles
-from keyframer.curves import Track
-from keyframer.curves.linear_fit import ROTATIONS, VECTORS
+from keyframer.arrays import Flags, Floats, Singles
+from keyframer.curves import Interpolation, RotationForm, Track
 from keyframer.exchange.gltf.conventions import (
     Json,
     Names,
@@ -22,23 +21,32 @@ from keyframer.exchange.gltf.conventions import (
 )
 from keyframer.exchange.gltf.write.animation_channels import PROPERTY_KINDS, Channels, Properties, animate_visibility
 from keyframer.exchange.gltf.write.cameras_lights import Lights
-from keyframer.exchange.gltf.write.error_measurement import world_error
-from keyframer.exchange.gltf.write.motion import Motion, MotionMaker, Span, breaks_of, errors
+from keyframer.exchange.gltf.write.motion import (
+    CUBIC,
+    LINEAR,
+    ROTATIONS,
+    STEP,
+    VECTORS,
+    Motion,
+    Sampler,
+    Span,
+    breaks_of,
+    track_motions,
+)
 from keyframer.exchange.gltf.write.nodes import AimConstraint, AimMotion, NodeParts, StartTransforms, Tree
 from keyframer.exchange.gltf.write.options import Context, written_span
-from keyframer.exchange.gltf.write.sampler_keys import CUBIC, LINEAR, STEP, Sampler
-from keyframer.limits import budget_left, budget_total
+from keyframer.exchange.gltf.write.sampling import sample
+from keyframer.limits import budget_left
+from keyframer.maths.distinct_values import unique_values
 from keyframer.posing import Rig
-from keyframer.scene import Clip
+from keyframer.scene import Channel, Clip, Node, Scene
 from keyframer.scene.loss_report import Outcome
 from keyframer.text import counted
 
 _POSITIVE_SIGNS = np.ones(3, np.float32)
 _TRANSFORM_KINDS = ("position", "rotation", "scale", "scale_axes")
-_ROUNDS = 5
-"""maximum number of rounds of tighter fits until world positions agree: errors of rotations add up along a chain, and
-long arms magnify them
-"""
+_TRACK_SHARE = 0.5
+"""fraction of the allowed error for one track: errors add up along a chain, and long arms magnify those of rotations"""
 
 
 class ClipWriter:
@@ -65,8 +73,9 @@ class ClipWriter:
         self._names = names
         self.clip: Clip = context.scene.clips[number]
         self.span = written_span(self.clip, context.options.fps)
-        self._maker = MotionMaker(self.span, context.options.keys, rig.channels.bank)
-        if context.options.keys == "frames" and self.span.frames() is None:
+        self._frames = self.span.frames() if context.options.keys == "frames" else None
+        """if every frame gets a key: all frames"""
+        if context.options.keys == "frames" and self._frames is None:
             message = "too many frames for one key per frame; the allowed error determines the keys"
             context.report.add(Outcome.APPROXIMATED, f"/clips/{self.clip.name}", message)
         self._rig = rig
@@ -90,10 +99,15 @@ class ClipWriter:
 
     def write(self) -> Json:
         """Write the animation, if anything moves; returns the data of the clip for the extras of the scene."""
-        self._make_motions(1.0)
+        self._make_motions()
         samplers = self._samplers()
         if samplers:
-            self._tighten(samplers)
+            allowed = self._context.options.max_error * self._context.size
+            error = _world_error(self._context, self._rig, self.span, self._tree.parts, samplers)
+            measured = self._context.report.measured
+            measured["size"] = self._context.size
+            measured["world_error"] = max(error, measured.get("world_error", 0.0))
+            measured["world_error_allowed"] = allowed
         moving, settings = Channels(self._context.asset), Channels(self._context.asset)
         for (node, path), sampler in samplers.items():
             moving.node(node, path, sampler)
@@ -118,56 +132,42 @@ class ClipWriter:
                 )
         return content
 
-    def _make_motions(self, error_factor: float, *, fitted_only: bool = False) -> None:
-        """Make the motions of all tracks and aims; ``error_factor`` (at most 1) reduces the allowed errors."""
+    def _make_motions(self) -> None:
+        """Sample all tracks and aims."""
         options, bank = self._context.options, self._rig.channels.bank
-        nodes_and_kinds: list[tuple[int, str]] = []
-        tolerances: list[float] = []
-        for node, tracks in self._tracks.items():
-            for kind, number in tracks.items():
-                if kind in PROPERTY_KINDS:
-                    continue
-                earlier = self._motions.get((node, kind))
-                if fitted_only and (earlier is None or earlier.outcome is not Outcome.APPROXIMATED):
-                    continue
-                allowed = options.max_error * (self._context.size if kind == "position" else 1.0)
-                if bank.tracks[number].is_rotation:
-                    allowed = options.max_degrees
-                nodes_and_kinds.append((node, kind))
-                tolerances.append(allowed * error_factor)
-        numbers = [self._tracks[node][kind] for node, kind in nodes_and_kinds]
-        for node_and_kind, motion in zip(nodes_and_kinds, self._maker.tracks(numbers, tolerances), strict=True):
-            if motion is not None:
-                self._motions[node_and_kind] = motion
+        tracks = {
+            (node, kind): number
+            for node, numbers in self._tracks.items()
+            for kind, number in numbers.items()
+            if kind not in PROPERTY_KINDS
+        }
+        motions = track_motions(bank, list(tracks.values()), self.span, cubic=options.keys == "cubic")
+        self._motions = {
+            node_and_kind: motion for node_and_kind, motion in zip(tracks, motions, strict=True) if motion is not None
+        }
+        self._sample(self._motions)
         for node, aim in self._aims.items():
-            self._bake_aim(node, aim, error_factor)
+            involved = [self._motions.get((other, kind)) for other in aim.involved for kind in _TRANSFORM_KINDS]
+            involved.append(self._motions.get((node, "roll")))
+            moving = [motion for motion in involved if motion is not None and not motion.sampler.is_still]
+            if moving:
+                self._bake_aim(node, aim, *breaks_of(moving, self.span))
 
-    def _bake_aim(self, node: int, aim: AimConstraint, error_factor: float) -> None:
+    def _sample(self, motions: dict[tuple[int, str], Motion]) -> None:
+        options, tolerances = self._context.options, []
+        for (_, kind), motion in motions.items():
+            allowed = options.max_error * (self._context.size if kind in ("position", "place") else 1.0)
+            tolerances.append(_TRACK_SHARE * (options.max_degrees if motion.measure is ROTATIONS else allowed))
+        sample(list(motions.values()), tolerances, self.span, self._frames)
+
+    def _bake_aim(self, node: int, aim: AimConstraint, breaks: Floats, jumps: Flags) -> None:
         """Bake the rotation of an aimed node, and its position if it was detached from its parent."""
-        involved = [
-            self._motions[other, kind]
-            for other in aim.involved
-            for kind in _TRANSFORM_KINDS
-            if (other, kind) in self._motions
-        ]
-        if (node, "roll") in self._motions:
-            involved.append(self._motions[node, "roll"])
-        involved = [motion for motion in involved if not motion.keys.is_still]
-        self._motions.pop((node, "aim"), None)
-        if not involved:
-            return
-        breaks, jumps = breaks_of(involved, self.span)
-        aim_motion = AimMotion(self._context.scene, self._rig.order, self.clip, aim)
-        aim_motion.follow_signs(breaks)
-        options = self._context.options
-        self._motions[node, "aim"] = self._maker.function(
-            aim_motion.rotations, breaks, jumps, options.max_degrees * error_factor, ROTATIONS, Outcome.BAKED
-        )
+        function = AimMotion(self._context.scene, self._rig.order, self.clip, aim)
+        baked = {(node, "aim"): Motion(function.rotations, ROTATIONS, breaks, jumps, Outcome.BAKED)}
         if aim.detached:
-            allowed = options.max_error * self._context.size * error_factor
-            self._motions[node, "place"] = self._maker.function(
-                aim_motion.positions, breaks, jumps, allowed, VECTORS, Outcome.BAKED
-            )
+            baked[node, "place"] = Motion(function.positions, VECTORS, breaks, jumps, Outcome.BAKED)
+        self._sample(baked)
+        self._motions.update(baked)
 
     def _targets(self, node: int, kind: str) -> list[tuple[int, str, Singles]]:
         """Return which properties of which glTF nodes a motion animates, and the signs of its values."""
@@ -195,7 +195,7 @@ class ClipWriter:
         """Return the samplers of translations, rotations and scales of nodes."""
         samplers: dict[tuple[int, str], Sampler] = {}
         for (node, kind), motion in self._motions.items():
-            if not motion.keys.is_still:
+            if not motion.sampler.is_still:
                 for target, path, signs in self._targets(node, kind):
                     samplers[target, path] = motion.sampler.mirrored(signs)
         if self._number:
@@ -221,40 +221,14 @@ class ClipWriter:
                         constant = single(values[node : node + 1] * signs_of_axes * signs)
                         samplers[target, path] = Sampler.of(LINEAR, np.zeros(1, np.float32), constant)
 
-    def _tighten(self, samplers: dict[tuple[int, str], Sampler]) -> None:
-        """Fit more closely until world positions agree; replaces the content of ``samplers``."""
-        context = self._context
-        allowed = context.options.max_error * context.size
-        error_factor = 1.0
-        error = world_error(context, self._rig, self.span, self._tree.parts, samplers)
-        fitted = context.options.keys != "frames" and any(
-            motion.outcome is not Outcome.EXACT for motion in self._motions.values()
-        )
-        for _ in range(_ROUNDS):
-            if error <= allowed or not fitted or not budget_left("keys"):
-                break
-            if budget_left("samples") < budget_total("samples") // 2:
-                break
-            error_factor *= min(max(0.8 * allowed / error, 0.05), 0.9)
-            self._make_motions(error_factor, fitted_only=True)
-            samplers.clear()
-            samplers.update(self._samplers())
-            previous, error = error, world_error(context, self._rig, self.span, self._tree.parts, samplers)
-            if error > 0.9 * previous:
-                break  # more keys do not help: the remaining error is rounding
-        measured = context.report.measured
-        measured["size"] = context.size
-        measured["world_error"] = max(error, measured.get("world_error", 0.0))
-        measured["world_error_allowed"] = allowed
-
     def _other_channels(self, channels: Channels, settings: Channels) -> None:
         """Write visibility, morphs, cameras and lights."""
-        properties = Properties(self._context, self._lights, settings, self._maker)
+        properties = Properties(self._context, self._lights, settings, self._rig.channels.bank, self.span, self._frames)
         for node, tracks in self._tracks.items():
             parts = self._tree.parts[node]
             for kind in ("visible", "morph"):
                 motion = self._motions.get((node, kind))
-                if motion is None or motion.keys.is_still or parts.geometry is None:
+                if motion is None or motion.sampler.is_still or parts.geometry is None:
                     continue
                 if kind == "visible":
                     animate_visibility(self._context, node, parts, motion, channels, settings)
@@ -320,8 +294,6 @@ def report_tracks(
     context: Context, clip: Clip, parts: list[NodeParts], motions: Motions, aimed: set[int], span: Span
 ) -> None:
     """Report the outcome of each track of a clip, and in one line that authored keys became others."""
-    fitted = [node_and_kind for node_and_kind, motion in motions.items() if motion.outcome is not Outcome.EXACT]
-    motion_errors = dict(zip(fitted, errors([motions[node_and_kind] for node_and_kind in fitted], span), strict=True))
     resampled = 0
     for channel in clip.channels:
         track = channel.track
@@ -337,12 +309,14 @@ def report_tracks(
         motion = motions.get((channel.node, track.kind))
         if len(track.times) < 2:
             continue
-        resampled += motion is None or not (motion.has_track_keys or motion.keys.is_still or motion.keys.mode == STEP)
+        resampled += motion is None or not (
+            motion.has_track_keys or motion.sampler.is_still or motion.sampler.mode == STEP
+        )
         if track.kind == "visible" and parts[channel.node].geometry is None:
             path = f"/nodes/{context.scene.nodes[channel.node].name}/visible"
             context.report.add(Outcome.DROPPED, path, "the node has no geometry to hide", extras=track.extras)
         if track.kind not in (*PROPERTY_KINDS, "visible"):
-            _report(context, channel.node, track, motion, motion_errors, aimed, span)
+            _report(context, channel.node, track, motions, aimed, span)
     if resampled and not context.options.embed_source:
         message = f"the authored keys of {counted(resampled, 'track')} became sampled ones; --embed-source keeps them"
         context.report.add(Outcome.BAKED, f"/clips/{clip.name}/keys", message, extras=clip.extras)
@@ -352,12 +326,12 @@ def _report(
     context: Context,
     node: int,
     track: Track,
-    motion: Motion | None,
-    motion_errors: Mapping[tuple[int, str], float],
+    motions: Motions,
     aimed: set[int],
     span: Span,
 ) -> None:
-    """Report the outcome of a track; ``motion_errors`` has the errors of motions that are not exact."""
+    """Report the outcome of a track."""
+    motion = motions.get((node, track.kind))
     path = f"/nodes/{context.scene.nodes[node].name}/{track.kind}"
 
     def add(outcome: Outcome, detail: str, error: float | None = None, unit: str | None = None) -> None:
@@ -371,22 +345,132 @@ def _report(
         last = float(np.nanmax(np.where(np.isfinite(track.times), track.times, -np.inf)))
     if last > span.end and track.wrap.value == "single":
         add(Outcome.DROPPED, f"keys after {span.end:g} (up to {last:g}) are not written")
-    if motion is None or motion.keys.is_still:
+    if motion is None or motion.sampler.is_still:
         add(Outcome.EXACT, "does not move")
     elif node in aimed and track.kind in ("rotation", "scale"):
         add(Outcome.DROPPED, "overridden by the target")
     elif track.kind == "roll":
-        if (node, "aim") in motion_errors:
-            add(Outcome.BAKED, "applied to the rotation", motion_errors[node, "aim"], "degree")
+        if (node, "aim") in motions:
+            add(Outcome.BAKED, "applied to the rotation", motions[node, "aim"].error, "degree")
         else:
             add(Outcome.DROPPED, "a roll has no effect without a target")
     elif motion.outcome is Outcome.EXACT:
         add(
-            Outcome.EXACT, motion.keys.mode + (f", {track.wrap.value} unrolled" if track.wrap.value != "single" else "")
+            Outcome.EXACT,
+            motion.sampler.mode + (f", {track.wrap.value} unrolled" if track.wrap.value != "single" else ""),
         )
     else:
         sampler = motion.sampler
         unit = "degree" if track.is_rotation else "scene unit" if track.kind == "position" else "1"
         style = "cubic" if sampler.mode == CUBIC else "linear"
         message = f"{counted(len(track.times), 'key')} became {counted(len(sampler.times), f'{style} key')}"
-        add(motion.outcome, message, motion_errors[node, track.kind], unit)
+        add(motion.outcome, message, motion.error, unit)
+
+
+Samplers = Mapping[tuple[int, str], Sampler]
+"""by node and path of a glTF channel"""
+
+_MOST_MATRICES = 100_000
+_MOST_TIMES = 1_000
+_SAMPLES_PER_MATRIX = 64
+"""samples of the budget that a matrix counts for: more than it uses"""
+_FRACTIONS = np.array((0.05, 0.5, 0.95))
+"""fractions between two key times at which poses are compared"""
+_INTERPOLATIONS = {STEP: Interpolation.STEP, LINEAR: Interpolation.LINEAR, CUBIC: Interpolation.CUBIC}
+_TRACK_KINDS = {"translation": "position", "rotation": "rotation", "scale": "scale"}
+
+
+def _world_error(context: Context, rig: Rig, span: Span, parts: list[NodeParts], samplers: Samplers) -> float:
+    """Return the largest measured distance along an axis between the written pose and the pose of the scene, in scene
+    units: of the origins of moving nodes, and of the corners of boxes around their geometry.
+    """
+    key_times = unique_values(np.concatenate([sampler.times for sampler in samplers.values()])).astype(np.float64)
+    lengths = np.diff(key_times)
+    wide = lengths > 1.1 * span.closest / span.rate  # others are jumps
+    seconds = (key_times[:-1][wide, None] + lengths[wide, None] * _FRACTIONS).reshape(-1)
+    if not len(seconds):
+        return 0.0
+    written = Rig(_written_scene(context, samplers))
+    matrix_count = min(_MOST_MATRICES, budget_left("samples") // _SAMPLES_PER_MATRIX)
+    most_times = max(24, min(_MOST_TIMES, matrix_count // len(context.asset.nodes)))
+    if len(seconds) > most_times:
+        seconds = seconds[np.linspace(0, len(seconds) - 1, most_times).astype(int)]
+    with np.errstate(all="ignore"):
+        found = written.world(written.sample(seconds), len(seconds))[:, [node.tail for node in parts]]
+        moving = np.flatnonzero((found != found[:1]).any(axis=(0, 2, 3)))
+        if not len(moving):
+            return 0.0
+        scene_world = rig.world(rig.sample(seconds * span.rate + span.begin), len(seconds))[:, moving]
+        expected = context.axes.root_matrix() @ context.axes.matrices(scene_world)
+        return _largest_distance(found[:, moving], expected, _boxes(context, moving.tolist())) / context.axes.unit
+
+
+def _written_scene(context: Context, samplers: Samplers) -> Scene:
+    """Return a scene of the written nodes, without geometry, animated by samplers in seconds."""
+    nodes = []
+    for item in context.asset.nodes:
+        node = Node(item["name"], scale=np.array(item.get("scale", (1.0, 1.0, 1.0))))
+        node.position = np.array(item.get("translation", (0.0, 0.0, 0.0)))
+        node.rotation_xyzw = np.array(item.get("rotation", (0.0, 0.0, 0.0, 1.0)))
+        nodes.append(node)
+    for number, item in enumerate(context.asset.nodes):
+        for child in item.get("children", ()):
+            nodes[child].parent = number
+    channels = []
+    for (number, path), sampler in samplers.items():
+        track = Track(
+            _TRACK_KINDS[path],
+            sampler.times,
+            sampler.values,
+            _INTERPOLATIONS[sampler.mode],
+            form=RotationForm.QUATERNION_ABSOLUTE if path == "rotation" else RotationForm.NONE,
+            tangents_in=sampler.tangents_in if sampler.mode == CUBIC else None,
+            tangents_out=sampler.tangents_out if sampler.mode == CUBIC else None,
+        )
+        channels.append(Channel(number, track))
+    return Scene(nodes, clips=[Clip(channels=channels, rate=1.0)])
+
+
+def _largest_distance(measured: Floats, expected: Floats, boxes: list[tuple[Floats, Floats]]) -> float:
+    """Return how far apart two lists of matrices (T, nodes, 4, 4) place the same point: the largest distance along an
+    axis, of the origins and of the corners of boxes. Boxes are centres and half sizes, (nodes, 3) each.
+
+    The distance of the farthest corner is that of the centre plus the contribution of each axis of the box.
+    """
+    difference = measured - expected
+    columns, origins = np.abs(difference[..., :3, :3]), difference[..., :3, 3]
+    worst = [np.fmax.reduce(np.abs(origins), axis=None, initial=0.0)]  # NaN is ignored
+    for centre, half in boxes:
+        distances = origins.copy()
+        for axis in range(3):
+            distances += difference[..., :3, axis] * centre[:, axis, None]
+        distances = np.abs(distances)
+        for axis in range(3):
+            distances += columns[..., axis] * half[:, axis, None]
+        worst.append(np.fmax.reduce(distances, axis=None, initial=0.0))
+    return float(np.nan_to_num(max(worst)))
+
+
+def _boxes(context: Context, numbers: list[int]) -> list[tuple[Floats, Floats]]:
+    """Return centres and half sizes (nodes, 3) of boxes around the geometry and skin vertices of nodes, in their own
+    space. Nodes with fewer boxes than others get empty boxes at the origin.
+    """
+    boxes = [_boxes_of(context, number) for number in numbers]
+    centred_boxes = []
+    for slot in range(max(map(len, boxes))):
+        with_box = [place for place, node_boxes in enumerate(boxes) if len(node_boxes) > slot]
+        low, high = (np.array([boxes[place][slot][end] for place in with_box]) for end in (0, 1))
+        centre, half = np.zeros((len(numbers), 3)), np.zeros((len(numbers), 3))
+        centre[with_box], half[with_box] = context.axes.vectors((low + high) / 2), np.abs(high - low) / 2
+        centred_boxes.append((centre, half))
+    return centred_boxes
+
+
+def _boxes_of(context: Context, number: int) -> list[tuple[Floats, Floats]]:
+    node = context.scene.nodes[number]
+    boxes = [context.joint_boxes[number]] if number in context.joint_boxes else []
+    if node.mesh is not None and node.skin is None and len(context.scene.meshes[node.mesh].positions):
+        pivot = np.asarray(node.pivot, np.float64)
+        low, high = context.boxes[node.mesh]
+        boxes.append((low - pivot, high - pivot))
+    return boxes

@@ -8,15 +8,25 @@ from __future__ import annotations
 
 import numpy as np
 
-from keyframer.arrays import Array, Floats
-from keyframer.curves.linear_fit import VECTORS, Measure
+from keyframer.arrays import Array, Flags, Floats
+from keyframer.curves import CurveBank
 from keyframer.exchange.gltf.conventions import Json, linear_color, single
 from keyframer.exchange.gltf.write.asset import Asset
 from keyframer.exchange.gltf.write.cameras_lights import FIELDS_OF_VIEW, Lights, cone_angles, vertical_fov
-from keyframer.exchange.gltf.write.motion import Function, Motion, MotionMaker, breaks_of, errors
+from keyframer.exchange.gltf.write.motion import (
+    STEP,
+    VECTORS,
+    Function,
+    Measure,
+    Motion,
+    Sampler,
+    Span,
+    breaks_of,
+    track_motions,
+)
 from keyframer.exchange.gltf.write.nodes import NodeParts
 from keyframer.exchange.gltf.write.options import Context
-from keyframer.exchange.gltf.write.sampler_keys import STEP, Sampler
+from keyframer.exchange.gltf.write.sampling import sample
 from keyframer.scene import LightType
 from keyframer.scene.loss_report import Outcome
 
@@ -80,18 +90,22 @@ _COLOR_ERROR = 1e-3
 class Properties:
     """Writes the channels of one clip that animate cameras and lights."""
 
-    def __init__(self, context: Context, lights: Lights, channels: Channels, maker: MotionMaker) -> None:
+    def __init__(
+        self, context: Context, lights: Lights, channels: Channels, bank: CurveBank, span: Span, frames: Floats | None
+    ) -> None:
+        """If there are ``frames``, each of them gets a key."""
         self._context = context
         self._lights = lights
         self._channels = channels
-        self._maker = maker
-        self._span = maker.span
+        self._bank = bank
+        self._span = span
+        self._frames = frames
 
     def write(self, node: int, tracks: dict[str, int]) -> None:
         """Write the tracks of one node; ``tracks`` maps kinds to indices in the curve bank."""
         if not self._context.may_use_extensions:
             for kind, number in tracks.items():
-                detail, extras = "core glTF cannot animate this property", self._maker.bank.tracks[number].extras
+                detail, extras = "core glTF cannot animate this property", self._bank.tracks[number].extras
                 self._context.report.add(Outcome.EXTRAS, self._path(node, kind), detail, extras=extras)
             return
         camera, light = self._context.scene.nodes[node].camera, self._context.scene.nodes[node].light
@@ -118,7 +132,7 @@ class Properties:
 
     def _cones(self, node: int, number: int, tracks: dict[str, int], base: str, degrees: float) -> None:
         """Write both cone angles, each from both tracks, because the inner cone must be inside the outer one."""
-        motions = dict(zip(tracks, self._maker.without_fitting(list(tracks.values())), strict=True))
+        motions = dict(zip(tracks, self._motions(*tracks.values()), strict=True))
         light_start = self._lights.starts[number]
         start_degrees = {"hotspot": light_start.hotspot_degrees, "falloff": light_start.falloff_degrees or 45.0}
         cones = {kind: motions.get(kind) for kind in start_degrees}
@@ -133,27 +147,33 @@ class Properties:
             def angle(times: Floats, index: int = index) -> Floats:
                 return cone_angles(full_angles("hotspot", times), full_angles("falloff", times))[index]
 
-            motion = self._maker.function(angle, breaks, jumps, np.radians(degrees), VECTORS, Outcome.APPROXIMATED)
+            motion = self._sampled(angle, breaks, jumps, np.radians(degrees), VECTORS)
             self._write_motion(node, kind, f"{base}/spot/{name}", motion, np.degrees(1.0), "degree")
 
     def _converted(self, track: int, tolerance: float, convert: Function, measure: Measure = VECTORS) -> Motion | None:
         """Return the motion of a track whose values are converted by a function; None without a usable key."""
-        (motion,) = self._maker.without_fitting([track])
+        (motion,) = self._motions(track)
         if motion is None:
             return None
         truth = motion.truth
-        return self._maker.function(
-            lambda times: convert(truth(times)), motion.breaks, motion.jumps, tolerance, measure, Outcome.APPROXIMATED
-        )
+        return self._sampled(lambda times: convert(truth(times)), motion.breaks, motion.jumps, tolerance, measure)
+
+    def _motions(self, *tracks: int) -> list[Motion | None]:
+        return track_motions(self._bank, tracks, self._span, cubic=False)
+
+    def _sampled(self, truth: Function, breaks: Floats, jumps: Flags, tolerance: float, measure: Measure) -> Motion:
+        motion = Motion(truth, measure, breaks, jumps, Outcome.APPROXIMATED)
+        sample([motion], [tolerance], self._span, self._frames)
+        return motion
 
     def _write_motion(
         self, node: int, kind: str, pointer: str, motion: Motion | None, factor: float, unit: str
     ) -> None:
         """Write a channel if the property moves, and report its error, multiplied by ``factor``, in ``unit``."""
-        if motion is None or motion.keys.is_still:
+        if motion is None or motion.sampler.is_still:
             return
         self._channels.pointer(pointer, motion.sampler)
-        error = errors([motion], self._span)[0] * float(factor)
+        error = motion.error * float(factor)
         detail = "resampled; players need KHR_animation_pointer"
         path, extras = self._path(node, kind), self._context.scene.nodes[node].extras
         if missing_motion := motion.missing_motion(self._span):

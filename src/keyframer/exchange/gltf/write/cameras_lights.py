@@ -16,7 +16,6 @@ import numpy.typing as npt
 
 from keyframer.arrays import Floats
 from keyframer.curves.cubic_fit import vector_distance
-from keyframer.curves.linear_fit import Measure, lerp
 from keyframer.exchange.gltf.conventions import (
     LARGEST_SINGLE,
     Json,
@@ -26,6 +25,7 @@ from keyframer.exchange.gltf.conventions import (
     raw_name,
     shown_name,
 )
+from keyframer.exchange.gltf.write.motion import Measure, lerp
 from keyframer.exchange.gltf.write.options import Context, shown_extent
 from keyframer.scene import Camera, Light, LightType, Scene
 from keyframer.scene.loss_report import Outcome

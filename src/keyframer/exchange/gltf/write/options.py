@@ -122,7 +122,7 @@ class GltfOptions:
     """allowed error of motion that keys cannot store exactly: a fraction of the size of the scene"""
     keys: str = KEY_STYLES[0]
     """how curves are written: ``linear`` writes LINEAR keys as ``max_error`` requires, which look the same in every
-    player; ``cubic`` writes CUBICSPLINE with the fewest keys (Blender drops the tangents); ``frames`` writes one LINEAR
+    player; ``cubic`` writes CUBICSPLINE where that is exact (Blender drops the tangents); ``frames`` writes one LINEAR
     key for each frame
     """
     unit: str | float | None = None
