@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from keyframer.batch import Ledger
-from keyframer.batch.defaults import LEDGER
+from keyframer.batch.job import LEDGER
 from tests.batch.places import put
 from tests.cli.conftest import run as run  # the fixture
 from tests.cli.running import EXAMPLE, Run, spawn

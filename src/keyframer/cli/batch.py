@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from keyframer.batch.defaults import LEDGER, MEMORY, SECONDS
+from keyframer.batch.job import LEDGER, MEMORY, SECONDS
 from keyframer.batch.operations import OPERATIONS
 from keyframer.cli import batch_inputs, batch_options, batch_report, batch_run, reading_options
 

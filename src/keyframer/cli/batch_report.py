@@ -8,8 +8,8 @@ import sys
 from contextlib import redirect_stdout
 from io import StringIO
 
-from keyframer.batch.defaults import LEDGER, STATUSES
 from keyframer.batch.html_report import REPORT_COLUMNS, SCHEMA, SCHEMA_VERSION, cells_of, html_page, record_of
+from keyframer.batch.job import LEDGER, STATUSES
 from keyframer.batch.ledger import Ledger
 from keyframer.cli.exit_handling import INPUTS_FAILED, SUCCESS
 from keyframer.cli.messages import failure, shown_name

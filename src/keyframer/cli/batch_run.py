@@ -15,8 +15,7 @@ from typing import Any
 
 from keyframer.batch import storage
 from keyframer.batch.cluster import ClusterError, connect, isolated_task
-from keyframer.batch.defaults import FAILED, FILES_PER_TASK, FINDINGS, LEDGER
-from keyframer.batch.job import options_hash
+from keyframer.batch.job import FAILED, FILES_PER_TASK, FINDINGS, LEDGER, options_hash
 from keyframer.batch.job_submission import ExecutorLost
 from keyframer.batch.ledger import Ledger, LedgerError
 from keyframer.batch.local_executor import LocalExecutor, available_cores

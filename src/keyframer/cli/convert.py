@@ -200,7 +200,7 @@ def _apply_operations(
     wanted = operation_options.operations_of(options)
     if fps is None and not wanted.keys() - {"max_error"}:
         return scene
-    from keyframer.operating.operation_sequence import apply_operations
+    from keyframer.operating.conversion import apply_operations
 
     return apply_operations(scene, wanted, fps, format_axes, report)
 

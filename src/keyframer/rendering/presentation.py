@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 from keyframer.rendering.encoding import STILL, encode_animation, encode_still
-from keyframer.rendering.renderer import Renderer
+from keyframer.rendering.renderer import Renderer, Settings
 
 _PICTURES_PER_SECOND, _MOST_PICTURES = 15, 90
 
@@ -43,6 +45,17 @@ class Presentation:
             return [renderer.default_frame]
         default_count = round(min(max(renderer.seconds * _PICTURES_PER_SECOND, 2), _MOST_PICTURES))
         return renderer.spread(self.pictures or default_count, with_last=False)
+
+
+def picture_options(options: Mapping[str, Any]) -> tuple[Settings, Presentation]:
+    """Return what ``options["settings"]`` and ``options["presentation"]`` describe, with lists for tuples as in JSON;
+    raises ValueError if they are invalid."""
+
+    def fields(part: str) -> dict[str, Any]:
+        given = dict(options.get(part) or {})
+        return {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
+
+    return Settings(**fields("settings")), Presentation(**fields("presentation"))
 
 
 def _durations(frames: list[float], rate: float) -> list[float]:
