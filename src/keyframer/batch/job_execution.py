@@ -17,6 +17,7 @@ from urllib.parse import unquote
 
 from keyframer.batch import dependencies, storage
 from keyframer.batch.job import FINDINGS, Job, Result, fail, fail_with, new_result
+from keyframer.batch.operations import prepare_conversion
 from keyframer.catalogue import IO_UNRECOGNISED, RUN_OUTPUT_COLLISION, RUN_OUTPUT_REFUSED
 from keyframer.checking import check_opened, check_report
 from keyframer.errors import FormatError, reason_of
@@ -176,7 +177,7 @@ class _RunningJob:
 def _convert(job: _RunningJob, result: Result) -> None:
     """Write a file in another format and report losses."""
     from keyframer.exchange.gltf.write.images import Pictures, no_images
-    from keyframer.operating.conversion import convert_scene
+    from keyframer.exchange.saving import save
 
     options, output = job.options, job.job.output
     exporter = exporter_for("", options.get("to", "gltf"))
@@ -187,16 +188,18 @@ def _convert(job: _RunningJob, result: Result) -> None:
     images = no_images if finder is None else Pictures(TextureSource(finder))
     name = os.path.basename(job.job.source).rpartition(storage.MEMBER)[2]
     source = source_note(name, result["sha256"], job.opened)
+    scene, save_options, changes = prepare_conversion(scene, exporter, options, images, source)
     if not storage.is_url(output):
         with job.writing():
-            report = convert_scene(scene, output, exporter, options, images, source, overwrite=job.job.replaces)
+            report = save(scene, output, overwrite=job.job.replaces, **save_options)
     else:  # the main file is uploaded last: it never refers to missing files
         parent, _, name = output.rpartition("/")
         with tempfile.TemporaryDirectory(prefix="keyframer-") as folder:
-            report = convert_scene(scene, os.path.join(folder, name), exporter, options, images, source)
+            report = save(scene, os.path.join(folder, name), **save_options)
             for path in reversed(report.written):
                 job.write(Path(path).read_bytes(), f"{parent}/{os.path.basename(path)}")
         result["outputs"].reverse()
+    report.losses[:0] = changes
     job.note_images(finder)
     losses = {outcome.value: report.count(outcome) for outcome in Outcome}
     result["details"] = {"losses": losses, "measured": dict(report.measured)}

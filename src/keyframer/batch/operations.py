@@ -1,17 +1,22 @@
-"""The registry of batch operations. Thumbnails need Pillow."""
+"""The operations that commands and batches share: how outputs are named, and what a conversion saves."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib.util import find_spec
+from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING
 
+from keyframer.batch.output_names import usual_name
 from keyframer.exchange import exporter_for
 from keyframer.formats import FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
+
+    from keyframer.exchange import Exporter
+    from keyframer.scene import Scene
+    from keyframer.scene.loss_report import Loss
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,15 +33,51 @@ class Operation:
     replaces_extension: bool = False
     """whether ``a.3ds`` becomes ``a.glb``; otherwise the suffix is added: ``a.3ds.check.json``"""
 
+    def naming(self, options: Mapping[str, Any]) -> Callable[[str], str]:
+        """Return a function from the name of a file to the usual name of its output."""
+        suffix = self.suffix(options)
+        return lambda name: usual_name(name, suffix, self.replaces_extension)
+
 
 def _export_suffix(options: Mapping[str, Any]) -> str:
     """Return the suffix without loading the code of the format; raises ValueError for invalid options."""
     exporter, dialect = exporter_for("", options.get("to", "gltf")), options.get("dialect")
     extension = exporter.extension(None if dialect is None else str(dialect))
     exporter.options_from_text(options.get("write") or {})
-    if exporter.name != "gltf" and any(options.get(name) for name in ("core_only", "embed_source", "unit", "keys")):
-        raise ValueError("--core-only, --embed-source, --unit and --keys need glTF as the output format")
+    _gltf_options(exporter, options)
     return extension
+
+
+def _gltf_options(exporter: Exporter, options: Mapping[str, Any]) -> dict[str, Any]:
+    given = {name: options[name] for name in ("core_only", "embed_source", "unit", "keys") if options.get(name)}
+    if given and exporter.name != "gltf":
+        raise ValueError("--core-only, --embed-source, --unit and --keys need glTF as the output format")
+    return given
+
+
+def prepare_conversion(
+    scene: Scene, exporter: Exporter, options: Mapping[str, Any], images: object, source: Mapping[str, object]
+) -> tuple[Scene, dict[str, Any], list[Loss]]:
+    """Return the scene after the operations of ``options["steps"]``, the options with which it is to be saved, and what
+    the operations did.
+
+    ``images`` and ``source`` are options of the glTF exporter. Raises ValueError for an option that the format does not
+    have, and for an operation that is impossible.
+    """
+    steps, fps, max_error = options.get("steps") or {}, options.get("fps"), options.get("max_error")
+    save_options = {"format": exporter.name, "dialect": options.get("dialect"), "max_error": max_error}
+    save_options |= exporter.options_from_text(options.get("write") or {}) | _gltf_options(exporter, options)
+    if exporter.name == "gltf":
+        save_options |= {"images": images, "source": source} | ({} if fps is None else {"fps": fps})
+        fps = None
+    if not steps and fps is None:
+        return scene, save_options, []
+    from keyframer.operating.operation_sequence import apply_operations
+    from keyframer.scene.loss_report import LossReport
+
+    changes = LossReport(exporter.name)
+    scene = apply_operations(scene, {**steps, "max_error": max_error}, fps, exporter.axes, changes)
+    return scene, save_options, changes.losses
 
 
 def _picture_suffix(options: Mapping[str, Any]) -> str:
@@ -51,7 +92,7 @@ _READING = (
     "keyframer.formats.guard",
     *(module for known in FORMATS for module in known.preload),
 )
-_WRITING = ("keyframer.exchange.gltf.write", "keyframer.operating.conversion")
+_WRITING = ("keyframer.exchange.gltf.write", "keyframer.exchange.saving")
 _RENDERING = ("keyframer.rendering.presentation", "keyframer.inspecting.clip_choice", "PIL.ImageDraw", "PIL.ImageFont")
 
 _ALL = (
@@ -74,5 +115,8 @@ _ALL = (
 )
 
 OPERATIONS = {
-    operation.name: operation for operation in _ALL if operation.name != "thumbnail" or find_spec("PIL") is not None
+    operation.name: operation
+    for operation in _ALL
+    if operation.name != "thumbnail" or PathFinder.find_spec("PIL") is not None
 }
+"""all operations by name; thumbnails need Pillow"""

@@ -17,7 +17,7 @@ from keyframer.cli import inputs
 from keyframer.cli.exit_handling import INPUTS_FAILED, SUCCESS
 from keyframer.cli.inputs import FileInput, Input, names_several_inputs
 from keyframer.cli.messages import detail, failure
-from keyframer.cli.shared_arguments import PICTURE_KINDS
+from keyframer.cli.operation_options import PICTURE_KINDS
 from keyframer.errors import FormatError
 from keyframer.exchange import EXPORTERS
 from keyframer.files import OutputExists, OutputRefused, check_output, write_bytes

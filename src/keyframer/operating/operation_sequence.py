@@ -1,59 +1,18 @@
-"""Applies several operations to a scene and saves it, as ``keyframer convert`` and ``keyframer batch convert`` do."""
+"""Applies several operations, as in ``keyframer convert`` and ``keyframer batch convert``."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import IO, Any
+from typing import Any
 
-from keyframer.exchange import Exporter
 from keyframer.exchange.opening import load
-from keyframer.exchange.saving import save
-from keyframer.files import PathLike
 from keyframer.operating.node_selection import choose_nodes, merge
 from keyframer.operating.scale import change_axes, scale
 from keyframer.operating.timing import change_rate, cut, reverse
 from keyframer.posing.bounds_and_duration import clip_span
 from keyframer.scene import Handedness, Scene
 from keyframer.scene.loss_report import LossReport, Outcome
-
-GLTF_OPTIONS = ("keys", "core_only", "embed_source", "unit")
-"""options that only glTF has; it also handles ``fps`` itself"""
-
-
-def convert_scene(
-    scene: Scene,
-    target: PathLike | IO[bytes],
-    exporter: Exporter,
-    options: Mapping[str, Any],
-    images: object,
-    source: Mapping[str, object],
-    *,
-    overwrite: bool = False,
-) -> LossReport:
-    """Apply the operations of ``options["steps"]`` to a scene and save it; returns the losses, those of the operations
-    first.
-
-    The other ``options`` are those of the command: ``dialect``, ``max_error``, ``fps``, ``write`` (texts, by name) and
-    `GLTF_OPTIONS`. ``images`` and ``source`` are options of the glTF exporter. Raises ValueError for an option that the
-    format does not have.
-    """
-    is_gltf = exporter.name == "gltf"
-    steps, fps, max_error = options.get("steps") or {}, options.get("fps"), options.get("max_error")
-    given = {name: options[name] for name in GLTF_OPTIONS if options.get(name)}
-    if given and not is_gltf:
-        raise ValueError("--core-only, --embed-source, --unit and --keys need glTF as the output format")
-    done = LossReport(exporter.name)
-    if steps or (fps is not None and not is_gltf):
-        wanted = {**steps, "max_error": max_error}
-        scene = apply_operations(scene, wanted, None if is_gltf else fps, exporter.axes, done)
-    save_options = {"dialect": options.get("dialect"), "max_error": max_error}
-    save_options |= exporter.options_from_text(options.get("write") or {})
-    if is_gltf:
-        save_options |= given | {"images": images, "source": source} | ({} if fps is None else {"fps": fps})
-    report = save(scene, target, format=exporter.name, overwrite=overwrite, **save_options)
-    report.losses[:0] = done.losses
-    return report
 
 
 def apply_operations(
