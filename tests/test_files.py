@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import json
 import os
 import stat
 import struct
@@ -20,7 +19,7 @@ import pytest
 
 from keyframer import files
 from keyframer.errors import FormatError
-from keyframer.files import disk, journal, read_bytes, write_bytes, write_set
+from keyframer.files import read_bytes, write_bytes, write_set, writing
 from keyframer.limits import Limits
 
 posix = pytest.mark.skipif(os.name != "posix", reason="needs a POSIX system")
@@ -393,18 +392,20 @@ class TestRecoveryAfterKilledWriters:
 
     @pytest.fixture(autouse=True)
     def _forget_swept_folders(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(journal, "_SWEPT", set())
+        monkeypatch.setattr(writing, "_SWEPT", set())
 
     def test_abandoned_temporary_files_are_removed(self, tmp_path: Path) -> None:
         for name in (".kf-0123456789ab", ".kf-notours", ".kf-0123456789abc", "kf-0123456789ab"):
             (tmp_path / name).write_bytes(b"x")
         (tmp_path / ".kf-000000000000").mkdir()
         os.mkfifo(tmp_path / ".kf-111111111111")
-        with files.collect_drafts() as sets:
-            write_bytes(tmp_path / "b", b"not named yet")
+
+        def parts() -> Iterator[bytes]:
+            yield b"not named yet"
             write_in_another_process(tmp_path / "a")
             assert len(list(tmp_path.iterdir())) == 7  # five of the six above, "a", and the temporary file of "b"
-        sets[0].finish()
+
+        write_bytes(tmp_path / "b", parts())
         assert not (tmp_path / ".kf-0123456789ab").exists()
         assert (tmp_path / "b").read_bytes() == b"not named yet"
 
@@ -415,112 +416,88 @@ class TestRecoveryAfterKilledWriters:
         assert files.sweep(str(tmp_path), older_than=600) == 1
         assert list(contents(tmp_path)) == [".kf-aaaaaaaaaaaa"]
 
-    def leave_unfinished_pair(self, folder: Path, left: str = "a.mdl") -> Path:
-        """Leave a pair and its journal as a kill does after one file got its name; the file ``left`` has not got it
-        yet."""
-        content = {"a.anim": b"new anim", "a.mdl": b"new mdl"}
-        entries = []
-        for number, (name, data) in enumerate(content.items()):
-            draft = f".kf-{number:012x}"
-            (folder / name).write_bytes(b"old" if name == left else data)
-            if name == left:
-                (folder / draft).write_bytes(data)
-            digest = hashlib.sha256(data).hexdigest()
-            inode = (folder / (draft if name == left else name)).stat().st_ino
-            entries.append({"draft": draft, "target": name, "sha256": digest, "inode": inode, "replaces": True})
-        journal_file = Path(journal._journal_path(str(folder / "a.anim"), pair=True))
-        journal_file.write_text(json.dumps({"main": "a.anim", "files": entries, "superseded": []}))
-        return journal_file
 
-    def test_next_run_finishes_an_unfinished_pair(self, tmp_path: Path) -> None:
-        self.leave_unfinished_pair(tmp_path)
-        for name in ("a.anim", "A.MDL", "a.skel"):
-            assert files.is_unfinished(tmp_path / name)
-        assert not files.is_unfinished(tmp_path / "b.anim")
-        write_bytes(tmp_path / "x", b"anything")
-        assert contents(tmp_path) == {"a.anim": b"new anim", "a.mdl": b"new mdl", "x": b"anything"}
+class TestFilesThatBelongTogether:
+    def named(self, folder: Path, data: bytes, name: str = "a.gltf") -> tuple[str, bytes]:
+        return files.content_name(folder / name, hashlib.sha256(data).hexdigest(), ".bin"), data
 
-    def test_pair_that_is_still_being_written_is_left_alone(self, tmp_path: Path) -> None:
-        journal_file = self.leave_unfinished_pair(tmp_path)
-        with open(journal_file, "rb") as stream, open(tmp_path / ".kf-000000000001", "rb") as draft:
-            for file in (stream, draft):
-                assert disk.lock(file.fileno(), wait=False)
-            write_in_another_process(tmp_path / "x")
-            assert journal_file.exists()
-            assert (tmp_path / "a.mdl").read_bytes() == b"old"
+    def write(self, folder: Path, data: bytes, name: str = "a.gltf") -> str:
+        """Write a file that names another with this content; returns the name of the other."""
+        other = self.named(folder, data, name)
+        mention = os.path.basename(other[0])
+        write_set((folder / name, mention.encode()), named=[other], overwrite=True)
+        return mention
 
-    def test_damaged_pair_stays_unfinished_until_it_is_written_again(self, tmp_path: Path) -> None:
-        journal_file = self.leave_unfinished_pair(tmp_path)
-        (tmp_path / ".kf-000000000001").write_bytes(b"not what was written")
-        write_bytes(tmp_path / "x", b"anything")
-        assert journal_file.exists()
-        assert (tmp_path / "a.mdl").read_bytes() == b"old"
-        write_set((tmp_path / "a.anim", b"1"), pair=[(tmp_path / "a.mdl", b"2")], overwrite=True)
-        assert not files.is_unfinished(tmp_path / "a.anim")
-        assert (tmp_path / "a.anim").read_bytes() + (tmp_path / "a.mdl").read_bytes() == b"12"
+    def test_named_files_of_the_old_version_are_removed(self, tmp_path: Path) -> None:
+        old, new = self.write(tmp_path, b"old"), self.write(tmp_path, b"new")
+        assert contents(tmp_path) == {"a.gltf": new.encode(), new: b"new"}
+        assert old != new
 
-    @pytest.mark.parametrize(
-        "change",
-        [
-            {"main": "../a.anim"},
-            {"main": "b.anim"},
-            {"main": ""},
-            {"main": 1},
-            {"superseded": ["precious"]},
-            {"superseded": ["../precious"]},
-            {"files": "x"},
-            {"draft": "../outside"},
-            {"draft": "precious"},
-            {"target": "../outside"},
-            {"target": "/etc/passwd"},
-            {"target": "precious"},
-            {"target": ".."},
-            {"sha256": None},
-            {"inode": None},
-            {"replaces": 1},
-        ],
-        ids=str,
-    )
-    def test_forged_journal_does_not_change_other_files(self, tmp_path: Path, change: dict[str, Any]) -> None:
-        folder = tmp_path / "folder"
-        folder.mkdir()
-        journal_file = self.leave_unfinished_pair(folder)
-        content = json.loads(journal_file.read_text())
-        for name, value in change.items():
-            (content if name in content else content["files"][1])[name] = value
-        journal_file.write_text(json.dumps(content))
-        (folder / "precious").write_bytes(b"precious")
-        write_bytes(folder / "x", b"anything")
-        assert (folder / "precious").read_bytes() == b"precious"
-        assert os.listdir(tmp_path) == ["folder"]
+    def test_named_file_that_another_file_mentions_is_kept(self, tmp_path: Path) -> None:
+        old = self.write(tmp_path, b"old")
+        (tmp_path / "copy.gltf").write_text(f"see {old}")
+        self.write(tmp_path, b"new")
+        assert (tmp_path / old).read_bytes() == b"old"
+        (tmp_path / "copy.gltf").unlink()
+        self.write(tmp_path, b"newer")
+        assert not (tmp_path / old).exists()
 
-    @pytest.mark.parametrize("left", ["a.anim", "a.mdl"])
-    def test_journal_unpacked_from_an_archive_changes_nothing(self, tmp_path: Path, left: str) -> None:
-        """It matches its files in everything but their inodes, which whoever packs an archive cannot know."""
-        self.leave_unfinished_pair(tmp_path, left)
-        for packed in [tmp_path / left, *tmp_path.glob(".kf-*")]:  # unpacked again, so that they are new files
-            content = packed.read_bytes()
-            packed.rename(tmp_path / "other place")
-            packed.write_bytes(content)
-            (tmp_path / "other place").unlink()
-        write_bytes(tmp_path / "x", b"anything")
-        assert (tmp_path / left).read_bytes() == b"old"
+    def test_files_that_only_look_like_older_ones_are_kept(self, tmp_path: Path) -> None:
+        """The hash in the name of one does not match, one belongs to a file with another stem; and nothing is removed
+        where nothing is replaced."""
+        digest = hashlib.sha256(b"x").hexdigest()[:12]
+        for name in ("a.0123456789ab.bin", f"b.{digest}.bin"):
+            (tmp_path / name).write_bytes(b"x")
+        self.write(tmp_path, b"old")
+        self.write(tmp_path, b"new")
+        assert {"a.0123456789ab.bin", f"b.{digest}.bin"} <= contents(tmp_path).keys()
+        self.write(tmp_path, b"new", "b.gltf")
+        assert f"b.{digest}.bin" in contents(tmp_path)
 
-    def test_journal_without_its_main_file_is_ignored(self, tmp_path: Path) -> None:
-        """Otherwise a forged journal could have other files removed."""
-        numbers = f"a.{hashlib.sha256(b'numbers').hexdigest()[:12]}.bin"
-        (tmp_path / numbers).write_bytes(b"numbers")
-        content = {"main": "a.other", "files": [], "superseded": [numbers]}
-        Path(journal._journal_path(str(tmp_path / "a.other"), pair=False)).write_text(json.dumps(content))
-        write_bytes(tmp_path / "x", b"anything")
-        assert (tmp_path / numbers).read_bytes() == b"numbers"
+    def test_file_left_by_a_kill_is_removed_by_the_next_run(self, tmp_path: Path) -> None:
+        """A kill after the new file got its name leaves what the old one named."""
+        old = self.write(tmp_path, b"old")
+        self.write(tmp_path, b"new")
+        (tmp_path / old).write_bytes(b"old")
+        new = self.write(tmp_path, b"new")
+        assert contents(tmp_path) == {"a.gltf": new.encode(), new: b"new"}
 
-    def test_invalid_journals_are_ignored(self, tmp_path: Path) -> None:
-        for data in (b"", b"[" * 100_000, b"\xff", b"[]", b"{}", b"null"):
-            journal_file = Path(journal._journal_path(str(tmp_path / "a.anim"), pair=True))
-            journal_file.write_bytes(data)
-            assert files.sweep(str(tmp_path)) == 0
-            assert journal_file.exists()
+    def test_named_file_is_last_and_all_are_complete_before_the_first(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for name in ("a.anim", "a.mdl"):
+            (tmp_path / name).write_bytes(b"old")
+        renamed: list[str] = []
+
+        def replace(temporary: str, target: str) -> None:
+            renamed.append(os.path.basename(target))
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr(os, "replace", replace)
+        with pytest.raises(OSError, match="No space"):
+            write_set((tmp_path / "a.anim", b"new"), pair=[(tmp_path / "a.mdl", b"new")], overwrite=True)
+        monkeypatch.undo()
+        assert renamed == ["a.mdl"]
+        assert contents(tmp_path) == {"a.anim": b"old", "a.mdl": b"old"}
+
+    def test_shared_file_never_replaces_other_content(self, tmp_path: Path) -> None:
+        (tmp_path / "wood.png").write_bytes(b"theirs")
+        with pytest.raises(FileExistsError):
+            write_set((tmp_path / "a.3ds", b"x"), shared=[(tmp_path / "wood.png", b"ours")], overwrite=True)
+        assert contents(tmp_path) == {"wood.png": b"theirs"}
+        write_set((tmp_path / "a.3ds", b"x"), shared=[(tmp_path / "wood.png", b"theirs")], overwrite=True)
+        assert contents(tmp_path) == {"a.3ds": b"x", "wood.png": b"theirs"}
+
+    def test_job_keeps_equal_files_and_replaces_no_others(self, tmp_path: Path) -> None:
+        (tmp_path / "a").write_bytes(b"same")
+        before = (tmp_path / "a").stat()
+        with files.running(is_job=True) as run:
+            write_bytes(tmp_path / "a", b"same")
+        assert run.written == [(str(tmp_path / "a"), hashlib.sha256(b"same").hexdigest())]
+        assert (tmp_path / "a").stat() == before
+        with files.running(is_job=True), pytest.raises(FileExistsError):
+            write_bytes(tmp_path / "a", b"other")
+        assert contents(tmp_path) == {"a": b"same"}
 
 
 def write_in_another_process(path: Path) -> None:

@@ -264,12 +264,6 @@ STAGE_MODEL_PART_IGNORED = issue_type(
 )
 STAGE_NESTED_ARCHIVE = issue_type("STAGE_NESTED_ARCHIVE", _W, "archives inside archives are not opened")
 
-IO_PAIR_UNFINISHED = issue_type(
-    "IO_PAIR_UNFINISHED",
-    _E,
-    "the files of {stem} are being written, or a run was interrupted; the next run that writes to this folder "
-    "completes them",
-)
 RUN_OUTPUT_COLLISION = issue_type("RUN_OUTPUT_COLLISION", _E, "{reason}")
 RUN_OUTPUT_REFUSED = issue_type("RUN_OUTPUT_REFUSED", _E, "{reason}")
 RUN_PILLOW_MISSING = issue_type(

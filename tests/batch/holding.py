@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from keyframer.batch.local_executor import WorkerHandle
+from keyframer.batch.local_executor import METHOD, Worker
 from tests.waiting import wait_for
 
 _PATCH = Path(__file__).with_name("gate")
@@ -29,14 +29,14 @@ class Gate:
         }
 
     def patch(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Hold the workers that this process starts from now on."""
+        """Hold the workers that this process starts from now on, in a test with `own_fork_server`."""
         monkeypatch.syspath_prepend(_PATCH)
         for name in ("KEYFRAMER_GATE", "KEYFRAMER_GATE_FROM"):
             monkeypatch.setenv(name, self.environment[name])
 
-    def calls_until_held(self, worker: WorkerHandle) -> int | None:
-        """Return the number of calls that a held worker has begun; None for others."""
-        return read_count(self._folder / f"held-{worker.process.pid}")
+    def holds(self, worker: Worker) -> bool:
+        """Return whether a worker is held at the gate."""
+        return (self._folder / f"held-{worker.process.pid}").exists()
 
     def wait_for_workers(self, count: int) -> None:
         """Wait until ``count`` workers are held at the gate."""
@@ -46,28 +46,30 @@ class Gate:
         (self._folder / "open").touch()
 
 
-def read_count(path: Path) -> int | None:
-    """Return the number in a file; None if there is none yet."""
-    try:
-        return int(path.read_text())
-    except (FileNotFoundError, ValueError):
-        return None
+def apply_time_limit_only_if_hanging(monkeypatch: pytest.MonkeyPatch, hangs: Callable[[Worker], bool]) -> None:
+    """Apply the time limit only to a worker that ``hangs``: on a busy machine, a limit of one second cannot end a call
+    that works."""
+    usual = Worker.has_answer
+
+    def has_answer(worker: Worker, seconds: float | None) -> bool:
+        while not hangs(worker):
+            if usual(worker, 0.05):
+                return True
+        return usual(worker, seconds)
+
+    monkeypatch.setattr(Worker, "has_answer", has_answer)
 
 
-def apply_time_limit_only_if_hanging(
-    monkeypatch: pytest.MonkeyPatch, calls_until_hanging: Callable[[WorkerHandle], int | None]
-) -> None:
-    """Check the time limit of a worker only if it hangs and the message of that call has been read: on a busy machine,
-    a limit of one second cannot end a call that works.
+@pytest.fixture
+def own_fork_server() -> Iterator[None]:
+    """Have the workers of this test forked by a fork server of its own, which has the environment of the test."""
+    stop_fork_server()
+    yield
+    stop_fork_server()
 
-    ``calls_until_hanging`` returns the number of calls that a hanging worker has begun, and None for others.
-    """
-    usual = WorkerHandle.kill_if_late
 
-    def kill_if_hanging_and_late(worker: WorkerHandle) -> None:
-        # a deadline is set before each answer and with each message that a call was begun
-        begun = (worker._serial - 1 + worker.begun) // 2
-        if begun == calls_until_hanging(worker):
-            usual(worker)
+def stop_fork_server() -> None:
+    if METHOD == "forkserver":
+        from multiprocessing.forkserver import _forkserver
 
-    monkeypatch.setattr(WorkerHandle, "kill_if_late", kill_if_hanging_and_late)
+        _forkserver._stop()  # type: ignore[attr-defined]

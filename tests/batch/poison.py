@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import signal
 import time
@@ -12,37 +11,34 @@ from typing import Any
 
 from keyframer.batch import Job, job_execution
 from keyframer.batch.job import Result
-from keyframer.batch.worker import DeferredAnswer
 
 HANGING = "KEYFRAMER_HANGING"
-"""names the folder in which a worker that hangs leaves a file with the number of its calls, named by its process id"""
-_calls = itertools.count(1)
+"""names the folder in which a worker that hangs leaves a file named by its process id"""
 
 
 def perform_poisoned_jobs(jobs: Sequence[Job]) -> list[Result]:
     """Perform jobs as usual, but first do what the name of each file says: kill, exit, hang, eat or raise."""
     usual = job_execution._perform
 
-    def perform(job: Job, result: Result, outputs: Any) -> None:
+    def perform(job: Job, result: Result) -> None:
         act(job.source)
-        usual(job, result, outputs)
+        usual(job, result)
 
     job_execution._perform = perform
     try:
-        return job_execution.perform_all(jobs)
+        return [job_execution.perform(job) for job in jobs]
     finally:
         job_execution._perform = usual
 
 
 def act(name: str) -> Any:
-    """Do what a name says; every call of a test with hanging workers does this once."""
-    call = next(_calls)
+    """Do what a name says."""
     if "kill" in name:
         os.kill(os.getpid(), signal.SIGKILL)
     if "exit" in name:
         os._exit(7)
     if "hang" in name:
-        Path(os.environ[HANGING], str(os.getpid())).write_text(str(call))
+        Path(os.environ[HANGING], str(os.getpid())).touch()
         while True:
             time.sleep(1)
     if "eat" in name:
@@ -66,25 +62,6 @@ def return_unpicklable() -> Any:
     return lambda: None
 
 
-def _no_sync() -> None:
-    """Sync nothing: there is no output."""
-
-
-def defer_until_file_exists(path: str) -> DeferredAnswer:
-    """Return an answer that is finished when another process makes the file; at once if this is not the first try."""
-    mark = f"{path}.tried"
-    if os.path.exists(mark):
-        return DeferredAnswer(_no_sync, lambda: "again")
-    with open(mark, "w"):
-        pass
-
-    def finish() -> str:
-        wait_until_file_exists(path)
-        return "waited"
-
-    return DeferredAnswer(_no_sync, finish)
-
-
 def wait_until_file_exists(path: str) -> str:
     """Stay busy until another process makes the file."""
     while not os.path.exists(path):
@@ -95,19 +72,6 @@ def wait_until_file_exists(path: str) -> str:
 def make_file(path: str) -> str:
     with open(path, "w"):
         return "made"
-
-
-def make_file_in_sync(path: str) -> DeferredAnswer:
-    """Return an answer that makes a file when it is synced."""
-
-    def sync() -> None:
-        make_file(path)
-
-    return DeferredAnswer(sync, lambda: "synced")
-
-
-def fail_in_deferred_answer() -> DeferredAnswer:
-    return DeferredAnswer(_no_sync, lambda: act("raise"))
 
 
 def is_loaded(module: str) -> bool:

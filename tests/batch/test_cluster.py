@@ -16,10 +16,9 @@ import pytest
 
 from keyframer.batch import Job
 from keyframer.batch.cluster import ClusterError, connect, isolated_task
-from keyframer.batch.defaults import LEDGER as NAME
+from keyframer.batch.job import LEDGER as NAME
 from keyframer.batch.job_submission import run as run_jobs
 from keyframer.batch.ledger import Ledger
-from keyframer.batch.worker import MOST_DEFERRED
 from tests.batch.holding import Gate
 from tests.batch.places import BAD, put, temporaries
 from tests.cli.running import START
@@ -108,8 +107,8 @@ def test_killed_worker_loses_no_files(tmp_path: Path) -> None:
     assert sum(row["status"] == "done" for row in rows) == outputs(out) == count - count // 50
     assert {row["code"] for row in rows if row["status"] == "failed"} == {"IO_UNRECOGNISED", "IO_READ_FAILED"}
     assert all(json.loads(path.read_text()) for path in out.rglob("*.json"))
-    # at most the files that the killed worker was writing; a run removes them after ten minutes
-    assert len(temporaries(out)) <= MOST_DEFERRED + 1
+    # at most the file that the killed worker was writing; a run removes it after ten minutes
+    assert len(temporaries(out)) <= 1
 
 
 def test_killed_scheduler_marks_no_file_as_failed(tmp_path: Path) -> None:

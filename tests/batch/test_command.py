@@ -16,9 +16,10 @@ from pathlib import Path
 import pytest
 
 from keyframer.batch import OPERATIONS
-from keyframer.batch.defaults import LEDGER as NAME
-from keyframer.cli.batch_run import progress_line
+from keyframer.batch.job import LEDGER as NAME
+from keyframer.cli.batch import progress_line
 from tests.batch.holding import Gate, apply_time_limit_only_if_hanging
+from tests.batch.holding import own_fork_server as own_fork_server  # the fixture
 from tests.batch.places import BAD, GOOD, OTHER, put, temporaries, without_hash
 from tests.cli.conftest import run as run  # the fixture
 from tests.cli.running import START, Run, check_schema, spawn
@@ -197,7 +198,7 @@ def test_reports(run: Run, tmp_path: Path) -> None:
 
 
 def test_hanging_file_and_huge_file_are_reported(
-    run: Run, archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Run, archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own_fork_server: None
 ) -> None:
     """A worker waits at one file for ever; a sparse file is larger than the memory limit."""
     put(archive / "stuck.3ds", OTHER)
@@ -205,7 +206,7 @@ def test_hanging_file_and_huge_file_are_reported(
         stream.truncate(450 << 20)
     gate = Gate(tmp_path / "gate", "stuck.3ds")
     gate.patch(monkeypatch)
-    apply_time_limit_only_if_hanging(monkeypatch, gate.calls_until_held)
+    apply_time_limit_only_if_hanging(monkeypatch, gate.holds)
     limits = ("--time-limit", "1", "--memory-limit", "400")
     ran = run("batch", "identify", archive, "-o", tmp_path / "out", *limits, "-j", "2")
     assert ran.code == 3

@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
-from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from keyframer.batch import Job, LocalExecutor, local_executor, run
-from keyframer.batch.local_executor import Stopped
+from keyframer.batch.local_executor import Stopped, Worker
 from keyframer.errors import FormatError
-from tests.batch.holding import apply_time_limit_only_if_hanging, read_count
+from tests.batch.holding import apply_time_limit_only_if_hanging
+from tests.batch.holding import own_fork_server as own_fork_server  # the fixture
 from tests.batch.places import put
 from tests.batch.poison import (
     HANGING,
     act_and_return,
-    defer_until_file_exists,
     double,
-    fail_in_deferred_answer,
     is_loaded,
     make_file,
-    make_file_in_sync,
     parent_pid,
     perform_poisoned_jobs,
     return_unpicklable,
@@ -60,12 +57,12 @@ def test_a_call_that_cannot_be_sent_leaves_no_process_behind() -> None:
 
 
 @pytest.fixture
-def hanging(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def hanging(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own_fork_server: None) -> None:
     """Apply the time limit only to workers that were told to hang."""
     folder = tmp_path / "hanging"
     folder.mkdir()
     monkeypatch.setenv(HANGING, str(folder))
-    apply_time_limit_only_if_hanging(monkeypatch, lambda worker: read_count(folder / str(worker.process.pid)))
+    apply_time_limit_only_if_hanging(monkeypatch, lambda worker: (folder / str(worker.process.pid)).exists())
 
 
 def test_failing_call_affects_only_itself(tmp_path: Path, hanging: None) -> None:
@@ -90,96 +87,28 @@ def test_failing_call_affects_only_itself(tmp_path: Path, hanging: None) -> None
     assert not any("LIMIT_TIME" in str(result) and "hang" not in result["source"] for result in results)
 
 
-def test_time_limit_applies_to_each_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Three calls of six seconds each stay within ten seconds, one of eleven does not; the test moves the clock."""
-    now = 1_000.0
-    monkeypatch.setattr(local_executor, "monotonic", lambda: now)
+def test_time_limit_applies_to_each_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each call gets the whole time, also those that are sent together; the one that is late is ended."""
+    waited: list[float | None] = []
+    usual = Worker.has_answer
+
+    def has_answer(worker: Worker, seconds: float | None) -> bool:
+        waited.append(seconds)
+        return len(waited) < 4 and usual(worker, None)
+
+    monkeypatch.setattr(Worker, "has_answer", has_answer)
     with LocalExecutor(1, seconds=10) as executor:
-        for number, seconds in enumerate((6, 6, 6, 11)):
-            gate = str(tmp_path / str(number))
-            call = executor.submit(wait_until_file_exists, gate)
-            wait_for(lambda: len(executor._alive) == 1)
-            (worker,) = executor._alive
-            wait_for(lambda heard=2 * number + 2, worker=worker: worker._serial == heard)  # asked, and begun
-            now += seconds
-            if seconds < 10:
-                make_file(gate)
-                assert call.result() == "made by another"
-        late = call.exception()
+        futures = [executor.submit(double, number) for number in range(4)]
+        assert [future.result() for future in futures[:3]] == [0, 2, 4]
+        late = futures[3].exception()
     assert isinstance(late, FormatError)
     assert late.code == "LIMIT_TIME"
-
-
-SubmitPortion = Callable[[LocalExecutor, list[tuple[Any, ...]]], list[Future[Any]]]
-
-
-@pytest.fixture
-def submit_as_one_portion(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SubmitPortion:
-    """Return a function that submits calls so that the only worker receives them together: the worker is busy until all
-    calls are queued, and no call is expected to take long."""
-    monkeypatch.setattr(local_executor, "_PORTION_SECONDS", 1e9)
-
-    def submit(executor: LocalExecutor, calls: list[tuple[Any, ...]]) -> list[Future[Any]]:
-        gate = str(tmp_path / "all of them wait")
-        busy = executor.submit(wait_until_file_exists, gate)
-        wait_for(busy.running)
-        futures = [executor.submit(*call) for call in (*calls, *[(double, number) for number in range(100)])]
-        make_file(gate)
-        return futures
-
-    return submit
-
-
-def test_next_call_starts_while_an_answer_waits_for_the_disk(
-    tmp_path: Path, submit_as_one_portion: SubmitPortion
-) -> None:
-    path = str(tmp_path / "made")
-    with LocalExecutor(1, seconds=PATIENCE) as executor:
-        calls = [
-            (defer_until_file_exists, path),
-            (make_file, path),
-            (double, 4),
-            (act_and_return, "raise"),
-            (double, 5),
-        ]
-        answers = [future.exception() or future.result() for future in submit_as_one_portion(executor, calls)[:5]]
-        failed = executor.submit(fail_in_deferred_answer).exception()
-    assert [answers[0], answers[1], answers[2], answers[4]] == ["waited", "made", 8, 10]
-    assert isinstance(answers[3], AssertionError)
-    assert isinstance(failed, AssertionError)
-
-
-def test_answers_are_synced_together_and_keep_their_order(tmp_path: Path, submit_as_one_portion: SubmitPortion) -> None:
-    """The first answer is finished after the last one is synced."""
-    path = str(tmp_path / "synced")
-    with LocalExecutor(1, seconds=PATIENCE) as executor:
-        calls = [(defer_until_file_exists, path), (double, 1), (fail_in_deferred_answer,), (make_file_in_sync, path)]
-        futures = submit_as_one_portion(executor, calls)[:4]
-        answers = [future.exception() or future.result() for future in futures]
-    assert [*answers[:2], answers[3]] == ["waited", 2, "synced"]
-    assert isinstance(answers[2], AssertionError)
-
-
-def test_call_waiting_for_the_disk_is_not_blamed_for_a_later_kill(
-    tmp_path: Path, submit_as_one_portion: SubmitPortion
-) -> None:
-    with LocalExecutor(1, seconds=PATIENCE) as executor:
-        calls = [
-            *((defer_until_file_exists, str(tmp_path / name)) for name in "abc"),
-            (act_and_return, "kill"),
-            (double, 1),
-        ]
-        *waiting, bad, good = submit_as_one_portion(executor, calls)[:5]
-        assert [future.result() for future in waiting] == ["again"] * 3
-        assert good.result() == 2
-        culprit = bad.exception()
-    assert isinstance(culprit, FormatError)
-    assert culprit.code == "RUN_WORKER_KILLED"
+    assert waited == [10] * 4
 
 
 @linux
-def test_preloaded_modules_are_in_every_worker() -> None:
-    with LocalExecutor(2, modules=["wave", "no.such.module"]) as executor:
+def test_preloaded_modules_are_in_every_worker(own_fork_server: None) -> None:
+    with LocalExecutor(2, modules=["no.such.module", "wave"]) as executor:
         executor.start()
         assert executor.submit(is_loaded, "wave").result()
         assert not executor.submit(is_loaded, "aifc").result()
@@ -187,26 +116,53 @@ def test_preloaded_modules_are_in_every_worker() -> None:
 
 
 @linux
-def test_executor_continues_without_the_fork_server() -> None:
-    """The process that forks workers is killed, by a user or for lack of memory: its workers die with it."""
+def test_executor_continues_without_the_fork_server(own_fork_server: None) -> None:
+    """The process that forks workers is killed, by a user or for lack of memory; the next worker needs another."""
     with LocalExecutor(2) as executor:
         server = executor.submit(parent_pid).result()
         os.kill(server, signal.SIGKILL)
+        assert isinstance(executor.submit(act_and_return, "kill").exception(), FormatError)
         assert list(executor.map(double, range(50))) == [2 * number for number in range(50)]
 
 
-def test_workers_are_started_as_processes_where_fork_is_missing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, submit_as_one_portion: SubmitPortion
-) -> None:
-    monkeypatch.setattr(local_executor, "CAN_FORK", False)
+def test_workers_are_spawned_where_there_is_no_fork_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local_executor, "METHOD", "spawn")
     with LocalExecutor(1, seconds=PATIENCE) as executor:
-        calls = [(defer_until_file_exists, str(tmp_path / "a")), (act_and_return, "kill"), (double, 1)]
-        waiting, bad, good = submit_as_one_portion(executor, calls)[:3]
-        assert (waiting.result(), good.result()) == ("again", 2)
-        culprit = bad.exception()
+        culprit = executor.submit(act_and_return, "kill").exception()
         assert executor.submit(parent_pid).result() == os.getpid()
     assert isinstance(culprit, FormatError)
     assert culprit.code == "RUN_WORKER_KILLED"
+
+
+UNGUARDED = """
+from keyframer.batch import LocalExecutor
+print("once")
+with LocalExecutor(1) as executor:
+    print(executor.submit(len, "four").result())
+"""
+
+
+def test_script_needs_no_guard_around_its_main_part(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(UNGUARDED)
+    ran = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert (ran.stdout, ran.stderr) == ("once\n4\n", "")
+
+
+def result_in_daemon(pipe: Any) -> None:
+    with LocalExecutor(1) as executor:
+        pipe.send(executor.submit(double, 4).result())
+
+
+def test_daemon_can_start_workers() -> None:
+    """Workers of a cluster may be daemons, for which ``multiprocessing`` refuses children."""
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=result_in_daemon, args=(theirs,), daemon=True)
+    process.start()
+    assert ours.poll(PATIENCE)
+    assert ours.recv() == 8
+    process.join()
 
 
 def test_kill_ends_all_processes() -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from keyframer.batch import Job, Ledger, LedgerError
-from keyframer.batch.defaults import LEDGER as NAME
+from keyframer.batch.job import LEDGER as NAME
 from keyframer.batch.job import new_result
 from keyframer.batch.output_names import safe_relative
 from tests.batch.places import BAD, GOOD, OTHER, put, temporaries, without_hash

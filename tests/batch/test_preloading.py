@@ -15,7 +15,7 @@ EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "windmill.3ds"
 SCRIPT = """
 import json, sys
 from importlib import import_module
-from keyframer.batch import worker
+from keyframer.batch import local_executor
 from keyframer.batch.job import Job
 from keyframer.batch.operations import OPERATIONS
 from keyframer.batch.job_execution import perform

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from keyframer.batch import InputFile, Ledger, LedgerError, ResumableRun, resumable_run
-from keyframer.batch.defaults import LEDGER as NAME
-from keyframer.batch.job_execution import perform_all
+from keyframer.batch.job import LEDGER as NAME
+from keyframer.batch.job_submission import perform_all
 from keyframer.errors import FormatError
 from tests.batch.places import BAD, GOOD, OTHER, age, input_files, put, without_hash
 from tests.batch.test_run import LosesBadTasks

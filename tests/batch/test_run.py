@@ -15,9 +15,8 @@ from typing import Any
 import pytest
 
 from keyframer import batch
-from keyframer.batch import Job, LocalExecutor, perform, run
+from keyframer.batch import Job, LocalExecutor, perform, perform_all, run
 from keyframer.batch.job import options_hash
-from keyframer.batch.job_execution import begin_all
 from keyframer.batch.job_submission import ExecutorLost
 from tests.batch.places import BAD, GOOD, OTHER, put
 from tests.batch.poison import perform_poisoned_jobs
@@ -93,9 +92,7 @@ def test_a_job_never_raises(job: Job, code: str, tmp_path: Path, monkeypatch: py
 
 
 def test_a_failed_sync_fails_only_its_own_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The system reports a failed write only once: a second ``fsync`` of the file succeeds."""
     jobs = [Job("identify", str(put(tmp_path / f"{name}.nanim")), str(tmp_path / f"{name}.json")) for name in "abc"]
-    answer = begin_all(jobs)
     outcomes = iter([None, OSError(errno.EIO, os.strerror(errno.EIO))])
 
     def fsync(descriptor: int) -> None:
@@ -103,8 +100,7 @@ def test_a_failed_sync_fails_only_its_own_job(tmp_path: Path, monkeypatch: pytes
             raise outcome
 
     monkeypatch.setattr(os, "fsync", fsync)
-    answer.sync()
-    results = answer.finish()
+    results = perform_all(jobs)
     assert [result["status"] for result in results] == ["done", "failed", "done"]
     assert results[1]["error"]["code"] == "RUN_OUTPUT_REFUSED"
     assert sorted(path.name for path in tmp_path.iterdir() if path.suffix != ".nanim") == ["a.json", "c.json"]

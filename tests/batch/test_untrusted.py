@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from keyframer.batch import Ledger, LedgerError, ResumableRun, dependencies
-from keyframer.batch.defaults import LEDGER as NAME
+from keyframer.batch.job import LEDGER as NAME
 from keyframer.errors import FormatError
 from tests.batch.places import GOOD, OTHER, input_files, put
 from tests.batch.test_resumable_run import Place

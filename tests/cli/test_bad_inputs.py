@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import keyframer
-from keyframer.batch.defaults import LEDGER
+from keyframer.batch.job import LEDGER
 from keyframer.cli.parser import COMMANDS
 from keyframer.errors import FormatError
 from keyframer.files.zip_archives import Archive

@@ -170,8 +170,7 @@ def test_formats_do_not_import_each_other() -> None:
 FOUND_BY_NAME = {
     "keyframer": "public names, each in the module that declares it",
     "keyframer.batch": "public names, each in the module that declares it",
-    "keyframer.batch.fork_server": "modules that workers share, named to another process",
-    "keyframer.batch.operations": "operations, by the name that a job carries to another process",
+    "keyframer.batch.preloaded": "modules that workers share, named to another process",
     "keyframer.cli.parser": "commands, by the name that was typed",
     "keyframer.plugins": "entry points of other packages",
 }

@@ -11,7 +11,6 @@ import pytest
 import keyframer
 from keyframer.exchange.gltf.conventions import content_hash
 from keyframer.scene import Node, Scene
-from keyframer.viewer.gltf_locations import GltfLocations
 from tests.cli.running import EXAMPLE, Run
 from tests.exchange.reading.making import Json, glb, loaded, split_glb, triangle
 from tests.exchange.scenes import SCENES
@@ -189,13 +188,6 @@ def test_validator_accepts_embedded_files(tmp_path: Path) -> None:
     for line in node_lines("validate.mjs", paths):
         codes = {message["code"] for message in json.loads(line)["messages"]}
         assert codes <= ALLOWED_INFOS
-
-
-def test_viewer_shows_such_a_file(tmp_path: Path) -> None:
-    embedded(EXAMPLE, tmp_path / "a.glb")
-    scene = keyframer.load(tmp_path / "a.glb")
-    locations = GltfLocations((tmp_path / "a.glb").read_bytes(), scene, tmp_path)
-    assert locations.node_places(scene.nodes[0]) == []
 
 
 def test_3ds_to_glb_and_back_adds_no_node_and_turns_no_axes(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ MODULES = (
     "keyframer.inspecting.text_build",
     "keyframer.inspecting.charts",
     "keyframer.inspecting.samples",
-    "keyframer.rendering.renderer",
+    "keyframer.rendering.presentation",
     "keyframer.viewer",
 )
 

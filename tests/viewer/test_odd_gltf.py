@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import json
+import random
+import re
 import struct
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +18,7 @@ from keyframer.viewer import packed_page
 from tests.exchange.reading.making import glb, split_glb
 from tests.fuzz.mutating import Input
 from tests.fuzz.operations import Place, view
+from tests.viewer.foreign_gltf import write_foreign
 from tests.viewer.opening import EXAMPLE, assets, viewed
 
 Root = dict[str, Any]
@@ -85,3 +88,44 @@ def test_non_finite_numbers_in_buffers(number: float, mill: tuple[Root, bytes], 
         view_number = _accessor(root, role)["bufferView"]
         start = root["bufferViews"][view_number].get("byteOffset", 0) + _accessor(root, role).get("byteOffset", 0)
         _looked_at(glb(root, binary[: start + 4] + struct.pack("<f", number) + binary[start + 8 :]), tmp_path)
+
+
+def test_issues_match_those_of_check(tmp_path: Path) -> None:
+    """Also if nothing can be played: each part that cannot be read."""
+    path = write_foreign(tmp_path, "glb")
+    data = path.read_bytes()
+    path.write_bytes(
+        data.replace(b'"componentType": 5126, "type": "VEC4"', b'"componentType": 9999, "type": "VEC4"').replace(
+            b'"type": "perspective"', b'"type": "perspectiva"'
+        )
+    )
+    wanted = [(issue.code, issue.offset) for issue in keyframer.check(path).issues]
+    assert len(wanted) > 1
+    (file,) = viewed(path)
+    info = json.loads(file.scene())
+    assert info["model"] is False
+    assert [(entry["code"], entry["offset"]) for entry in info["issues"]] == wanted
+    assert json.loads(file.records())["total"] == 0
+
+
+def test_damaged_files_are_still_described(tmp_path: Path) -> None:
+    """Whatever number, word or byte changes, every request of the page gets an answer."""
+    rng = random.Random(12)
+    whole = write_foreign(tmp_path, "glb").read_bytes()
+    path, played = tmp_path / "damaged.glb", 0
+    values = list(re.finditer(rb'(?<=[:,\[] )(-?[0-9.]+|"[A-Za-z0-9_]+")', whole))
+    for _ in range(80):
+        data = bytearray(whole)
+        for value in rng.choices(values, k=rng.randint(1, 3)):
+            begin, end = value.span()
+            other = rng.choice((b"0", b"-1", b"99999", b"null", b"[]", b"{}", b'"x"', b"1.5", b"true"))
+            data[begin:end] = other[: end - begin].ljust(end - begin)
+        data[rng.randrange(len(data) - 400, len(data))] ^= rng.randrange(256)  # one of the numbers
+        path.write_bytes(data)
+        for arguments in ((), ("--salvage",)):
+            (file,) = viewed(path, *arguments)
+            played += json.loads(file.scene())["model"]
+            file.records()
+            assert all(file.record_page(number) for number in range(file.page_count))
+            assert all(file.track(number) for number in range(file.track_count))
+    assert played > 10  # and is not only refused

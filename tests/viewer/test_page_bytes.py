@@ -15,7 +15,6 @@ from keyframer.exchange.gltf.conventions import Axes
 from keyframer.viewer import Viewer
 from keyframer.viewer.record_bytes import PAGE
 from tests.viewer.browser import Browser, Watched
-from tests.viewer.foreign_gltf import write_foreign
 from tests.viewer.opening import EXAMPLE, SAMPLES, viewed
 
 FILES = (
@@ -211,45 +210,6 @@ def test_records_on_every_page_are_found(browser: Browser, tmp_path: Path) -> No
             assert sorted(url.split("/data/")[1] for url in shown.requests if "/records/" in url) == [
                 "0/records/0", "0/records/1",
             ]  # fmt: skip
-            assert shown.troubles == []
-    finally:
-        viewer.close()
-
-
-@pytest.mark.parametrize("way", ["glb", "beside", "inline"])
-def test_nodes_tracks_and_keys_of_gltf_are_marked(browser: Browser, tmp_path: Path, way: str) -> None:
-    path = write_foreign(tmp_path, way)
-    data = path.read_bytes()
-    viewer = Viewer(viewed(path))
-    try:
-        with browser.page(viewer.url) as shown:
-            shown.page.click("#tab-bytes")
-            shown.page.click("#node-0")
-            check_marks(shown, data)
-            begin, end = shown.state("span")
-            assert "Größe".encode() in data[begin:end]
-            shown.page.locator("#details h3:has-text('Tracks') ~ button.link").first.click()
-            check_marks(shown, data)
-            parts = [part["what"].split()[0] for part in shown.state("span.parts")]
-            assert list(dict.fromkeys(parts)) == ["value", "time", "sampler", "channel"]
-            shown.page.locator("#chain button:has-text('channel')").click()
-            check_marks(shown, data)
-            begin, end = shown.state("span")
-            assert b'"translation"' in data[begin:end]
-            shown.page.click("#tab-dope")
-            shown.page.focus("#dope")
-            shown.page.keyboard.press("ArrowRight")
-            shown.page.click("#tab-bytes")
-            location = shown.page.locator("#where")
-            if way == "beside":
-                shown.page.wait_for_function(
-                    "() => document.getElementById('where').textContent.includes('value in some numbers.bin: 0x0011')"
-                )
-                shown.page.wait_for_function("() => document.querySelectorAll('#dump .marked').length === 0")
-                assert "time in some numbers.bin: 0x0005" in location.inner_text()
-            else:
-                check_marks(shown, data)
-                assert "12 bytes" in location.inner_text() or "data URI" in location.inner_text()
             assert shown.troubles == []
     finally:
         viewer.close()

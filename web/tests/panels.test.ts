@@ -152,22 +152,8 @@ describe("places", () => {
     expect(placeText(pieces)).toBe("12 bytes at 0x0064; repeats every 40 bytes, 3 times in all");
     expect(placeText([16, 32])).toBe("0x0010 – 0x0020, 16 bytes");
   });
-  const parts = { parts: [
-    { what: "value", places: [[40, 52], null] as [[number, number], null] },
-    { what: "time", places: { start: 8, size: 4, step: 4, count: 2 } },
-    { what: "value", places: [null, [0, 12]] as [null, [number, number]], file: "a.bin" },
-  ] };
-  it("with parts in another file name that file", () => {
-    const [first, second] = [placeOfKey(parts, 0) as Place, placeOfKey(parts, 1) as Place];
-    expect(placeText(first)).toBe("value: 0x0028 – 0x0034, 12 bytes · time: 0x0008 – 0x000c, 4 bytes");
-    expect(placeText(second)).toBe("time: 0x000c – 0x0010, 4 bytes · value in a.bin: 0x0000 – 0x000c, 12 bytes");
-    expect([first, second].map(firstByte)).toEqual([40, 12]);
-    expect([8, 40, 51, 52].map((at) => contains(first, at))).toEqual([true, true, true, false]);
-    expect([0, 11, 12].map((at) => contains(second, at))).toEqual([false, false, true]);
-  });
-  it("are null if only the time of a key is stored", () => {
-    expect(placeOfKey({ parts: [{ what: "value", places: [null] }, { what: "time", places: [[0, 4]] }] }, 0)).toBeNull();
-    expect(firstByte({ parts: [{ what: "value", place: [0, 4], file: "a.bin" }] })).toBeNull();
+  it("begin at their first byte", () => {
+    expect([pieces, [16, 32] as Place].map(firstByte)).toEqual([100, 16]);
   });
 });
 

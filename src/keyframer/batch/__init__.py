@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from keyframer.batch.job import Job, Result
-    from keyframer.batch.job_execution import perform, perform_all
-    from keyframer.batch.job_submission import run
+    from keyframer.batch.job_execution import perform
+    from keyframer.batch.job_submission import perform_all, run
     from keyframer.batch.ledger import Ledger, LedgerError
     from keyframer.batch.local_executor import LocalExecutor
     from keyframer.batch.operations import OPERATIONS, Operation
@@ -39,7 +39,7 @@ _MODULES = {
     "Result": "job",
     "Summary": "resumable_run",
     "perform": "job_execution",
-    "perform_all": "job_execution",
+    "perform_all": "job_submission",
     "run": "job_submission",
 }
 

@@ -14,8 +14,7 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
-from keyframer.batch.defaults import MEMORY, SECONDS
-from keyframer.batch.job import Job, Result
+from keyframer.batch.job import MEMORY, SECONDS, Job, Result
 from keyframer.batch.job_submission import run
 from keyframer.batch.local_executor import LocalExecutor
 

@@ -9,9 +9,19 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from keyframer import __version__
-from keyframer.batch.defaults import DONE, FAILED
 from keyframer.errors import FormatError, known_offset
 from keyframer.text import safe_text
+
+SECONDS = 60.0
+"""default time limit for each file"""
+MEMORY = 2 << 30
+"""default limit of the address space of each worker process, in bytes"""
+FILES_PER_TASK = 200
+LEDGER = "keyframer-batch.sqlite"
+
+DONE, FINDINGS, FAILED = "done", "findings", "failed"
+STATUSES = (DONE, FINDINGS, FAILED)
+"""``findings``: done, but a check found issues at or above ``fail_on``, or ``salvage`` left out parts"""
 
 _MOST_CHARACTERS = 1_000
 """maximum number of characters of a message or path"""

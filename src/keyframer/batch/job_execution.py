@@ -1,80 +1,46 @@
-"""Executes jobs. A job never raises: its result describes success or failure.
-
-Modules that process files are imported inside functions: the process that submits jobs does not need them.
-"""
+"""Executes jobs in worker processes. A job never raises: its result describes success or failure."""
 
 from __future__ import annotations
 
 import hashlib
+import json
+import os
+import re
+import tempfile
 import time
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from json.encoder import encode_basestring_ascii
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
-from keyframer.batch.job import Job, Result, fail, fail_with, new_result
-from keyframer.batch.operations import OPERATIONS
-from keyframer.batch.worker import DeferredAnswer
+from keyframer import checking
+from keyframer.batch import dependencies, storage
+from keyframer.batch.job import FINDINGS, Job, Result, fail, fail_with, new_result
+from keyframer.batch.operations import prepare_conversion
+from keyframer.catalogue import IO_UNRECOGNISED, RUN_OUTPUT_COLLISION, RUN_OUTPUT_REFUSED
 from keyframer.errors import FormatError, reason_of
-from keyframer.files import running
+from keyframer.exchange import Importer, exporter_for
+from keyframer.exchange.opening import OpenedFile, source_note
+from keyframer.files import OutputExists, OutputRefused, running, write_bytes
+from keyframer.formats.contract import HEAD_SIZE
+from keyframer.inspecting import identity
 from keyframer.limits import Budget, limits_of
+from keyframer.scene.loss_report import Outcome
+from keyframer.textures import TextureFinder, TextureSource
+from keyframer.textures.file_names import split_name
 
 if TYPE_CHECKING:
-    from keyframer.batch.operations.outputs import Output
+    from keyframer.scene import Scene
 
 
 def perform(job: Job) -> Result:
     """Execute one job; returns a plain dict."""
-    return _ExecutedJob(job).finish()
-
-
-def perform_all(jobs: Sequence[Job]) -> list[Result]:
-    """Execute several jobs in order: one task of an executor."""
-    return [perform(job) for job in jobs]
-
-
-def begin_all(jobs: Sequence[Job]) -> DeferredAnswer:
-    """Execute jobs like `perform_all`, for executors that wait for the outputs of several tasks together."""
-    executed = [_ExecutedJob(job) for job in jobs]
-
-    def sync() -> None:
-        for job in executed:
-            job.sync()
-
-    return DeferredAnswer(sync, lambda: [job.finish() for job in executed])
-
-
-class _ExecutedJob:
-    """An executed job. Its outputs on disk have temporary names until `finish`."""
-
-    __slots__ = ("_outputs", "_result")
-
-    def __init__(self, job: Job) -> None:
-        self._result = new_result(job)
-        self._outputs: list[Output] = []
-        start = time.perf_counter()
-        _run_or_fail(self._result, lambda: _perform(job, self._result, self._outputs))
-        self._result["seconds"] = round(time.perf_counter() - start, 6)
-
-    def sync(self) -> None:
-        """Wait until the outputs are on the disk."""
-        if self._outputs:
-            from keyframer.batch.operations.outputs import sync_all
-
-            _run_or_fail(self._result, lambda: sync_all(self._outputs))
-
-    def finish(self) -> Result:
-        """Wait until the outputs are on the disk and rename them; returns the result."""
-        self.sync()
-        if self._outputs:
-            from keyframer.batch.operations.outputs import finish_all
-
-            _run_or_fail(self._result, lambda: self._result["outputs"].extend(finish_all(self._outputs)))
-        return self._result
-
-
-def _run_or_fail(result: Result, action: Callable[[], None]) -> None:
-    """Call ``action``; if it raises, turn the result into a failure."""
+    result = new_result(job)
+    start = time.perf_counter()
     try:
-        action()
+        _perform(job, result)
     except FormatError as error:
         fail_with(result, error)
     except MemoryError:
@@ -85,19 +51,266 @@ def _run_or_fail(result: Result, action: Callable[[], None]) -> None:
         fail(result, "RUN_REFUSED", str(error))
     except Exception as error:
         fail(result, "RUN_INTERNAL_ERROR", f"{type(error).__name__}: {error} (please report it)")
+    result["seconds"] = round(time.perf_counter() - start, 6)
+    return result
 
 
-def _perform(job: Job, result: Result, outputs: list[Output]) -> None:
-    from keyframer.batch.operations.job_input import JobInput
-
-    operation = OPERATIONS.get(job.operation)
+def _perform(job: Job, result: Result) -> None:
+    operation = _FUNCTIONS.get(job.operation)
     if operation is None:
-        raise ValueError(f"unknown operation {job.operation!r} (known: {', '.join(OPERATIONS)})")
-    with running(), Budget(limits_of(job.options.get("limit", {}))).opened():
-        job_input = JobInput(job, outputs)
-        result["sha256"] = hashlib.sha256(job_input.data).hexdigest()
-        result["size"] = len(job_input.data)
+        raise ValueError(f"unknown operation {job.operation!r} (known: {', '.join(_FUNCTIONS)})")
+    with running(is_job=True) as run, Budget(limits_of(job.options.get("limit", {}))).opened():
+        running_job = _RunningJob(job, result)
         try:
-            operation.function()(job_input, result)
+            operation(running_job, result)
         finally:
-            result["format"] = result["format"] or job_input.format_name
+            result["format"] = result["format"] or running_job.format_name
+            if not storage.is_url(job.output):  # else they were written to be uploaded
+                result["outputs"] += [_file_entry(path, sha256) for path, sha256 in run.written]
+
+
+def _file_entry(path: str, sha256: str) -> dict[str, Any]:
+    """Return what the ledger stores about a written file."""
+    status = os.stat(path)
+    return {"path": path, "size": status.st_size, "mtime_ns": status.st_mtime_ns, "sha256": sha256}
+
+
+class _RunningJob:
+    """A job with its opened file, its images and companions, and its result."""
+
+    def __init__(self, job: Job, result: Result) -> None:
+        self.job = job
+        self.options = job.options
+        self.result = result
+        has_no_path = storage.is_url(job.source) or storage.split_member(job.source) is not None
+        self.opened = OpenedFile(
+            storage.read(job.source, job.occurrence),
+            name=job.source,
+            path=None if has_no_path else job.source,
+            format=self.options.get("from"),
+            options=self.options.get("scene"),
+        )
+        self.data = self.opened.data
+        result["sha256"] = hashlib.sha256(self.data).hexdigest()
+        result["size"] = len(self.data)
+
+    @property
+    def format_name(self) -> str | None:
+        """The id of the format; None if it is not known yet."""
+        reader = self.opened.known_reader
+        return None if reader is None else reader.name
+
+    def scene(self) -> Scene:
+        """Return the scene; other files that were read or searched for are recorded in the result."""
+        self.note_companions()
+        salvage = bool(self.options.get("salvage"))
+        scene = self.opened.scene(salvage=salvage)
+        if salvage and scene.issues.unsafe_counts():
+            self.result["status"] = FINDINGS
+        self.note_issues(scene.issues)
+        return scene
+
+    def note_issues(self, issues: Any) -> None:
+        """Record the counts of an `IssueLog`."""
+        worst = issues.worst()
+        self.result["issues"] = dict(sorted(issues.counts.items()))
+        self.result["worst"] = None if worst is None else worst.label
+
+    def note_companions(self) -> None:
+        """Record the files that belong to the input: its companions, or the files that a glTF file names."""
+        also, reader, folder = self.result["also"], self.opened.reader, self.opened.folder
+        if isinstance(reader, Importer):
+            if folder is not None:
+                also += [dependencies.file_entry(folder / name) for name in named_files(self.data)]
+            return
+        values = (self.opened.given_options.get(companion.option) for companion in reader.companions)
+        also += [dependencies.file_entry(value) for value in values if isinstance(value, (str, Path))]
+        if folder is not None and reader.companions:
+            also += dependencies.companion_entries(self.job.source)
+
+    def finder(self) -> TextureFinder | None:
+        """Return a finder for the folder of the file and those of ``texture_path``; None with ``no_textures``."""
+        if self.options.get("no_textures"):
+            return None
+        folder = self.opened.folder
+        folders = [*([folder] if folder is not None else []), *(self.options.get("texture_path") or ())]
+        return TextureFinder(folders, recursive=bool(self.options.get("texture_recursive")))
+
+    def note_images(self, finder: TextureFinder | None) -> None:
+        """Record which images were searched for, and which were found."""
+        if finder is not None:
+            self.result["also"] += dependencies.image_entries(finder)
+
+    def write(self, data: bytes, path: str = "") -> None:
+        """Write a file or upload an object, by default the output of the job."""
+        path = path or self.job.output
+        with self.writing():
+            if storage.is_url(path):
+                entry = {**storage.write(path, data), "sha256": hashlib.sha256(data).hexdigest()}
+                self.result["outputs"].append(entry)
+            else:
+                write_bytes(path, data, overwrite=self.job.replaces)
+
+    def write_record(self, schema: str, version: int, record: object) -> None:
+        self.write(json_file(schema, version, record))
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Make the folder of the output. If an output cannot be written, raise a `FormatError` that names the output,
+        not the source, as the cause."""
+        path = self.job.output
+        try:
+            folder = os.path.dirname(path)
+            if folder and not storage.is_url(path) and not os.path.isdir(folder):
+                os.makedirs(folder, exist_ok=True)
+            yield
+        except OutputExists as error:
+            reason = f"{error.target} exists and was not written by an earlier run (--force replaces it)"
+            raise RUN_OUTPUT_COLLISION.failure(0, "/", reason=reason) from None
+        except OutputRefused as error:
+            raise RUN_OUTPUT_REFUSED.failure(0, "/", reason=str(error)) from None
+        except OSError as error:
+            reason = f"{path} cannot be written: {error.strerror or error}"
+            raise RUN_OUTPUT_REFUSED.failure(0, "/", reason=reason) from None
+
+
+def _convert(job: _RunningJob, result: Result) -> None:
+    """Write a file in another format and report losses."""
+    from keyframer.exchange.gltf.write.images import Pictures, no_images
+    from keyframer.exchange.saving import save
+
+    options, output = job.options, job.job.output
+    exporter = exporter_for("", options.get("to", "gltf"))
+    scene = job.scene()
+    if "merge" in options.get("steps", {}):
+        result["also"].append(dependencies.file_entry(options["steps"]["merge"]))
+    finder = job.finder()
+    images = no_images if finder is None else Pictures(TextureSource(finder))
+    name = os.path.basename(job.job.source).rpartition(storage.MEMBER)[2]
+    source = source_note(name, result["sha256"], job.opened)
+    scene, save_options, changes = prepare_conversion(scene, exporter, options, images, source)
+    if not storage.is_url(output):
+        with job.writing():
+            report = save(scene, output, overwrite=job.job.replaces, **save_options)
+    else:  # the main file is uploaded last: it never refers to missing files
+        parent, _, name = output.rpartition("/")
+        with tempfile.TemporaryDirectory(prefix="keyframer-") as folder:
+            report = save(scene, os.path.join(folder, name), **save_options)
+            for path in reversed(report.written):
+                job.write(Path(path).read_bytes(), f"{parent}/{os.path.basename(path)}")
+        result["outputs"].reverse()
+    report.losses[:0] = changes
+    job.note_images(finder)
+    losses = {outcome.value: report.count(outcome) for outcome in Outcome}
+    result["details"] = {"losses": losses, "measured": dict(report.measured)}
+
+
+def _check(job: _RunningJob, result: Result) -> None:
+    """Report the issues of a file."""
+    with suppress(FormatError):  # the format is unknown: the report says so
+        job.note_companions()
+    report = checking.check_opened(job.opened).restricted(
+        job.options.get("only") or (), job.options.get("ignore") or ()
+    )
+    record = checking.report_record(report, job.job.source)
+    job.write_record(checking.SCHEMA, checking.SCHEMA_VERSION, record)
+    job.note_issues(report.issues)
+    result["format"] = None if report.format is None else report.format.name
+    result["details"] = {"verdict": report.verdict}
+    if report.fails(job.options.get("fail_on") or "error"):
+        result["status"] = FINDINGS
+
+
+def _info(job: _RunningJob, result: Result) -> None:
+    """Write the summary and the tables of a file."""
+    from keyframer.inspecting import document_tables
+
+    encoding, wanted = job.options.get("encoding"), job.options.get("table")
+    finder = job.finder()
+    job.note_companions()
+    document_tables.use_encoding(job.opened, encoding)
+    checked = checking.check_opened(job.opened)
+    tables = document_tables.file_tables(job.opened, checked.verdict, checked.issues, finder)
+    job.note_issues(checked.issues)
+    result["details"] = {"verdict": checked.verdict}
+    job.note_images(finder)
+    summary = document_tables.summary_of(job.opened, tables, checked.verdict, checked.issues)
+    shown = [table for table in tables if not wanted or table.name in wanted]
+    record = document_tables.info_record(job.job.source, summary, shown, encoding)
+    job.write_record(document_tables.SCHEMA, document_tables.SCHEMA_VERSION, record)
+
+
+def _identify(job: _RunningJob, result: Result) -> None:
+    """Recognise the format of a file."""
+    identified = identity.identify(job.data[:HEAD_SIZE], len(job.data), job.job.source, lambda: job.data)
+    job.write_record(identity.SCHEMA, identity.SCHEMA_VERSION, identified.record())
+    result["format"] = identified.format
+    result["details"] = {name: getattr(identified, name) for name in ("certainty", "pronom", "version")}
+    if identified.format is None:  # the record is written, too, as `keyframer identify` prints it
+        raise IO_UNRECOGNISED.failure(0, "/", reason=str(identified))
+
+
+def _thumbnail(job: _RunningJob, result: Result) -> None:
+    """Render a picture of a file."""
+    from keyframer.inspecting.clip_choice import keep_clip
+    from keyframer.rendering import Renderer
+    from keyframer.rendering.presentation import picture_options
+
+    settings, presentation = picture_options(job.options)
+    scene = job.scene()
+    if job.options.get("clip") is not None:
+        keep_clip(scene, job.options["clip"])
+    finder = job.finder()
+    source = None if finder is None else TextureSource(finder)
+    renderer = Renderer(scene, settings, textures=source)
+    try:
+        data = presentation.data(renderer)
+    except LookupError as error:  # not every file has a camera of this name
+        raise ValueError(str(error.args[0] if error.args else error)) from None
+    job.write(data)
+    job.note_images(finder)
+    images = {str(opening.match): opening.texture is not None for opening in (source.opened if source else ())}
+    result["details"] = {"frames": len(renderer.frames or ()), "images": images, "complete": renderer.complete}
+
+
+_FUNCTIONS: Mapping[str, Callable[[_RunningJob, Result], None]] = {
+    "convert": _convert,
+    "check": _check,
+    "info": _info,
+    "identify": _identify,
+    "thumbnail": _thumbnail,
+}
+
+_URI = re.compile(rb'"uri"\s{0,100}:\s{0,100}"(?!data:)([^"\\]{1,1000})"')
+_HEAD = 20
+"""bytes of a .glb before its JSON text"""
+
+
+def named_files(data: bytes) -> list[str]:
+    """Return the paths of the files that a glTF file names, without those outside its folder, which are never read."""
+    text = data[_HEAD : _HEAD + int.from_bytes(data[12:16], "little")] if data[:4] == b"glTF" else data
+    names = dict.fromkeys(unquote(uri.decode("utf-8", "replace")) for uri in _URI.findall(text))
+    split_names = [split_name(name) for name in names]
+    return ["/".join(name.parts) for name in split_names if name.parts and name.refusal is None]
+
+
+def json_file(schema: str, version: int, record: object) -> bytes:
+    """Return one record as the commands print it with ``--format json``: exactly the same bytes."""
+    head = json.dumps({"schema": schema, "schema_version": version})[1:-1]
+    return f'{{{head}, "files": [\n  {_indented(record, chr(10) + "  ")}\n]}}\n'.encode("ascii")
+
+
+def _indented(value: Any, margin: str) -> str:
+    """Return the same text as ``json.dumps(value, indent=2)``, which takes three times as long.
+
+    ``margin`` is a line break and the indentation of the value.
+    """
+    deeper = margin + "  "
+    if isinstance(value, dict) and value:
+        items = [f"{deeper}{encode_basestring_ascii(key)}: {_indented(item, deeper)}" for key, item in value.items()]
+        return f"{{{','.join(items)}{margin}}}"
+    if isinstance(value, (list, tuple)) and value:
+        return f"[{','.join([deeper + _indented(item, deeper) for item in value])}{margin}]"
+    if type(value) is str:
+        return encode_basestring_ascii(value)
+    return repr(value) if type(value) is int else json.dumps(value, allow_nan=False)

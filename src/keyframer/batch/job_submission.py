@@ -7,11 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError, Executor, Future
 from itertools import islice
 from queue import Empty, SimpleQueue
-from typing import Any
 
-from keyframer.batch.defaults import FILES_PER_TASK
-from keyframer.batch.job import Job, Result, fail, fail_with, new_result
-from keyframer.batch.job_execution import begin_all, perform_all
+from keyframer.batch.job import FILES_PER_TASK, Job, Result, fail, fail_with, new_result
 from keyframer.batch.local_executor import Stopped
 from keyframer.errors import FormatError
 
@@ -28,13 +25,20 @@ class ExecutorLost(Exception):
     """
 
 
+def perform_all(jobs: Sequence[Job]) -> list[Result]:
+    """Execute several jobs in order: one task of an executor."""
+    from keyframer.batch.job_execution import perform  # the process that submits jobs does not need it
+
+    return [perform(job) for job in jobs]
+
+
 def run(
     jobs: Iterable[Job],
     executor: Executor,
     *,
     files_per_task: int | None = None,
     stop: Callable[[], bool] = lambda: False,
-    task: Callable[[Sequence[Job]], Any] | None = None,
+    task: Callable[[Sequence[Job]], list[Result]] = perform_all,
 ) -> Iterator[Result]:
     """Yield one result for each job, failed or not, in the order in which they finish.
 
@@ -49,9 +53,6 @@ def run(
     """
     remote = bool(getattr(executor, "remote", False))
     lost: list[Exception] = []
-    default_task: Callable[[Sequence[Job]], Any] = (
-        begin_all if getattr(executor, "finishes_later", False) else perform_all
-    )
     workers = _workers_of(executor)
     task_size = files_per_task or getattr(executor, "files_per_task", None) or _default_task_size(jobs, workers)
     most_waiting = workers * _TASKS_AHEAD * (100 if task_size == 1 else 1)
@@ -71,7 +72,7 @@ def run(
                 if not task_jobs:
                     break
                 try:
-                    future = executor.submit(task or default_task, task_jobs)
+                    future = executor.submit(task, task_jobs)
                 except Exception as error:
                     if remote:
                         raise ExecutorLost(_reason(error)) from None

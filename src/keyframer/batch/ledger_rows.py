@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from keyframer.batch.defaults import STATUSES
+from keyframer.batch.job import STATUSES
 from keyframer.batch.output_names import is_below
 
 TABLES = """
@@ -111,8 +111,15 @@ def _is_entry(entry: Any) -> bool:
         return False
     _, purpose, known = entry
     if isinstance(purpose, str):
-        return isinstance(known, str) or (isinstance(known, list) and all(map(_is_path, known)))
+        return isinstance(known, str) or (isinstance(known, list) and all(map(_is_found, known)))
     return all(value is None or type(value) is int for value in (purpose, known))
+
+
+def _is_found(item: Any) -> bool:
+    """Return whether a value is the name of a companion, or the name of an image with the path that was found."""
+    if isinstance(item, list):
+        return len(item) == 2 and isinstance(item[0], str) and (item[1] is None or _is_path(item[1]))
+    return _is_path(item)
 
 
 def _are_entries(value: Any) -> bool:

@@ -4,100 +4,38 @@
 thread that sends it a portion of calls and collects the answers one by one. When a process dies, its answers stay
 valid, the current call is repeated once, alone in a new process, and the other calls return to the queue. A call that
 kills its process twice fails; a call that exceeds the time limit fails at once.
+
+Processes are forked by the fork server of ``multiprocessing``, which has loaded all modules (`preloaded`), or spawned
+where there is none.
 """
 
 from __future__ import annotations
 
+import gc
+import multiprocessing
 import os
-import pickle
 import signal
+import sys
 import threading
-import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from multiprocessing.connection import Connection, wait
 from time import monotonic
+from types import ModuleType
 from typing import Any
 
-from keyframer.batch.defaults import MEMORY, SECONDS
-from keyframer.batch.fork_server import CAN_FORK, ForkServer, Process, Spawned
-from keyframer.batch.worker import BEGUN
+from keyframer.batch.job import MEMORY, SECONDS
 from keyframer.catalogue import LIMIT_TIME, RUN_WORKER_KILLED
-from keyframer.errors import FormatError
 
-
-class WorkerHandle:
-    """A worker process as seen by its thread: the calls it has started, and the time limit of the current call."""
-
-    def __init__(self, process: Process) -> None:
-        self.process = process
-        self.fresh = True
-        """whether the process has not answered any call"""
-        self.begun = 0
-        """calls of the current portion that were started but not answered"""
-        self._lock = threading.Lock()
-        self._serial = 0
-        self._deadline: float | None = None
-        self._expired = -1
-
-    def send(self, value: object) -> None:
-        with suppress(OSError):  # the process is dead: reading its answer will show that
-            self.process.calls.write(pickle.dumps(value))
-            self.process.calls.flush()
-
-    def answer(self, seconds: float | None) -> tuple[bool, Any, bool] | None:
-        """Return the next answer; None if the process has died."""
-        self._set_deadline(seconds)
-        try:
-            while (message := pickle.load(self.process.answers)) is BEGUN:  # noqa: S301  # our own child
-                self.begun += 1
-                self._set_deadline(seconds)
-        except Exception:  # an incomplete answer can raise anything
-            return None
-        finally:
-            with self._lock:
-                self._deadline = None
-        self.begun -= 1
-        self.fresh = False
-        answer: tuple[bool, Any, bool] = message
-        return answer
-
-    def _set_deadline(self, seconds: float | None) -> None:
-        with self._lock:
-            self._serial += 1
-            self._deadline = None if seconds is None else monotonic() + seconds
-
-    def kill_if_late(self) -> None:
-        with self._lock:
-            if self._deadline is not None and monotonic() > self._deadline:
-                self._expired = self._serial
-                self.process.kill()
-
-    @property
-    def was_late(self) -> bool:
-        return self._expired == self._serial
-
-    def end(self) -> str:
-        """End the process at once, if it is running; returns how it ended, in words."""
-        self.process.kill()
-        code = self.process.wait()
-        for stream in (self.process.calls, self.process.answers):
-            with suppress(OSError):
-                stream.close()
-        if code >= 0:
-            return f"ended with exit code {code}"
-        with suppress(ValueError):
-            return f"was killed by {signal.Signals(-code).name}"
-        return f"was killed by signal {-code}"
-
-
+METHOD = "forkserver" if sys.platform.startswith("linux") else "spawn"
+"""macOS has fork, but its system libraries do not support it"""
+_PRELOADED = "keyframer.batch.preloaded"
 _MOST_CALLS = 200
 """maximum number of calls sent to a worker at once"""
 _PORTION_SECONDS = 0.25
 """seconds that the calls sent to a worker at once should take, so that little work is lost if everything is killed"""
-_WATCH_INTERVAL = 0.1
-"""seconds between checks of the time limits"""
 
 
 class Stopped(Exception):
@@ -107,13 +45,10 @@ class Stopped(Exception):
 class _Call:
     """A submitted call: its payload and its future."""
 
-    __slots__ = ("alone", "future", "payload", "started")
-
     def __init__(self, payload: tuple[Any, ...]) -> None:
         self.payload = payload
         self.future: Future[Any] = Future()
-        self.started = False
-        self.alone = False
+        self.is_retry = False
         """whether the call may have killed a process and is repeated alone in a new process"""
 
 
@@ -126,8 +61,6 @@ class LocalExecutor(Executor):
 
     files_per_task = 1
     """tells `run` to submit file by file: this executor groups calls itself"""
-    finishes_later = True
-    """tells `run` that a call may return a `DeferredAnswer`: outputs of several files are synced together"""
 
     def __init__(
         self,
@@ -137,181 +70,138 @@ class LocalExecutor(Executor):
         memory: int | None = MEMORY,
         modules: Sequence[str] = (),
     ) -> None:
-        """``modules`` are loaded by the fork server, once for all workers; without a fork server they are ignored."""
+        """``modules`` are loaded by the fork server, once for all workers, if it is not running yet."""
         self.workers = workers or available_cores()
-        self._modules = modules
-        self._fork_server: ForkServer | None = None
-        self._ready = threading.Event()
-        self._ended = threading.Event()
-        self._watcher: threading.Thread | None = None
         self.seconds = seconds
         self.memory = memory
+        self._modules = modules
         self._calls: deque[_Call] = deque()
         self._changed = threading.Condition()
-        self._alive: set[WorkerHandle] = set()
+        self._alive: set[Worker] = set()
+        self._threads: list[threading.Thread] = []
         self._at_work = 0
-        self._closing = False
-        self._killed = False
+        self._closing = self._killed = False
         self._pace = 0.05
         """average seconds per call"""
-        self._threads: list[threading.Thread] = []
 
     def start(self) -> None:
         """Start the fork server, so that it loads modules while the caller prepares calls."""
-        with self._changed:
-            if self._watcher is None and not self._closing:
-                self._watcher = threading.Thread(target=self._watch, name="keyframer-watch", daemon=True)
-                self._watcher.start()
+        if METHOD == "forkserver":
+            from multiprocessing.forkserver import ensure_running, set_forkserver_preload
+
+            set_forkserver_preload([_PRELOADED])
+            with _starting(self._modules):
+                ensure_running()
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any, **options: Any) -> Future[Any]:
         call = _Call((function, arguments, options))
-        self.start()
         with self._changed:
             if self._closing:
                 raise RuntimeError("the executor has been shut down")
+            if not self._threads:
+                self.start()
             self._calls.append(call)
             if len(self._threads) < self.workers:
-                self._start_thread()
+                self._threads.append(threading.Thread(target=self._work, daemon=True))
+                self._threads[-1].start()
             self._changed.notify()
         return call.future
 
-    def _start_thread(self) -> None:
-        thread = threading.Thread(target=self._serve, name=f"keyframer-{len(self._threads)}", daemon=True)
-        self._threads.append(thread)
-        thread.start()
-
-    def _watch(self) -> None:
-        """Enforce time limits. This thread owns the fork server, which ends with the thread that started it."""
-        try:
-            if CAN_FORK:
-                with suppress(OSError):  # workers are then started without it
-                    self._fork_server = ForkServer(self.memory, self._modules)
-            self._ready.set()
-            while not (self._closing and not any(thread.is_alive() for thread in self._threads)):
-                for worker in tuple(self._alive):
-                    worker.kill_if_late()
-                self._ended.wait(_WATCH_INTERVAL)
-        finally:
-            self._ready.set()
-            if self._fork_server is not None:
-                self._fork_server.close()
+    def _work(self) -> None:
+        """Feed a worker process with portions of calls until there are no more; the work of a thread."""
+        worker: Worker | None = None
+        while calls := self._take():
+            unanswered = deque(calls)
+            try:
+                if worker is None or calls[0].is_retry:
+                    self._end(worker)
+                    worker = None  # starting another may fail
+                    worker = self._new_worker()
+                continues = self._run(worker, unanswered)
+            except Exception as error:  # the process could not be started, or a call cannot be sent
+                continues = False
+                while unanswered:
+                    unanswered.popleft().future.set_exception(Stopped() if self._killed else error)
+            if not continues:
+                self._end(worker)
+                worker = None
+            with self._changed:
+                self._at_work -= 1
+                self._calls.extendleft(reversed(unanswered))
+                self._changed.notify_all()
+        self._end(worker)
 
     def _take(self) -> list[_Call]:
-        """Wait for calls and return the next portion; empty if the executor is closing and all calls are done."""
+        """Wait for calls and return the next portion; empty if the executor is closing and all calls are done.
+
+        A portion takes about `_PORTION_SECONDS` and leaves some calls for other workers; a retry comes alone.
+        """
         with self._changed:
             while True:
-                while not self._calls:
-                    if self._closing and not self._at_work:
-                        self._changed.notify_all()
-                        return []
-                    self._changed.wait()
-                if taken := self._next_portion():
+                self._changed.wait_for(lambda: self._calls or (self._closing and not self._at_work))
+                if not self._calls:
+                    self._changed.notify_all()
+                    return []
+                most = min(_MOST_CALLS, int(_PORTION_SECONDS / self._pace), len(self._calls) // (2 * self.workers))
+                taken: list[_Call] = []
+                while self._calls and len(taken) < max(most, 1) and not (taken and self._calls[0].is_retry):
+                    call = self._calls.popleft()
+                    if call.future.running() or call.future.set_running_or_notify_cancel():
+                        taken.append(call)
+                        if call.is_retry:
+                            break
+                if taken:
                     self._at_work += 1
                     return taken
 
-    def _next_portion(self) -> list[_Call]:
-        """Return calls for about `_PORTION_SECONDS`, but leave some for other workers; an `alone` call comes alone."""
-        most = max(1, min(_MOST_CALLS, int(_PORTION_SECONDS / self._pace), len(self._calls) // (2 * self.workers)))
-        taken: list[_Call] = []
-        while self._calls and len(taken) < most and not (taken and self._calls[0].alone):
-            call = self._calls.popleft()
-            if call.started or call.future.set_running_or_notify_cancel():
-                call.started = True
-                taken.append(call)
-                if call.alone:
-                    break
-        return taken
-
-    def _finish_portion(self, unanswered: Iterable[_Call]) -> None:
-        """Finish a portion of a worker; unanswered calls return to the front of the queue."""
-        with self._changed:
-            self._at_work -= 1
-            self._calls.extendleft(reversed([*unanswered]))
-            self._changed.notify_all()
-
-    def _serve(self) -> None:
-        worker: WorkerHandle | None = None
-        try:
-            while calls := self._take():
-                worker = self._feed(worker, calls)
-        finally:
-            self._end(worker)
-
-    def _end(self, worker: WorkerHandle | None) -> None:
-        """End the process of a worker, if there is one."""
-        if worker is not None:
-            self._alive.discard(worker)
-            worker.end()
-
-    def _new_process(self) -> Process:
-        """Return a new worker process; without a fork server, or with a dead one, the process loads modules itself."""
-        self._ready.wait()
-        if self._fork_server is not None:
-            with suppress(OSError):
-                return self._fork_server.fork()
-        return Spawned(self.memory)
-
-    def _feed(self, worker: WorkerHandle | None, calls: list[_Call]) -> WorkerHandle | None:
-        unanswered = deque(calls)
-        try:
-            if worker is not None and calls[0].alone and not worker.fresh:
-                self._end(worker)
-                worker = None
-            if worker is None:
-                worker = WorkerHandle(self._new_process())
-                self._alive.add(worker)
-                if self._killed:
-                    worker.process.kill()
-            worker.send([call.payload for call in unanswered])
-            while unanswered:
-                worker = self._wait_for_answer(worker, unanswered)
-                if worker is None:
-                    break
-        except Exception as error:  # the process could not be started, or a call cannot be sent
-            while unanswered:
-                unanswered.popleft().future.set_exception(error)
-            self._end(worker)
-            worker = None
-        self._finish_portion(unanswered)
+    def _new_worker(self) -> Worker:
+        worker = Worker(self.memory)
+        self._alive.add(worker)
+        if self._killed:
+            worker.process.kill()
         return worker
 
-    def _wait_for_answer(self, worker: WorkerHandle, unanswered: deque[_Call]) -> WorkerHandle | None:
-        """Wait for the answer to the first of these calls; returns None if the process has ended."""
-        start = time.monotonic()
-        answer = worker.answer(self.seconds)
-        if answer is None:
-            self._alive.discard(worker)
-            self._handle_dead_process(worker, unanswered)
-            return None
-        call = unanswered.popleft()
-        self._pace = 0.9 * self._pace + 0.1 * (time.monotonic() - start)
-        succeeded, value, retire = answer
-        if succeeded:
-            call.future.set_result(value)
-        else:
-            call.future.set_exception(value)
-        if retire:
-            self._end(worker)
-            return None
-        return worker
+    def _run(self, worker: Worker, unanswered: deque[_Call]) -> bool:
+        """Have a portion of calls executed; returns whether the process continues. Answered calls are removed."""
+        worker.send([call.payload for call in unanswered])
+        while unanswered:
+            try:
+                worker.wait_until_ready()  # the time limit does not include the start of the process
+                start = monotonic()
+                if not worker.has_answer(self.seconds):
+                    late = LIMIT_TIME.failure(0, "/", seconds=self.seconds)
+                    unanswered.popleft().future.set_exception(late)
+                    return False
+                succeeded, value, retires = worker.pipe.recv()
+            except Exception:  # the process has died; an incomplete answer can raise anything
+                self._handle_death(worker, unanswered)
+                return False
+            self._pace = 0.9 * self._pace + 0.1 * (monotonic() - start)
+            future = unanswered.popleft().future
+            if succeeded:
+                future.set_result(value)
+            else:
+                future.set_exception(value)
+            if retires:
+                return False
+        return True
 
-    def _handle_dead_process(self, worker: WorkerHandle, unanswered: deque[_Call]) -> None:
-        """Handle a dead process: the call started last is responsible; earlier calls only waited to be synced."""
-        ending = worker.end()
+    def _handle_death(self, worker: Worker, unanswered: deque[_Call]) -> None:
+        """Handle a dead process: the first unanswered call is responsible and is repeated once."""
+        worker.end()
         if self._killed:
             while unanswered:
                 unanswered.popleft().future.set_exception(Stopped())
-            return
-        index = max(worker.begun - 1, 0)
-        call = unanswered[index]
-        del unanswered[index]
-        if worker.was_late:
-            call.future.set_exception(LIMIT_TIME.failure(0, "/", seconds=self.seconds))
-        elif call.alone:
-            call.future.set_exception(_worker_killed(ending))
+        elif unanswered[0].is_retry:
+            reason = f"the worker process {worker.ending} while it processed this file, twice"
+            unanswered.popleft().future.set_exception(RUN_WORKER_KILLED.failure(0, "/", reason=reason))
         else:
-            call.alone = True
-            unanswered.appendleft(call)
+            unanswered[0].is_retry = True
+
+    def _end(self, worker: Worker | None) -> None:
+        if worker is not None:
+            self._alive.discard(worker)
+            worker.end()
 
     def kill(self) -> None:
         """End all processes at once; unanswered calls are cancelled or end with `Stopped`."""
@@ -320,9 +210,8 @@ class LocalExecutor(Executor):
             waiting, self._calls = [*self._calls], deque()
             self._changed.notify_all()
         for call in waiting:
-            if call.future.cancel() or call.future.done():
-                continue
-            call.future.set_exception(Stopped())
+            if not call.future.cancel() and not call.future.done():
+                call.future.set_exception(Stopped())
         for worker in tuple(self._alive):
             worker.process.kill()
 
@@ -335,17 +224,148 @@ class LocalExecutor(Executor):
         if wait:
             for thread in self._threads:
                 thread.join()
-            self._ended.set()
-            if self._watcher is not None:
-                self._watcher.join()
 
 
-def _worker_killed(ending: str) -> FormatError:
-    return RUN_WORKER_KILLED.failure(0, "/", reason=f"the worker process {ending} while it processed this file, twice")
+class Worker:
+    """A worker process and the pipe to it."""
+
+    def __init__(self, memory: int | None) -> None:
+        context: Any = multiprocessing.get_context(METHOD)
+        self._is_ready = False
+        self.pipe, theirs = context.Pipe()
+        self.process = context.Process(target=_serve, args=(theirs, memory), daemon=True)
+        try:
+            with _starting(), theirs:
+                self.process.start()
+        except BaseException:
+            self.pipe.close()
+            raise
+
+    def wait_until_ready(self) -> None:
+        """Wait for the first message of a new process."""
+        if not self._is_ready:
+            self.pipe.recv()
+            self._is_ready = True
+
+    def send(self, value: object) -> None:
+        with suppress(BrokenPipeError, ConnectionResetError):  # it is dead: waiting for its answer will show that
+            self.pipe.send(value)
+
+    def has_answer(self, seconds: float | None) -> bool:
+        """Wait for an answer, or the end of the process; returns False if the time is over."""
+        return bool(self.pipe.poll(seconds))
+
+    def end(self) -> None:
+        """End the process at once, if it is running."""
+        self.process.kill()
+        self.process.join()
+        self.pipe.close()
+
+    @property
+    def ending(self) -> str:
+        """How the process ended, in words."""
+        code = self.process.exitcode or 0
+        if code >= 0:
+            return f"ended with exit code {code}"
+        known = {number.value: number.name for number in signal.Signals}
+        return f"was killed by {known.get(-code, f'signal {-code}')}"
+
+
+_STARTING = threading.Lock()
+
+
+@contextmanager
+def _starting(modules: Sequence[str] = ()) -> Iterator[None]:
+    """Prepare the start of a process. It uses one thread for numbers, has the module path of this process and imports
+    nothing from the working folder: an archive may contain a ``pickle.py``. It does not run the main module again, as
+    ``multiprocessing`` would, so that scripts work without a guard. It may be started by a daemon, as workers of
+    clusters are.
+    """
+    environment = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    environment |= {"PYTHONSAFEPATH": "1", "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    environment |= {"KEYFRAMER_PRELOAD": " ".join(modules)}
+    config = multiprocessing.process.current_process()._config  # type: ignore[attr-defined]
+    with _STARTING:
+        before = {name: os.environ.get(name) for name in environment}
+        main, is_daemon = sys.modules["__main__"], config.pop("daemon", None)
+        try:
+            os.environ.update(environment)
+            sys.modules["__main__"] = ModuleType("__main__")
+            yield
+        finally:
+            sys.modules["__main__"] = main
+            if is_daemon is not None:
+                config["daemon"] = is_daemon
+            for name, value in before.items():
+                if value is None:
+                    del os.environ[name]
+                else:
+                    os.environ[name] = value
+
+
+def _serve(pipe: Connection[Any, Any], memory: int | None) -> None:
+    """Execute calls in a worker process until there are no more."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the coordinator decides when to stop
+    threading.Thread(target=_end_with_coordinator, daemon=True).start()
+    if os.name == "posix":
+        os.setsid()  # Linux divides a busy processor among sessions, not among processes
+    if not os.environ.get("KEYFRAMER_DEBUG"):
+        for stream in (1, 2):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
+    _limit_memory(memory)
+    gc.set_threshold(100_000, 50, 100)  # 4 % faster: docs/decisions/0010-lazy-fields-and-garbage-collection.md
+    first_size = 0
+    with suppress(EOFError, BrokenPipeError, ConnectionResetError):  # the coordinator has ended
+        pipe.send(None)
+        while True:
+            for function, arguments, options in pipe.recv():
+                try:
+                    succeeded, value = True, function(*arguments, **options)
+                except Exception as error:
+                    succeeded, value = False, error
+                size = _address_space()
+                first_size = first_size or size
+                retires = memory is not None and size - first_size > (memory - first_size) / 4
+                _answer(pipe, succeeded, value, retires)
+                if retires:  # memory that this file did not release would be missing for the next file
+                    return
+
+
+def _answer(pipe: Connection[Any, Any], succeeded: bool, value: Any, retires: bool) -> None:
+    try:
+        pipe.send((succeeded, value, retires))
+    except OSError:
+        raise
+    except Exception as error:
+        reason = f"the result cannot be sent: {type(error).__name__}: {error}"
+        pipe.send((False, RuntimeError(reason), retires))
+
+
+def _end_with_coordinator() -> None:
+    """End this process when the coordinator ends for any reason, so that ``kill -9`` leaves no workers."""
+    coordinator = multiprocessing.parent_process()
+    if coordinator is not None:
+        wait([coordinator.sentinel])
+        os._exit(0)
+
+
+def _limit_memory(memory: int | None) -> None:
+    if memory is not None:
+        with suppress(ImportError, ValueError, OSError):  # not POSIX, or there is a lower limit already
+            import resource
+
+            resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+
+
+def _address_space() -> int:
+    """Return the bytes of address space in use; 0 if the system does not report it."""
+    try:
+        with open("/proc/self/statm", "rb", buffering=0) as stream:
+            return int(stream.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError):
+        return 0
 
 
 def available_cores() -> int:
     """Return the number of cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0)) or 1
-    return os.cpu_count() or 1
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -71,7 +71,7 @@ def assign(
     names. Files keep their outputs when others are added: ``earlier_output(source)`` is the output of a source in an
     earlier run, ``owner(key)`` the source of the output with this key. The order of the files makes no difference.
     """
-    plain = [_shortened_name(_usual_name(file.relative, suffix, replace), file.source, suffix) for file in files]
+    plain = [_shortened_name(usual_name(file.relative, suffix, replace), file.source, suffix) for file in files]
     full = [_shortened_name(file.relative + suffix, file.source, suffix) for file in files] if replace else plain
     plain_counts = Counter(map(key_of, plain))
     full_counts = Counter(map(key_of, full))
@@ -88,7 +88,7 @@ def assign(
         if earlier is not None and earlier.endswith(suffix) and key_of(earlier) not in blocked:
             given.append(earlier)
             continue
-        wanted = _usual_name(file.relative, suffix, replace)
+        wanted = usual_name(file.relative, suffix, replace)
         key = key_of(plain_name)
         if plain_counts[key] == 1 and is_free(key, file.source):
             given.append(plain_name)
@@ -111,7 +111,8 @@ def _reason(key: str, plain_counts: Counter[str], blocked: set[str]) -> str:
     return f"{'a folder, a source or the ledger' if key in blocked else 'the output of another file'} has this name"
 
 
-def _usual_name(relative: str, suffix: str, replace: bool) -> str:
+def usual_name(relative: str, suffix: str, replace: bool) -> str:
+    """Return the name of the output of a file, unless it is taken."""
     if not replace:
         return relative + suffix
     folder, slash, name = relative.rpartition("/")

@@ -15,10 +15,19 @@ from typing import Any, NamedTuple
 
 from keyframer import __version__
 from keyframer.batch import output_names, storage
-from keyframer.batch.defaults import DONE, FAILED, FINDINGS, LEDGER
 from keyframer.batch.dependencies import Dependencies, file_entry
-from keyframer.batch.job import Job, Result, fail_with, new_result, options_hash
-from keyframer.batch.job_submission import run
+from keyframer.batch.job import (
+    DONE,
+    FAILED,
+    FINDINGS,
+    LEDGER,
+    Job,
+    Result,
+    fail_with,
+    new_result,
+    options_hash,
+)
+from keyframer.batch.job_submission import perform_all, run
 from keyframer.batch.ledger import Ledger
 from keyframer.batch.ledger_rows import Row
 from keyframer.batch.operations import OPERATIONS
@@ -31,7 +40,6 @@ _COLLISION = "RUN_OUTPUT_COLLISION"
 _TEMPORARY_FAILURES = (
     "IO_READ_FAILED",
     "IO_CHANGED_DURING_READ",
-    "IO_PAIR_UNFINISHED",
     "RUN_OUTPUT_REFUSED",
     _COLLISION,
     "RUN_INTERNAL_ERROR",
@@ -195,7 +203,7 @@ class ResumableRun:
                 yield source.removeprefix(beginning).replace(os.sep, "/")
 
     def sweep(self, *, older_than: float = 0.0) -> int:
-        """Complete interrupted writes in the folders of the outputs; returns the number of removed temporary files."""
+        """Remove the temporary files of killed writers in the folders of the outputs; returns their number."""
         if self._is_url:
             return 0
         folders = {output.rpartition("/")[0] for output in self._outputs}
@@ -207,7 +215,7 @@ class ResumableRun:
         *,
         stop: Callable[[], bool] = lambda: False,
         skipped: Callable[[], None] = lambda: None,
-        task: Callable[..., list[Result]] | None = None,
+        task: Callable[..., list[Result]] = perform_all,
         files_per_task: int | None = None,
     ) -> Iterator[Result]:
         """Execute the unfinished jobs; yields results as they finish, each already in the ledger.

@@ -3,10 +3,39 @@
 from __future__ import annotations
 
 import argparse
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Executor
+from contextlib import contextmanager
+from typing import Any
 
-from keyframer.batch.defaults import LEDGER, MEMORY, SECONDS
+from keyframer.batch import storage
+from keyframer.batch.cluster import ClusterError, connect, isolated_task
+from keyframer.batch.job import FAILED, FILES_PER_TASK, FINDINGS, LEDGER, MEMORY, SECONDS, options_hash
+from keyframer.batch.job_submission import ExecutorLost
+from keyframer.batch.ledger import Ledger, LedgerError
+from keyframer.batch.local_executor import LocalExecutor, available_cores
 from keyframer.batch.operations import OPERATIONS
-from keyframer.cli import batch_inputs, batch_options, batch_report, batch_run, reading_options
+from keyframer.batch.resumable_run import InputFile, ResumableRun
+from keyframer.cli import batch_inputs, batch_report, operation_options, reading_options
+from keyframer.cli.exit_handling import CLUSTER_LOST, INPUTS_FAILED, INTERRUPTED, SUCCESS
+from keyframer.cli.exit_handling import FINDINGS as EXIT_FINDINGS
+from keyframer.cli.messages import StatusLine, detail, failure, note, shown_name
+from keyframer.cli.output_targets import output_errors, refuse_file_as_folder
+from keyframer.errors import FormatError
+from keyframer.files import check_output, note_input
+from keyframer.text import counted, safe_text
+
+_UPDATE_INTERVAL = 0.2
+"""seconds between two updates of the progress"""
+_MOST_LINES = 20
+"""maximum number of failures, renamed outputs or codes that are shown"""
+_CLUSTER_AGE = 600.0
+"""seconds: a worker of the cluster may still be writing temporary files that are younger"""
 
 ABOUT = """Run convert, check, info, identify or thumbnail on many files.
 
@@ -37,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         )
         batch_inputs.add_arguments(sub)
         _add_run_arguments(sub)
-        batch_options.add_arguments(sub, name)
+        operation_options.add_options(sub, name)
         _add_messages(sub)
         sub.set_defaults(subparser=sub)
     description = "show the ledger as a table, CSV, JSON or one HTML page"
@@ -107,4 +136,245 @@ def _count(text: str) -> int:
 
 
 def run(options: argparse.Namespace) -> int:
-    return batch_run.run(options)
+    options.parser = options.subparser
+    try:
+        if options.operation == "report":
+            return batch_report.run(options)
+        return _run(options)
+    except (LedgerError, ClusterError) as error:
+        print(f"keyframer: {safe_text(str(error))}", file=sys.stderr)
+        return CLUSTER_LOST if isinstance(error, ClusterError) else INPUTS_FAILED
+
+
+def _run(options: argparse.Namespace) -> int:
+    if not options.files and options.files_from is None:
+        options.parser.error("no input: give a folder or a file")
+    if (options.tls_ca or options.tls_cert or options.tls_key) and not options.cluster:
+        options.parser.error("--tls-ca, --tls-cert and --tls-key need --cluster")
+    if not storage.is_url(options.output):
+        refuse_file_as_folder(options, "the output of a batch is a folder")
+    out = options.output if storage.is_url(options.output) else os.path.abspath(options.output)
+    try:
+        job_options = operation_options.values_of(options, options.operation)
+        OPERATIONS[options.operation].suffix(job_options)
+    except ValueError as error:
+        options.parser.error(str(error))
+    inputs: Iterable[InputFile] = batch_inputs.find_files(options)
+    ledger_path = options.ledger or _ledger_path(out, options)
+    if os.path.lexists(ledger_path) and options.ledger:
+        inputs = list(inputs)
+        try:
+            _check_ledger(ledger_path, inputs)
+        except FormatError as error:
+            failure(ledger_path, error)
+            return INPUTS_FAILED
+    with Ledger(ledger_path, out) as ledger, _stopping(options) as stopping, _executor(options) as executor:
+        batch_run = ResumableRun(
+            options.operation,
+            job_options,
+            out,
+            ledger,
+            retry=options.retry_failed,
+            verify=options.verify,
+            force=options.force,
+        )
+        batch_run.plan(inputs)
+        for renamed in batch_run.summary.renamed[:_MOST_LINES]:
+            note(options, f"RUN_OUTPUT_COLLISION: {renamed}")
+        if len(batch_run.summary.renamed) > _MOST_LINES:
+            count = counted(len(batch_run.summary.renamed), "output")
+            note(options, f"{count} renamed; keyframer batch report lists all of them")
+        batch_report.show_refused(ledger)
+        _sweep(batch_run, options)
+        progress = Progress(options, batch_run.summary.total)
+        lost = None
+        try:
+            _work(batch_run, executor, options, progress, stopping)
+        except ExecutorLost as error:
+            lost = error
+        finally:
+            progress.clear()
+            _sweep(batch_run, options)
+            batch_report.show_refused(ledger)
+        code = _summarise(batch_run, options, progress, ledger_path, stopping.is_set(), lost is not None)
+        if lost is not None:
+            text = f"the cluster lost tasks ({lost}); the same command processes the files that are not finished"
+            print(f"keyframer: {safe_text(text)}", file=sys.stderr)
+        return code
+
+
+def _check_ledger(path: str, inputs: list[InputFile]) -> None:
+    """Refuse a ledger that is not a regular file or is one of the inputs: an empty input would become a ledger."""
+    for file in inputs:
+        member = storage.split_member(file.source)
+        note_input(file.source if member is None else member[0])
+    with output_errors(path):
+        check_output(path, overwrite=True)
+
+
+def _ledger_path(out: str, options: argparse.Namespace) -> str:
+    if not storage.is_url(out):
+        return os.path.join(out, LEDGER)
+    path = f"keyframer-batch-{options_hash(out, {})[:10]}.sqlite"
+    note(options, f"the ledger of {out} is {path} in the current folder (--ledger chooses another place)")
+    return path
+
+
+def _sweep(batch_run: ResumableRun, options: argparse.Namespace) -> None:
+    removed = batch_run.sweep(older_than=_CLUSTER_AGE if options.cluster else 0.0)
+    if removed:
+        detail(options, f"removed {counted(removed, 'temporary file')} of interrupted runs")
+
+
+@contextmanager
+def _stopping(options: argparse.Namespace) -> Iterator[threading.Event]:
+    """Yield an event, which the first Ctrl-C or SIGTERM sets; the second raises KeyboardInterrupt."""
+    event = threading.Event()
+
+    def stop(number: int, frame: object) -> None:
+        if event.is_set():
+            raise KeyboardInterrupt
+        event.set()
+        if not options.quiet:  # print is not safe in a signal handler
+            os.write(2, b"\nkeyframer: stopping after the current files (Ctrl-C again: immediately)\n")
+
+    if threading.current_thread() is not threading.main_thread():
+        yield event
+        return
+    previous = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield event
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def _executor(options: argparse.Namespace) -> Iterator[Executor]:
+    """Yield the executor of the cluster, or a local one, which starts loading modules while files are listed."""
+    if options.cluster:
+        with connect(options.cluster, ca=options.tls_ca, certificate=options.tls_cert, key=options.tls_key) as executor:
+            yield executor
+        return
+    modules = OPERATIONS[options.operation].loads
+    local = LocalExecutor(
+        options.jobs or available_cores(),
+        seconds=options.time_limit,
+        memory=options.memory_limit << 20,
+        modules=modules,
+    )
+    with local:
+        local.start()
+        yield local
+
+
+def _work(
+    batch_run: ResumableRun,
+    executor: Executor,
+    options: argparse.Namespace,
+    progress: Progress,
+    stopping: threading.Event,
+) -> None:
+    summary = batch_run.summary
+
+    def show() -> None:
+        progress.show(summary.finished, summary.processed, summary.counts[FAILED])
+
+    arguments: dict[str, Any] = {"stop": stopping.is_set, "skipped": show}
+    if options.cluster:
+        arguments["task"] = isolated_task(options.time_limit, options.memory_limit << 20)
+        workers = getattr(executor, "workers", 1)
+        arguments["files_per_task"] = max(1, min(FILES_PER_TASK, summary.total // (2 * workers) or 1))
+    failures = 0
+    try:
+        for result in batch_run.execute(executor, **arguments):
+            show()
+            if result["status"] == FAILED:
+                failures += 1
+                if failures <= _MOST_LINES:
+                    progress.clear()
+                    _show_failure(result)
+    except KeyboardInterrupt:
+        stopping.set()
+        if isinstance(executor, LocalExecutor):
+            executor.kill()
+
+
+def _show_failure(result: dict[str, Any]) -> None:
+    error = result["error"]
+    failure(result["source"], FormatError(error["code"], error["offset"] or 0, error["path"], error["message"]))
+
+
+def _summarise(
+    batch_run: ResumableRun,
+    options: argparse.Namespace,
+    progress: Progress,
+    ledger_path: str,
+    stopped: bool,
+    cluster_lost: bool,
+) -> int:
+    summary = batch_run.summary
+    seconds = progress.seconds
+    failed, findings = summary.counts[FAILED], summary.counts[FINDINGS]
+    parts = [f"{summary.total:,} {'file' if summary.total == 1 else 'files'}: {summary.finished - failed:,} done"]
+    parts += [f"{findings:,} of them with issues"] if findings or options.operation == "check" else []
+    parts.append(f"{failed:,} failed")
+    parts += [f"{summary.skipped:,} already finished by an earlier run"] if summary.skipped else []
+    if stopped or cluster_lost:
+        parts.append(f"{summary.total - summary.finished:,} not finished")
+    rate = f", {summary.processed / seconds:.0f} per second" if summary.processed and seconds >= 1 else ""
+    note(options, f"{', '.join(parts)}; {clock(seconds)}{rate}")
+    if summary.codes:
+        note(options, "failures: " + ", ".join(f"{code} {count:,}" for code, count in summary.codes.most_common()))
+    if summary.findings:
+        codes = ", ".join(f"{code} {count:,}" for code, count in summary.findings.most_common(_MOST_LINES))
+        note(options, f"files with issues: {codes}")
+    if failed and getattr(options, "salvage", None) is False:
+        note(options, "the same command with --salvage processes the failed files again, without their unsafe parts")
+    if failed or findings:
+        note(options, f"keyframer batch report {shown_name(options.ledger or options.output)} lists these files")
+    detail(options, f"ledger: {ledger_path}")
+    if stopped:
+        note(options, "stopped; the same command resumes from here")
+        return INTERRUPTED
+    if cluster_lost:
+        return CLUSTER_LOST
+    return INPUTS_FAILED if failed else EXIT_FINDINGS if findings else SUCCESS
+
+
+class Progress:
+    """The progress of a batch, in one line on stderr."""
+
+    def __init__(self, options: argparse.Namespace, total: int) -> None:
+        self._line = StatusLine(options)
+        self.clear = self._line.clear
+        self._total = total
+        self._start = time.monotonic()
+        self._next = self._start + _UPDATE_INTERVAL
+
+    def show(self, finished: int, processed: int, failed: int) -> None:
+        """Update the line. ``processed`` is the number of finished files that were not skipped, for the rate."""
+        now = time.monotonic()
+        if now >= self._next:
+            self._next = now + _UPDATE_INTERVAL
+            self._line.show(progress_line(self._total, finished, processed, failed, now - self._start))
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self._start
+
+
+def progress_line(total: int, finished: int, processed: int, failed: int, seconds: float) -> str:
+    share = 100 * finished / total if total else 100
+    line = f"{finished:,} of {total:,} ({share:.0f} %)"
+    if processed and seconds > 0:
+        rate = processed / seconds
+        line += f", {rate:.{0 if rate >= 10 else 1}f} per second, {clock((total - finished) / rate)} left"
+    return line + (f", {failed:,} failed" if failed else "")
+
+
+def clock(seconds: float) -> str:
+    """Return seconds as ``1:02:03`` or ``2:03``."""
+    minutes, whole_seconds = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{whole_seconds:02}" if hours else f"{minutes}:{whole_seconds:02}"

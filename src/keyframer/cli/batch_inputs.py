@@ -11,9 +11,9 @@ from keyframer.batch import InputFile, storage
 from keyframer.batch.output_names import safe_relative
 from keyframer.batch.storage import is_url
 from keyframer.cli import inputs
-from keyframer.cli.batch_options import wanted_extensions
 from keyframer.cli.inputs import MEMBER, STDIN, BadInput, FileInput, Input, MemberInput, WalkedFile, inputs_of
 from keyframer.cli.messages import as_format_error
+from keyframer.cli.operation_options import input_extensions
 from keyframer.errors import FormatError
 
 _GLOB = "*?["
@@ -109,7 +109,7 @@ def _inputs_with_paths(options: argparse.Namespace) -> Iterator[tuple[Input, str
 
 def _groups(options: argparse.Namespace) -> Iterator[tuple[str | None, Iterator[Input]]]:
     """Yield the inputs of each argument with the folder that their paths are relative to, or None."""
-    extensions = wanted_extensions(options)
+    extensions = input_extensions(options.operation, getattr(options, "to", None))
     options.skipped = 0
 
     def expanded(names: list[str], files_from: str | None = None) -> Iterator[Input]:
@@ -139,7 +139,7 @@ def _output_path(relative: str) -> str:
 
 def _from_store(url: str, options: argparse.Namespace) -> Iterator[InputFile]:
     """Yield the files at a URL; if it cannot be listed or has no files, an input with an error."""
-    extensions = wanted_extensions(options)
+    extensions = input_extensions(options.operation, getattr(options, "to", None))
     is_empty = True
     try:
         for name, below, stamp in storage.list_urls(url):

@@ -1,15 +1,20 @@
-"""``keyframer batch report``: the ledger as a table, CSV, JSON or one HTML page."""
+"""``keyframer batch report``: the ledger as a table, CSV, JSON or one HTML page without scripts.
+
+Text from files is made safe to show.
+"""
 
 from __future__ import annotations
 
 import argparse
+import html
 import os
 import sys
+from collections.abc import Iterable, Iterator
 from contextlib import redirect_stdout
 from io import StringIO
+from typing import Any
 
-from keyframer.batch.defaults import LEDGER, STATUSES
-from keyframer.batch.html_report import REPORT_COLUMNS, SCHEMA, SCHEMA_VERSION, cells_of, html_page, record_of
+from keyframer.batch.job import LEDGER, STATUSES
 from keyframer.batch.ledger import Ledger
 from keyframer.cli.exit_handling import INPUTS_FAILED, SUCCESS
 from keyframer.cli.messages import failure, shown_name
@@ -17,7 +22,38 @@ from keyframer.cli.output_targets import write_file
 from keyframer.cli.record_output import STYLES, Records
 from keyframer.errors import FormatError
 from keyframer.files import note_input
+from keyframer.inspecting.tables import shown
 from keyframer.text import safe_text
+
+SCHEMA = "keyframer.batch"
+SCHEMA_VERSION = 1
+
+REPORT_COLUMNS = (
+    "operation", "source", "status", "format", "output", "code", "message", "worst", "issues", "size", "sha256",
+    "seconds",
+)  # fmt: skip
+
+_HEAD = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta name="viewport" content="width=device-width">
+<title>Keyframer batch report</title>
+<style>
+body { font: 14px/1.4 system-ui, sans-serif; margin: 2em; color: #222 }
+table { border-collapse: collapse; margin: 1em 0 }
+th, td { border: 1px solid #ddd; padding: .2em .6em; text-align: left; vertical-align: top; white-space: nowrap }
+th { background: #f3f3f3; position: sticky; top: 0 }
+.failed td { background: #fdecea } .findings td { background: #fff6e0 }
+td.n { text-align: right; font-variant-numeric: tabular-nums }
+td.long { white-space: normal; overflow-wrap: anywhere; min-width: 12em }
+td.hash { font-family: monospace; max-width: 9em; overflow: hidden; text-overflow: ellipsis }
+@media (prefers-color-scheme: dark) {
+  body { background: #1b1b1d; color: #ddd } th { background: #2a2a2d } th, td { border-color: #444 }
+  .failed td { background: #43211e } .findings td { background: #40351a }
+}
+</style></head><body>
+<h1>Keyframer batch report</h1>
+"""
 
 _OPERATIONS = ("convert", "check", "info", "identify", "thumbnail")
 """all operations, available here or not: a ledger may come from another machine"""
@@ -71,7 +107,7 @@ def show_refused(ledger: Ledger) -> int:
 def _write(ledger: Ledger, options: argparse.Namespace) -> None:
     rows = ledger.rows(options.only_operation, options.status)
     if options.format == "html":
-        for piece in html_page(ledger, rows, options.only_operation):
+        for piece in _html_page(ledger, rows, options.only_operation):
             sys.stdout.write(piece)
         return
     records = Records(options.format, SCHEMA, SCHEMA_VERSION, REPORT_COLUMNS)
@@ -81,8 +117,8 @@ def _write(ledger: Ledger, options: argparse.Namespace) -> None:
         if options.format == "pretty":
             sys.stdout.write(_line(row) + "\n")
         else:
-            records.json(record_of(row))
-            records.row(cells_of(row))
+            records.json(_record_of(row))
+            records.row(_cells_of(row))
     records.close()
 
 
@@ -101,3 +137,66 @@ def _line(row: dict[str, object]) -> str:
     if row["status"] != "failed" and row["worst"] and isinstance(issues, dict):
         outcome += f" (worst: {row['worst']}; {', '.join(f'{code} {count}' for code, count in issues.items())})"
     return f"{row['status']:<8}  {row['seconds']:8.3f} s  {shown_name(str(row['source']))}  {safe_text(outcome)}"
+
+
+def _record_of(row: dict[str, Any]) -> dict[str, object]:
+    """Return a row of the ledger as a JSON record; text is safe to show."""
+    record: dict[str, object] = {name: _safe(row[name]) for name in REPORT_COLUMNS}
+    record["outputs"] = [
+        {"path": _safe(output["path"]), "size": output["size"], "sha256": output["sha256"]} for output in row["outputs"]
+    ]
+    for name in ("offset", "path", "version", "options", "finished"):
+        record[name] = _safe(row[name])
+    record["details"] = _safe(row["details"])
+    return record
+
+
+def _safe(value: Any) -> Any:
+    if isinstance(value, str):
+        return shown(value, most=1_000)
+    if isinstance(value, dict):
+        return {_safe(name): _safe(content) for name, content in value.items()}
+    return value
+
+
+def _cells_of(row: dict[str, Any]) -> list[Any]:
+    """Return a row of the ledger as the cells of a table."""
+    issues = " ".join(f"{code}:{count}" for code, count in row["issues"].items())
+    return [issues if name == "issues" else row[name] for name in REPORT_COLUMNS]
+
+
+def _html_page(ledger: Ledger, rows: Iterable[dict[str, Any]], operation: str | None = None) -> Iterator[str]:
+    """Yield the pieces of the HTML page."""
+    yield _HEAD
+    yield from _table(("operation", "status", "code", "files"), map(list, ledger.counts(operation)), status_column=1)
+    renamed = ledger.renamed(operation)
+    if renamed:
+        yield "<h2>Outputs under another name</h2>\n"
+        yield from _table(
+            ("source", "wanted", "given", "reason"),
+            ([renaming.source, renaming.wanted, renaming.given, renaming.reason] for renaming in renamed),
+        )
+    yield "<h2>Files</h2>\n"
+    yield from _table(REPORT_COLUMNS, map(_cells_of, rows), status_column=REPORT_COLUMNS.index("status"))
+    yield "</body></html>\n"
+
+
+def _table(columns: Iterable[str], rows: Iterable[list[Any]], status_column: int | None = None) -> Iterator[str]:
+    names = list(columns)
+    yield "<table><tr>" + "".join(f"<th>{html.escape(name)}</th>" for name in names) + "</tr>\n"
+    for row in rows:
+        attribute = f' class="{html.escape(str(row[status_column]))}"' if status_column is not None else ""
+        yield f"<tr{attribute}>" + "".join(map(_cell, names, row)) + "</tr>\n"
+    yield "</table>\n"
+
+
+_CSS_CLASSES = {
+    "sha256": "hash",
+    **dict.fromkeys(("source", "output", "message", "issues", "wanted", "given", "reason"), "long"),
+}
+
+
+def _cell(column: str, value: Any) -> str:
+    css_class = "n" if isinstance(value, (int, float)) and not isinstance(value, bool) else _CSS_CLASSES.get(column)
+    attribute = f' class="{css_class}"' if css_class else ""
+    return f"<td{attribute}>{html.escape(shown(value, most=500))}</td>"

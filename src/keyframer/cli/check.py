@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 
-from keyframer.catalogue import CATALOGUE
 from keyframer.checking import (
     COLUMNS,
     SCHEMA,
@@ -17,13 +16,12 @@ from keyframer.checking import (
     unlisted,
     unreadable,
 )
-from keyframer.cli import inputs, reading_options, record_output, scene_loading, shared_arguments
+from keyframer.cli import inputs, operation_options, reading_options, record_output, scene_loading
 from keyframer.cli.exit_handling import FINDINGS, SUCCESS
 from keyframer.cli.inputs import Input
 from keyframer.cli.messages import as_format_error, note, shown_name
 from keyframer.errors import known_offset
 from keyframer.exchange import reader_by_name
-from keyframer.text import did_you_mean
 
 ABOUT = """List everything that is wrong with a file.
 
@@ -48,14 +46,16 @@ EXAMPLES = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     inputs.add_arguments(parser)
-    reading_options.add_arguments(parser)
-    shared_arguments.add_issues(parser.add_argument_group("issues"))
+    operation_options.add_options(parser, "check")
     record_output.add_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     inputs.require_input(options)
-    _refuse_unknown_codes(options)
+    try:
+        operation_options.values_of(options, "check")
+    except ValueError as error:
+        options.parser.error(str(error))
     records = record_output.Records(options.format, SCHEMA, SCHEMA_VERSION, COLUMNS)
     code = SUCCESS
     checked = failed = 0
@@ -76,13 +76,6 @@ def run(options: argparse.Namespace) -> int:
     if checked > 1:
         note(options, f"{checked} files checked, {failed} failed (--fail-on {options.fail_on})")
     return code
-
-
-def _refuse_unknown_codes(options: argparse.Namespace) -> None:
-    for wanted in (*options.only, *options.ignore):
-        if not wanted or not any(code.startswith(wanted) for code in CATALOGUE):
-            near = did_you_mean(wanted, CATALOGUE)
-            options.parser.error(f"no code begins with {wanted!r} (docs/issues.md lists all codes){near}")
 
 
 def _check(item: Input, options: argparse.Namespace) -> Report:

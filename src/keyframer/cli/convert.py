@@ -6,23 +6,23 @@ import argparse
 import json
 import os
 import sys
+from contextlib import suppress
 from hashlib import sha256
 from typing import Any
 
-from keyframer.cli import inputs, operation_options, reading_options, scene_loading, shared_arguments, texture_search
+from keyframer.batch.operations import OPERATIONS, prepare_conversion
+from keyframer.cli import inputs, operation_options, reading_options, scene_loading, texture_search
 from keyframer.cli.exit_handling import INPUTS_FAILED, SUCCESS
 from keyframer.cli.inputs import Input
 from keyframer.cli.messages import StatusLine, detail, error_record, failure, note, shown_name
 from keyframer.cli.output_targets import STDOUT, Targets, check_file, output_errors, refused, write_text
 from keyframer.errors import FormatError
-from keyframer.exchange import EXPORTERS, Exporter, SharedExtension, exporter_for
+from keyframer.exchange import SharedExtension, exporter_for
 from keyframer.exchange.gltf.write.images import Pictures, no_images
-from keyframer.exchange.opening import OpenedFile, source_note
+from keyframer.exchange.opening import source_note
 from keyframer.exchange.saving import save
-from keyframer.scene import Scene
 from keyframer.scene.loss_report import LossReport
 from keyframer.text import safe_text
-from keyframer.textures import TextureSource
 
 SCHEMA = "keyframer.convert"
 SCHEMA_VERSION = 1
@@ -56,24 +56,13 @@ EXAMPLES = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     inputs.add_arguments(parser)
-    reading_options.add_scene_arguments(parser)
     output = parser.add_argument_group("output (the last name is OUT, unless -o is given)")
     output.add_argument(
         "-o", "--output", metavar="OUT", help="a file, a folder, a suffix such as .glb, or - for stdout"
     )
     output.add_argument("-f", "--force", action="store_true", help="overwrite existing files")
-    ids = [known.name for known in EXPORTERS]
-    output.add_argument(
-        "--to",
-        metavar="ID",
-        choices=ids,
-        help="format to write (default: by the extension of OUT, and that of the input if several have this "
-        f"extension): {', '.join(ids)}",
-    )
     output.add_argument("--report", metavar="FILE", help="write the losses of every file as JSON; - for stdout")
-    operation_options.add_writing(output)
-    operation_options.add_arguments(parser)
-    shared_arguments.add_textures(parser)
+    operation_options.add_options(parser, "convert")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -93,33 +82,27 @@ def run(options: argparse.Namespace) -> int:
         except FormatError as error:
             failure(options.report, error)
             return INPUTS_FAILED
-    target = Targets(options, lambda name: os.path.splitext(name)[0] + extension)
-    output_name = "x.glb" if target.is_folder else "x" + options.output if target.is_suffix else options.output
-    exporter, extension = None, ""
+    operation = OPERATIONS["convert"]
     try:
-        exporter = exporter_for(output_name, options.to)
-    except SharedExtension:
-        pass  # the format of each input decides
-    except ValueError as error:
-        options.parser.error(f"{error}; --to chooses the format")
-    try:
-        operation_options.cut_of(options)
-        written = reading_options.pairs_of(options.write, "--write")
-        if exporter is not None:
-            extension = exporter.extension(options.dialect)
-            exporter.options_from_text(written)
+        values = operation_options.values_of(options, "convert")
+        target = Targets(options, lambda name: operation.naming(values)(name))
+        output_name = "x.glb" if target.is_folder else "x" + options.output if target.is_suffix else options.output
+        with suppress(SharedExtension):  # then the format of each input decides
+            values["to"] = _exporter_name(output_name, options.to)
+            operation.suffix(values)
     except ValueError as error:
         options.parser.error(str(error))
     records: list[dict[str, object]] = []
     code = SUCCESS
     progress = StatusLine(options)
-    for done, item in enumerate(inputs.inputs_of(options, _input_extensions(exporter))):
+    extensions = operation_options.input_extensions("convert", values.get("to", ""))
+    for done, item in enumerate(inputs.inputs_of(options, extensions)):
         progress.show(f"{done} done, {shown_name(item.name)[-60:]}")
         try:
             with reading_options.budget_for(options, item):
                 if done and options.output == STDOUT:
                     raise refused("stdout takes only one file (a folder or a suffix as OUT takes several)")
-                path, report = _convert(item, options, target)
+                path, report = _convert(item, options, values, target)
         except (*reading_options.LOAD_FAILURES, MemoryError) as error:
             progress.clear()
             code = INPUTS_FAILED
@@ -136,11 +119,13 @@ def run(options: argparse.Namespace) -> int:
     return code
 
 
-def _input_extensions(exporter: Exporter | None) -> tuple[str, ...]:
-    """Return the extensions of the files to convert in a folder, without those of glTF if glTF is written: earlier
-    outputs may be in the same folder."""
-    earlier = exporter.extensions if exporter is not None and exporter.name == "gltf" else ()
-    return tuple(ending for ending in inputs.LOADABLE if ending not in earlier)
+def _exporter_name(output_name: str, to: str | None) -> str:
+    try:
+        return exporter_for(output_name, to).name
+    except SharedExtension:
+        raise
+    except ValueError as error:
+        raise ValueError(f"{error}; --to chooses the format") from None
 
 
 def _check_stdout(options: argparse.Namespace) -> None:
@@ -153,70 +138,33 @@ def _check_stdout(options: argparse.Namespace) -> None:
         options.parser.error("stdout takes only one file: OUT must be a folder or a suffix such as .glb")
 
 
-def _convert(item: Input, options: argparse.Namespace, target: Targets) -> tuple[str, LossReport]:
+def _convert(
+    item: Input, options: argparse.Namespace, values: dict[str, Any], target: Targets
+) -> tuple[str, LossReport]:
     """Convert an input; returns the name of the output and the losses."""
     path = target.path_for(item)
-    # --fps is applied after loading, by `_apply_operations` or the glTF exporter, even if the reader has no such option
-    fps, options.fps = options.fps, None
-    try:
-        opened = scene_loading.open_input(item, options)
-    finally:
-        options.fps = fps
+    opened = scene_loading.open_input(item, options)
     scene = scene_loading.scene_of_opened(item, opened, options)
-    gltf_options: dict[str, Any] = {}
-    textures = None
     try:
         exporter = exporter_for(path or "", options.to, scene.source_format)
     except SharedExtension as error:
         raise refused(f"{error}; --to chooses the format") from None
-    operations = LossReport(exporter.name)
-    scene = _apply_operations(scene, options, None if exporter.name == "gltf" else fps, exporter.axes, operations)
-    if exporter.name == "gltf":
-        textures = texture_search.source_for(item, options)
-        gltf_options = _gltf_options(options, fps, textures, _source(item, opened))
-    elif options.core_only or options.embed_source or options.unit is not None or options.keys is not None:
-        raise refused("--core-only, --embed-source, --unit and --keys need glTF as the output format")
-    write_options = exporter.options_from_text(reading_options.pairs_of(options.write, "--write"))
-    save_options = {"dialect": options.dialect, "max_error": options.max_error} | write_options | gltf_options
+    textures = texture_search.source_for(item, options)
+    images = no_images if textures is None else Pictures(textures)
+    source = source_note(os.path.basename(item.relative), sha256(opened.data).hexdigest(), opened)
+    scene, save_options, changes = prepare_conversion(scene, exporter, values, images, source)
     if path is None:
-        report = save(scene, sys.stdout.buffer, format=exporter.name, **save_options)
+        report = save(scene, sys.stdout.buffer, **save_options)
     else:
         with output_errors(path):
             if target.is_folder:
                 os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
-            report = save(scene, path, format=exporter.name, overwrite=options.force, **save_options)
+            report = save(scene, path, overwrite=options.force, **save_options)
     texture_search.report(item, textures, options)
-    for done in operations:
-        note(options, f"{shown_name(item.name)}: {done.detail}")
-    report.losses[:0] = operations.losses
+    for change in changes:
+        note(options, f"{shown_name(item.name)}: {change.detail}")
+    report.losses[:0] = changes
     return path or "<stdout>", report
-
-
-def _apply_operations(
-    scene: Scene, options: argparse.Namespace, fps: float | None, format_axes: tuple[str, str], report: LossReport
-) -> Scene:
-    """Return the scene after all chosen operations. ``fps`` is its frame rate, ``format_axes`` are the axes of the
-    output format, and ``report`` gets what they did."""
-    wanted = operation_options.operations_of(options)
-    if fps is None and not wanted.keys() - {"max_error"}:
-        return scene
-    from keyframer.operating.operation_sequence import apply_operations
-
-    return apply_operations(scene, wanted, fps, format_axes, report)
-
-
-def _gltf_options(
-    options: argparse.Namespace, fps: float | None, textures: TextureSource | None, source: dict[str, object]
-) -> dict[str, Any]:
-    """Return the options of the glTF exporter. Images come from the folder of the file and from ``--texture-path``."""
-    values = {"core_only": options.core_only or None, "unit": options.unit, "keys": options.keys, "fps": fps}
-    values["embed_source"] = options.embed_source or None
-    given = {name: value for name, value in values.items() if value is not None}
-    return given | {"source": source, "images": no_images if textures is None else Pictures(textures)}
-
-
-def _source(item: Input, opened: OpenedFile) -> dict[str, object]:
-    return source_note(os.path.basename(item.relative), sha256(opened.data).hexdigest(), opened)
 
 
 def _write_report(options: argparse.Namespace, records: list[dict[str, object]]) -> bool:

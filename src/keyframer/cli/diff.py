@@ -13,8 +13,8 @@ from keyframer.cli import inputs, reading_options, record_output, scene_loading
 from keyframer.cli.exit_handling import FINDINGS, INPUTS_FAILED, SUCCESS
 from keyframer.cli.inputs import Input
 from keyframer.cli.messages import error_record, failure, note, one_line, shown_name
+from keyframer.cli.operation_options import add_clip
 from keyframer.cli.output_targets import refused, write_file
-from keyframer.cli.shared_arguments import add_clip
 from keyframer.errors import FormatError
 from keyframer.exchange.opening import OpenedFile
 from keyframer.formats.kit.summary_tables import Cell, Table

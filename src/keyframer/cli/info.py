@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from keyframer.checking import NOT_READABLE, check_opened
-from keyframer.cli import inputs, reading_options, record_output, scene_loading, shared_arguments, texture_search
+from keyframer.cli import inputs, operation_options, reading_options, record_output, scene_loading, texture_search
 from keyframer.cli.exit_handling import INPUTS_FAILED, SUCCESS
 from keyframer.cli.inputs import Input
 from keyframer.cli.messages import detail, error_record, failure, note, one_line, shown_name
@@ -55,11 +55,8 @@ TABLE_COLUMNS = ("file", "table", "row", "column", "value")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     inputs.add_arguments(parser)
-    reading_options.add_arguments(parser)
-    shared_arguments.add_table(parser)
+    operation_options.add_options(parser, "info")
     parser.add_argument("--all", action="store_true", help="show all tables")
-    shared_arguments.add_textures(parser)
-    shared_arguments.add_encoding(parser)
     record_output.add_arguments(parser)
 
 

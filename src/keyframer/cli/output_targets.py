@@ -17,10 +17,10 @@ from keyframer.cli import inputs
 from keyframer.cli.exit_handling import INPUTS_FAILED, SUCCESS
 from keyframer.cli.inputs import FileInput, Input, names_several_inputs
 from keyframer.cli.messages import detail, failure
-from keyframer.cli.shared_arguments import PICTURE_KINDS
+from keyframer.cli.operation_options import PICTURE_KINDS
 from keyframer.errors import FormatError
 from keyframer.exchange import EXPORTERS
-from keyframer.files import OutputExists, OutputRefused, check_output, sweep_once, write_bytes
+from keyframer.files import OutputExists, OutputRefused, check_output, write_bytes
 from keyframer.text import counted
 
 STDOUT = "-"
@@ -158,9 +158,8 @@ def write_file(path: str, parts: bytes | Iterable[bytes], *, force: bool) -> Non
 
 
 def check_file(path: str, *, force: bool) -> None:
-    """Complete interrupted writes in the folder of an output; raises `FormatError` if it may not be written."""
+    """Raise `FormatError` if an output may not be written."""
     with output_errors(path):
-        sweep_once(os.path.dirname(path))
         check_output(path, overwrite=force)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from keyframer.cli import inputs, output_targets, reading_options, record_output, scene_loading
 from keyframer.cli.inputs import Input
 from keyframer.cli.messages import note, shown_name
-from keyframer.cli.shared_arguments import add_clip
+from keyframer.cli.operation_options import add_clip
 from keyframer.errors import FormatError
 from keyframer.inspecting.braille import panels_as_text
 from keyframer.inspecting.charts import chart

@@ -77,10 +77,12 @@ def _limit(text: str) -> tuple[str, str]:
     return name, value
 
 
-def add_scene_arguments(parser: argparse.ArgumentParser) -> None:
+def add_scene_arguments(parser: argparse.ArgumentParser, *, reads_fps: bool = True) -> None:
+    """Add the arguments for loading scenes. Unless ``reads_fps``, the rate of ``--fps`` is set after loading, also for
+    formats whose readers have no such option."""
     add_arguments(parser)
     scenes = parser.add_argument_group("scene")
-    parser.set_defaults(salvaged=False)
+    parser.set_defaults(salvaged=False, reads_fps=reads_fps)
     scenes.add_argument(
         "--salvage", action="store_true", help="leave out the unsafe parts of a damaged file instead of refusing it"
     )
@@ -101,7 +103,7 @@ def add_scene_arguments(parser: argparse.ArgumentParser) -> None:
 def bridge_options(options: argparse.Namespace) -> dict[str, object]:
     """Return the options of the bridge; empty for a command that loads no scenes."""
     values = {name: getattr(options, f"companion_{name}", None) for name in COMPANIONS}
-    values["fps"] = getattr(options, "fps", None)
+    values["fps"] = options.fps if getattr(options, "reads_fps", False) else None
     given = {name: value for name, value in values.items() if value is not None}
     return pairs_of(getattr(options, "set", []), "--set") | given
 

@@ -13,7 +13,7 @@ import numpy as np
 from keyframer.cli import inputs, output_targets, reading_options, scene_loading
 from keyframer.cli.exit_handling import INPUTS_FAILED, SUCCESS
 from keyframer.cli.messages import failure, note
-from keyframer.cli.shared_arguments import add_clip
+from keyframer.cli.operation_options import add_clip
 from keyframer.formats.kit.summary_tables import Cell, Table
 from keyframer.inspecting.samples import Sample, parse_frames
 from keyframer.inspecting.tables import aligned, csv_cell

@@ -7,14 +7,14 @@ import os
 import sys
 from contextlib import suppress
 
-from keyframer.cli import inputs, output_targets, reading_options, scene_loading, shared_arguments, texture_search
+from keyframer.batch.operations import OPERATIONS
+from keyframer.cli import inputs, operation_options, output_targets, reading_options, scene_loading, texture_search
 from keyframer.cli.inputs import Input
 from keyframer.cli.messages import note
 from keyframer.errors import FormatError
-from keyframer.inspecting.samples import parse_frames
-from keyframer.rendering import Renderer, Settings
-from keyframer.rendering.encoding import ANIMATED, STILL, check_kind, kind_of
-from keyframer.rendering.renderer import NEUTRAL, Presentation
+from keyframer.rendering import Renderer
+from keyframer.rendering.encoding import kind_of
+from keyframer.rendering.presentation import picture_options
 
 ABOUT = """Render a picture, a contact sheet or the playback, without a GPU.
 
@@ -41,15 +41,8 @@ EXAMPLES = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     inputs.add_arguments(parser)
-    reading_options.add_scene_arguments(parser)
-    shared_arguments.add_picture(parser)
-    shared_arguments.add_textures(parser)
+    operation_options.add_options(parser, "thumbnail")
     output_targets.add_arguments(parser, required=False, suffix=".png")
-    parser.add_argument(
-        "--to",
-        choices=shared_arguments.PICTURE_KINDS,
-        help="kind of picture, if the extension of OUT does not determine it",
-    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -60,11 +53,12 @@ def run(options: argparse.Namespace) -> int:
     if options.output is None and sys.stdout.isatty():
         options.parser.error("a picture cannot be shown as text: give a file with -o")
     try:
-        request = PictureRequest(options)
-        reading_options.bridge_options(options)
+        _check_kind(options)
+        values = operation_options.values_of(options, "thumbnail")
     except ValueError as error:
         options.parser.error(str(error))
-    target = output_targets.Targets(options, lambda name: f"{name}.{request.kind}")
+    settings, presentation = picture_options(values)
+    target = output_targets.Targets(options, OPERATIONS["thumbnail"].naming(values))
     if options.force and several:
         _register_images(options, target)
     items = inputs.inputs_of(options, inputs.LOADABLE)
@@ -72,7 +66,14 @@ def run(options: argparse.Namespace) -> int:
 
     def render(item: Input) -> bytes:
         with reading_options.budget_for(options, item):
-            return request.render(item)
+            scene = scene_loading.load_scene(item, options)
+            source = texture_search.source_for(item, options)
+            renderer = Renderer(scene, settings, textures=source)
+            texture_search.report(item, source, options)
+            data = presentation.data(renderer)
+        if not renderer.complete:
+            note(options, f"{item.name}: some faces are not drawn: drawing all of them would take too long")
+        return data
 
     return output_targets.write_each(options, target, items, render, "picture", failures)
 
@@ -97,87 +98,9 @@ def _register_images(options: argparse.Namespace, target: output_targets.Targets
             texture_search.note_inputs(item, scene, options)
 
 
-class PictureRequest:
-    """The requested picture, checked before any file is read; raises ValueError."""
-
-    def __init__(self, options: argparse.Namespace) -> None:
-        self.options = options
-        self.kind = _kind(options)
-        sheet = _pair(options.sheet, "--sheet") if options.sheet is not None else None
-        if sheet is not None and sheet[0] * sheet[1] > 1_000:
-            raise ValueError("--sheet: a sheet has at most 1000 pictures")
-        if sheet is not None and self.kind not in STILL:
-            raise ValueError("a contact sheet is a still picture: png or jpg")
-        if options.pictures is not None and not 1 <= options.pictures <= 1_000:
-            raise ValueError("--pictures must be from 1 to 1000")
-        if options.pictures is not None and self.kind in STILL:
-            raise ValueError(f"--pictures is for a playback, not a still picture (write {', '.join(ANIMATED)})")
-        frames = parse_frames(options.frames) if options.frames is not None else None
-        if frames is not None and len(frames) > 1_000:
-            raise ValueError(f"--frames: {len(frames)} pictures, at most 1000")
-        if frames is not None and self.kind in STILL and sheet is None:
-            sheet = (min(len(frames), 4), -(-len(frames) // min(len(frames), 4)))
-        if options.frame is not None:
-            frames = [options.frame]
-        shown_frames = None if frames is None else tuple(frames)
-        self.presentation = Presentation(self.kind, sheet, shown_frames, options.pictures)
-        self.settings: Settings = _settings(options)
-        check_kind(self.kind, transparent=self.settings.background is None)
-
-    def render(self, item: Input) -> bytes:
-        """Return the bytes of the picture."""
-        scene = scene_loading.load_scene(item, self.options)
-        source = texture_search.source_for(item, self.options)
-        renderer = Renderer(scene, self.settings, textures=source)
-        texture_search.report(item, source, self.options)
-        data = self.presentation.data(renderer)
-        if not renderer.complete:
-            note(self.options, f"{item.name}: some faces are not drawn: drawing all of them would take too long")
-        return data
-
-
-def _kind(options: argparse.Namespace) -> str:
-    """Return the kind of picture: from ``--to`` or the extension of OUT, which must not differ; else PNG."""
+def _check_kind(options: argparse.Namespace) -> None:
+    """Set ``--to`` to the kind of picture that the extension of OUT means; raises ValueError if they differ."""
     kind = kind_of(options.output) if output_targets.has_output_extension(options) else None
     if kind is not None and options.to not in (None, kind):
         raise ValueError(f"{options.output} is the name of a {kind} picture, but --to is {options.to}")
-    return options.to or kind or "png"
-
-
-def _settings(options: argparse.Namespace) -> Settings:
-    width, height = _pair(options.size, "--size")
-    has_angle = options.around is not None or options.above is not None
-    if has_angle and options.camera not in ("auto", "fit"):
-        raise ValueError("--around and --above are for --camera fit")
-    return Settings(
-        width,
-        height,
-        camera="fit" if has_angle else options.camera,
-        lights=options.lights,
-        background=_background(options.background),
-        bones={"auto": None, "always": True, "never": False}[options.bones],
-        around_degrees=options.around,
-        above_degrees=options.above,
-        two_sided=options.two_sided,
-    )
-
-
-def _pair(text: str, option: str) -> tuple[int, int]:
-    """Parse ``256`` or ``320x200``."""
-    parts = text.lower().split("x")
-    if len(parts) not in (1, 2) or not all(part.isascii() and part.isdigit() and int(part[:9]) > 0 for part in parts):
-        raise ValueError(f"{option} needs a number such as 4, or two such as 4x3, not {text[:40]!r}")
-    return int(parts[0][:9]), int(parts[-1][:9])
-
-
-def _background(text: str) -> tuple[int, int, int] | str | None:
-    if text in ("neutral", "file", "none"):
-        return {"neutral": NEUTRAL, "file": "file", "none": None}[text]
-    digits = text.removeprefix("#")
-    try:
-        if len(digits) != 6:
-            raise ValueError
-        red, green, blue = bytes.fromhex(digits)
-    except ValueError:
-        raise ValueError(f"--background needs #rrggbb, file, none or neutral, not {text!r}") from None
-    return red, green, blue
+    options.to = options.to or kind

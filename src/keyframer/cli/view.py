@@ -7,7 +7,7 @@ import os
 import sys
 import webbrowser
 
-from keyframer.cli import inputs, reading_options, scene_loading, shared_arguments, texture_search
+from keyframer.cli import inputs, operation_options, reading_options, scene_loading, texture_search
 from keyframer.cli.exit_handling import INPUTS_FAILED, SUCCESS
 from keyframer.cli.inputs import BadInput, FileInput, Input
 from keyframer.cli.messages import as_format_error, failure, note
@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     page.add_argument("-f", "--force", action="store_true", help="overwrite an existing page")
     page.add_argument("--no-open", action="store_true", help="print the address without opening a browser")
     page.add_argument("--port", type=int, default=0, metavar="N", help="port of the server (default: any free port)")
-    shared_arguments.add_textures(parser)
+    operation_options.add_textures(parser)
 
 
 def run(options: argparse.Namespace) -> int:

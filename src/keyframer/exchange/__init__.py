@@ -182,7 +182,7 @@ class Importer:
     title: str
     extensions: tuple[str, ...]
     holds_json: bool = False
-    """whether its files have the JSON and buffers of glTF, which are compared and shown value by value"""
+    """whether its files have the JSON and buffers of glTF, which are compared value by value"""
 
     def loader(self) -> SceneLoader:
         """Return the object that reads files, usually a module, which is imported here: on first use."""

@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from keyframer.catalogue import IO_EMPTY, IO_PAIR_UNFINISHED, IO_UNRECOGNISED
+from keyframer.catalogue import IO_EMPTY, IO_UNRECOGNISED
 from keyframer.exchange import Importer, importer_for, reader_by_name
-from keyframer.files import PathLike, check_size, is_unfinished, read_bytes
+from keyframer.files import PathLike, check_size, read_bytes
 from keyframer.formats import Detection, Format, detect, match_format
 from keyframer.formats.contract import HEAD_SIZE, options_from_text
 from keyframer.formats.document import Document
@@ -153,8 +153,6 @@ class OpenedFile:
         given = options_from_text(reader.option_types(), self.given_options) if self.given_options else {}
         if isinstance(reader, Importer) or self.path is None or not reader.companions:
             return given
-        if is_unfinished(self.path):  # one file of a pair was written and the other was not
-            raise IO_PAIR_UNFINISHED.failure(0, "/", stem=self.path.stem)
         companions = reader.scene_reader().companions(self.document, self.path)
         return given if set(companions) & set(given) else {**companions, **given}
 

@@ -8,8 +8,7 @@ import stat
 from typing import IO
 
 from keyframer.catalogue import IO_CHANGED_DURING_READ, LIMIT_FILE_SIZE
-from keyframer.files.disk import PathLike
-from keyframer.files.output_checks import current_run, note_input
+from keyframer.files.output_checks import PathLike, current_run, note_input
 from keyframer.limits import DEFAULT_LIMITS, Limits, add_input
 
 _TO_READ = os.O_RDONLY | getattr(os, "O_BINARY", 0)  # Windows changes line ends otherwise

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 
-from keyframer.files.disk import OutputExists, PathLike
+PathLike = str | os.PathLike[str]
 
 _KINDS = {
     stat.S_IFDIR: "a folder",
@@ -23,6 +23,14 @@ _KINDS = {
 }
 
 
+class OutputExists(FileExistsError):
+    """An output exists and may not be replaced."""
+
+    def __init__(self, target: str) -> None:
+        super().__init__(f"{target} exists (pass overwrite=True to replace it)")
+        self.target = target
+
+
 class OutputRefused(OSError):
     """A file that must not be written even if existing files may be replaced; the message names it."""
 
@@ -30,18 +38,27 @@ class OutputRefused(OSError):
 class Run:
     """The files read and written so far, by device and inode: a file can have several names."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_job: bool) -> None:
+        self.is_job = is_job
+        """whether this is a job of a batch: an existing output with the same content then counts as written"""
         self.inputs: set[tuple[int, int]] = set()
         self.outputs: set[tuple[int, int]] = set()
+        self.written: list[tuple[str, str]] = []
+        """path and SHA-256 of each output, the main file of a set first"""
+
+    def note_output(self, path: str, sha256: str) -> None:
+        self.written.append((path, sha256))
+        with suppress(OSError):
+            self.outputs.add(_identity(os.stat(path)))
 
 
 _RUN: ContextVar[Run | None] = ContextVar("_RUN", default=None)
 
 
 @contextmanager
-def running() -> Iterator[Run]:
+def running(*, is_job: bool = False) -> Iterator[Run]:
     """Start a run: inside this block, files that are read are inputs, which no output may replace."""
-    run = Run()
+    run = Run(is_job=is_job)
     token = _RUN.set(run)
     try:
         yield run
@@ -64,16 +81,10 @@ def note_input(source: PathLike | os.stat_result) -> None:
         return
 
 
-def note_output(path: str, run: Run | None) -> None:
-    if run is not None:
-        with suppress(OSError):
-            run.outputs.add(_identity(os.stat(path)))
-
-
-def check_output(path: PathLike, *, overwrite: bool, run: Run | None = None) -> None:
+def check_output(path: PathLike, *, overwrite: bool) -> None:
     """Raise `OutputRefused` or FileExistsError if the path must not become an output. A link to a regular file may
     be replaced: the link, not the file."""
-    target = os.fspath(path)
+    target, run = os.fspath(path), _RUN.get()
     if not os.path.lexists(target):
         return
     try:
@@ -84,12 +95,11 @@ def check_output(path: PathLike, *, overwrite: bool, run: Run | None = None) -> 
         if not stat.S_ISREG(status.st_mode):
             kind = _KINDS.get(stat.S_IFMT(status.st_mode), "a special file")
             raise OutputRefused(f"{target} is {kind}, not a regular file")
-        run = run or _RUN.get()
         if run is not None and _identity(status) in run.inputs:
             raise OutputRefused(f"{target} is an input of this run and must not be replaced")
         if run is not None and _identity(status) in run.outputs:
             raise OutputRefused(f"{target} is already an output of this run")
-    if not overwrite:
+    if not overwrite and not (run is not None and run.is_job):  # a job compares the contents first
         raise OutputExists(target)
 
 

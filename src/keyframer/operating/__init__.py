@@ -6,8 +6,7 @@ scene = operating.cut(scene, 10, 50)
 scene = operating.change_axes(scene, up="y")
 """
 
-from keyframer.operating.node_selection import choose_nodes, merge
-from keyframer.operating.scale import change_axes, scale
+from keyframer.operating.node_selection import change_axes, choose_nodes, merge, scale
 from keyframer.operating.timing import change_rate, cut, reverse
 
 __all__ = ["change_axes", "change_rate", "choose_nodes", "cut", "merge", "reverse", "scale"]

@@ -1,7 +1,8 @@
-"""Selects nodes of a scene, and applies the clips of one scene to the skeleton or model of another."""
+"""Selects nodes of a scene, applies its clips to the skeleton or model of another, scales it, or changes its axes."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 
 from keyframer.formats.kit.coordinates import in_space
 from keyframer.posing.evaluation_order import evaluation_order, reachable
-from keyframer.scene import Channel, Clip, Node, NodeKind, Scene, Skin
+from keyframer.scene import Channel, Clip, Handedness, Node, NodeKind, Scene, Skin
 
 
 def choose_nodes(scene: Scene, names: Iterable[str], *, with_children: bool = True) -> Scene:
@@ -114,3 +115,20 @@ def merge(motion: Scene, model: Scene, *, by: str = "name") -> Scene:
     if not any(clip.channels for clip in clips):
         raise ValueError("no clip has a track for a node of the model")
     return replace(model, clips=clips, origin=None)
+
+
+def scale(scene: Scene, factor: float) -> Scene:
+    """Return the scene with all lengths multiplied by ``factor``; the length of its unit stays the same."""
+    if not (math.isfinite(factor) and factor > 0):
+        raise ValueError(f"expected a positive factor, not {factor}")
+    return in_space(scene, scene.space, factor)
+
+
+def change_axes(scene: Scene, *, up: str | None = None, handedness: str | Handedness | None = None) -> Scene:
+    """Return the scene in other axes: coordinates are exchanged and negated, the picture stays the same.
+
+    Z up becomes Y up by (x, z, -y), left-handed Y up becomes right-handed by (x, y, -z); arguments that are None leave
+    that property unchanged.
+    """
+    hand = scene.space.handedness if handedness is None else Handedness(handedness)
+    return in_space(scene, replace(scene.space, up=up or scene.space.up, handedness=hand))

@@ -7,8 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from keyframer.exchange.opening import load
-from keyframer.operating.node_selection import choose_nodes, merge
-from keyframer.operating.scale import change_axes, scale
+from keyframer.operating.node_selection import change_axes, choose_nodes, merge, scale
 from keyframer.operating.timing import change_rate, cut, reverse
 from keyframer.posing.bounds_and_duration import clip_span
 from keyframer.scene import Handedness, Scene

@@ -1,4 +1,4 @@
-"""Renders pictures of a scene: selects frame, view and background; one frame, a contact sheet or a playback."""
+"""Renders pictures of a scene: selects frame, view and background."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice, pairwise
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +18,6 @@ from keyframer.files import PathLike
 from keyframer.limits import budgeted
 from keyframer.posing import Pose, Rig, pose
 from keyframer.rendering.drawable_scene import DrawableScene
-from keyframer.rendering.encoding import STILL, encode_animation, encode_still
 from keyframer.rendering.frame import Canvas, Exposure
 from keyframer.rendering.frame import render as render_frame
 from keyframer.rendering.viewpoint import View, camera_view, fitted_view
@@ -29,7 +28,6 @@ from keyframer.textures import TextureFinder, TextureSource, pillow
 
 if TYPE_CHECKING:
     from PIL.Image import Image
-
 
 RgbBytes = tuple[int, int, int]
 
@@ -341,47 +339,3 @@ def render(
     settings = Settings(width, height, camera=camera, lights=lights, background=background, two_sided=two_sided)
     renderer = Renderer(shown, settings, textures=images)
     return renderer.picture(renderer.default_frame if frame is None else frame)
-
-
-_PICTURES_PER_SECOND, _MOST_PICTURES = 15, 90
-
-
-@dataclass(frozen=True)
-class Presentation:
-    """The kind of picture, and the frames that it shows."""
-
-    kind: str = "png"
-    """one of `STILL`, or one of `ANIMATED` for a playback"""
-    sheet: tuple[int, int] | None = None
-    """columns and rows of a contact sheet"""
-    frames: tuple[float, ...] | None = None
-    """None: selected automatically"""
-    pictures: int | None = None
-    """number of pictures of a playback; None: 15 per second, 2 to 90"""
-
-    def data(self, renderer: Renderer) -> bytes:
-        """Return the bytes of the picture; sets the frames of the renderer."""
-        renderer.frames = frames = self._frames(renderer)
-        if self.sheet is not None:
-            return encode_still(renderer.sheet(frames, self.sheet[0]), self.kind)
-        if self.kind in STILL:
-            return encode_still(renderer.picture(frames[0]), self.kind)
-        seconds = renderer.seconds if self.frames is None else _durations(frames, renderer.rate)
-        return encode_animation(list(renderer.pictures(frames)), seconds, self.kind)
-
-    def _frames(self, renderer: Renderer) -> list[float]:
-        if self.frames is not None:
-            return list(self.frames)
-        if self.sheet is not None:
-            return renderer.spread(self.sheet[0] * self.sheet[1], with_last=True)
-        if self.kind in STILL:
-            return [renderer.default_frame]
-        default_count = round(min(max(renderer.seconds * _PICTURES_PER_SECOND, 2), _MOST_PICTURES))
-        return renderer.spread(self.pictures or default_count, with_last=False)
-
-
-def _durations(frames: list[float], rate: float) -> list[float]:
-    """Return how many seconds each frame is shown: until the next one; the last as long as the one before."""
-    steps = [abs(after - before) for before, after in pairwise(frames)]
-    steps.append(steps[-1] if steps else 1.0)
-    return [step / rate for step in steps]

@@ -20,7 +20,7 @@ from keyframer.textures import TextureSource
 from keyframer.textures.texture_usage import TextureUse
 from keyframer.viewer.json_data import number, numbers, shown
 from keyframer.viewer.record_bytes import place_json
-from keyframer.viewer.source_locations import LocationFinder
+from keyframer.viewer.source_locations import SourceLocations
 from keyframer.viewer.track_curves import ClipCurves, raw_moves
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ SCHEMA_VERSION = 2
 Json = dict[str, Any]
 
 
-def describe(name: str, loaded: LoadedFile, report: Report, places: LocationFinder | None) -> Json:
+def describe(name: str, loaded: LoadedFile, report: Report, places: SourceLocations | None) -> Json:
     """Return all that the page needs before anything is selected. Clips have only names here (see `describe_clip`)."""
     scene = loaded.scene
     description: Json = {
@@ -67,7 +67,7 @@ def describe(name: str, loaded: LoadedFile, report: Report, places: LocationFind
     return description
 
 
-def describe_clip(clip: Clip, first: int, curves: ClipCurves, places: LocationFinder | None) -> Json:
+def describe_clip(clip: Clip, first: int, curves: ClipCurves, places: SourceLocations | None) -> Json:
     """Return times and tracks of a clip; ``first`` is the index of its first track among those of all clips."""
     unit = clip.units_per_frame or 1.0
     tracks = [
@@ -130,7 +130,7 @@ def _failure(error: FormatError) -> Json:
     }
 
 
-def _node_at(places: LocationFinder | None, offset: int) -> int | None:
+def _node_at(places: SourceLocations | None, offset: int) -> int | None:
     return None if places is None else places.node_at(offset)
 
 
@@ -139,7 +139,7 @@ def glb_node_index(scene: Scene, index: int) -> int:
     return index + int(Axes(scene.space).needs_root or bool(scene.skins))
 
 
-def _nodes(scene: Scene, places: LocationFinder | None) -> list[Json]:
+def _nodes(scene: Scene, places: SourceLocations | None) -> list[Json]:
     return [
         {
             "name": shown(node.name),
@@ -156,12 +156,12 @@ def _nodes(scene: Scene, places: LocationFinder | None) -> list[Json]:
     ]
 
 
-def _node_places(node: Node, places: LocationFinder | None) -> Json:
+def _node_places(node: Node, places: SourceLocations | None) -> Json:
     entries = [] if places is None else [{"span": span, "what": what} for span, what in places.node_places(node)]
     return {"places": entries, "nowhere": "" if entries or places is None else places.reason_without_location(node)}
 
 
-def _track_place(channel: Channel | RawChannel, places: LocationFinder | None) -> Json:
+def _track_place(channel: Channel | RawChannel, places: SourceLocations | None) -> Json:
     place = None if places is None else places.track_place(channel)
     return {
         "place": place_json(place),
@@ -195,7 +195,7 @@ def _clamped(value: float, low: float, high: float) -> float:
     return min(max(value, low), high) if np.isfinite(value) else low
 
 
-def _track(channel: Channel, places: LocationFinder | None, unit: float) -> Json:
+def _track(channel: Channel, places: SourceLocations | None, unit: float) -> Json:
     track = channel.track
     return {
         "node": channel.node,
@@ -207,7 +207,7 @@ def _track(channel: Channel, places: LocationFinder | None, unit: float) -> Json
     }
 
 
-def _raw_track(channel: RawChannel, places: LocationFinder | None) -> Json:
+def _raw_track(channel: RawChannel, places: SourceLocations | None) -> Json:
     """Return a raw channel: numbers with unknown meaning, one row per frame, without a node."""
     return {
         "node": None,

@@ -1,6 +1,6 @@
 """Byte ranges of records, tracks and keys. Records are in file order, in pages of 50,000.
 
-The bytes of a track or of its keys are one run, pieces at equal distances, or a group of these.
+The bytes of a track or of its keys are one run, or pieces at equal distances.
 """
 
 from __future__ import annotations
@@ -161,62 +161,20 @@ Rows = Strided | list[Span | None]
 """a location for each key; None for a key that the file does not store"""
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """One of several locations, with a description."""
-
-    what: str
-    place: Span | Rows
-    """location of a track, or a location for each of its keys"""
-    file: str | None = None
-    """name of the file that contains the bytes; None for the viewed file"""
-
-
-@dataclass(frozen=True, slots=True)
-class LocationGroup:
-    """Several locations that belong together."""
-
-    parts: tuple[Part, ...]
-
-
-Place = Span | Strided | LocationGroup
-"""location of a track"""
-KeyRows = Rows | LocationGroup
-"""locations of the keys of a track"""
-
-
-def place_json(place: Place | None) -> object:
+def place_json(place: Span | Strided | None) -> object:
     """Return the location of a whole track as JSON: one run if there are no gaps."""
-    if isinstance(place, LocationGroup):
-        return {"parts": [_part_record(part, "place", _track_record(part.place)) for part in place.parts]}
-    return None if place is None else _track_record(place)
-
-
-def rows_json(rows: KeyRows | None) -> object:
-    """Return the locations of keys as JSON."""
-    if isinstance(rows, LocationGroup):
-        return {"parts": [_part_record(part, "places", _rows_record(part.place)) for part in rows.parts]}
-    return None if rows is None else _rows_record(rows)
-
-
-def byte_range(rows: list[Span | None]) -> Span | None:
-    """Return the range from the first to the last byte; None if no row has a location."""
-    known = [span for span in rows if span is not None]
-    return (min(span[0] for span in known), max(span[1] for span in known)) if known else None
-
-
-def _part_record(part: Part, name: str, place: object) -> dict[str, object]:
-    return {"what": part.what, name: place, **({} if part.file is None else {"file": part.file})}
-
-
-def _track_record(place: Span | Rows) -> object:
-    if isinstance(place, list):
-        return byte_range(place)
     if isinstance(place, Strided):
         contiguous = place.step == place.size or place.count == 1
         return [place.start, place.start + place.count * place.size] if contiguous else place.record()
     return place
 
 
-def _rows_record(place: Span | Rows) -> object:
-    return place.record() if isinstance(place, Strided) else place
+def rows_json(rows: Rows | None) -> object:
+    """Return the locations of keys as JSON."""
+    return rows.record() if isinstance(rows, Strided) else rows
+
+
+def byte_range(rows: list[Span | None]) -> Span | None:
+    """Return the range from the first to the last byte; None if no row has a location."""
+    known = [span for span in rows if span is not None]
+    return (min(span[0] for span in known), max(span[1] for span in known)) if known else None

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import accumulate, pairwise
-from typing import Any, Protocol
+from typing import Any
 
 from keyframer.formats.document import Document
 from keyframer.formats.kit.scene_reading import COMPANION
 from keyframer.scene import Camera, Channel, Light, Mesh, Node, RawChannel, Scene
-from keyframer.viewer.record_bytes import KeyRows, Place, RecordRanges, Records, Rows, Span, Strided, byte_range
+from keyframer.viewer.record_bytes import RecordRanges, Records, Rows, Span, Strided, byte_range
 from keyframer.wire.encoding_style import Style
 from keyframer.wire.key_table import KeyTable
 from keyframer.wire.record import Record
@@ -109,31 +109,6 @@ BEFORE_THE_FIRST = (
 )
 
 
-class LocationFinder(Protocol):
-    """Finds locations in a file. The result is None or empty for a part without a location."""
-
-    @property
-    def records(self) -> Records: ...
-
-    def node_places(self, node: Node) -> list[tuple[Span, str]]:
-        """Return the records of a node and of its mesh, camera and light, with descriptions."""
-
-    def track_place(self, channel: Channel | RawChannel) -> Place | None:
-        """Return the bytes of a track."""
-
-    def key_places(self, channel: Channel | RawChannel) -> KeyRows | None:
-        """Return a location for each key."""
-
-    def reason_without_location(self, part: Node | Channel | RawChannel) -> str:
-        """Return why a part has no location."""
-
-    def reason_without_key_location(self, channel: Channel | RawChannel) -> str:
-        """Return why a single key has no location."""
-
-    def node_at(self, offset: int) -> int | None:
-        """Return the index of the node that a byte belongs to."""
-
-
 class SourceLocations:
     """Locations in a file with a document, from the offsets recorded by its bridge."""
 
@@ -156,7 +131,7 @@ class SourceLocations:
         numbers = dict.fromkeys(self._records_of(node))
         return [(self.ranges.span(number), type(self.ranges.records[number]).__name__) for number in numbers]
 
-    def track_place(self, channel: Channel | RawChannel) -> Place | None:
+    def track_place(self, channel: Channel | RawChannel) -> Span | Strided | None:
         """Return the record of a track, or its part of a record with several tracks."""
         if isinstance(channel, RawChannel):
             return self._table(channel)
@@ -170,7 +145,7 @@ class SourceLocations:
             return self.ranges.span(number)
         return rows if isinstance(rows, Strided) else byte_range(rows)
 
-    def key_places(self, channel: Channel | RawChannel) -> KeyRows | None:
+    def key_places(self, channel: Channel | RawChannel) -> Rows | None:
         if isinstance(channel, RawChannel):
             return self._table(channel)
         number = self._record(channel.track.extras)

@@ -25,10 +25,9 @@ from keyframer.textures import ImageRefused, TextureSource
 from keyframer.textures.image_files import decode_texture
 from keyframer.textures.texture_usage import scene_textures
 from keyframer.viewer.file_description import describe, describe_clip, describe_lights, describe_losses, glb_node_index
-from keyframer.viewer.gltf_locations import GltfLocations
 from keyframer.viewer.json_data import shown, to_json
 from keyframer.viewer.record_bytes import NoRecords, Records, rows_json
-from keyframer.viewer.source_locations import LocationFinder, SourceLocations
+from keyframer.viewer.source_locations import SourceLocations
 from keyframer.viewer.track_curves import ClipCurves, raw_curve
 
 BLOCK = 1 << 16
@@ -84,17 +83,10 @@ class ViewedFile:
             return self._load()
 
     @cached_property
-    def places(self) -> LocationFinder | None:
-        """The locations in the file; None if unknown."""
+    def places(self) -> SourceLocations | None:
+        """The locations in the file; None if it has no document."""
         loaded = self.loaded
-        if loaded.document is not None:
-            return SourceLocations(loaded.document, loaded.data, loaded.scene)
-        if loaded.importer is None or not loaded.importer.holds_json:
-            return None
-        try:
-            return GltfLocations(loaded.data, loaded.scene, loaded.opened.folder)
-        except FormatError:
-            return None
+        return None if loaded.document is None else SourceLocations(loaded.document, loaded.data, loaded.scene)
 
     @cached_property
     def report(self) -> Report:

@@ -6,7 +6,6 @@ Jobs on ``KEYFRAMER_GATE_FROM`` and files after it in order of names wait until 
 
 from __future__ import annotations
 
-import itertools
 import os
 import time
 
@@ -16,15 +15,13 @@ if GATE:
     from keyframer.batch import job_execution
 
     perform = job_execution._perform
-    calls = itertools.count(1)
 
-    def held(job, result, outputs):  # type: ignore[no-untyped-def]
-        call = next(calls)
+    def held(job, result):  # type: ignore[no-untyped-def]
         if os.path.basename(job.source) >= FROM:
-            with open(os.path.join(GATE, f"held-{os.getpid()}"), "w") as stream:
-                stream.write(str(call))
+            with open(os.path.join(GATE, f"held-{os.getpid()}"), "w"):
+                pass
             while not os.path.exists(os.path.join(GATE, "open")):
                 time.sleep(0.01)
-        perform(job, result, outputs)
+        perform(job, result)
 
     job_execution._perform = held

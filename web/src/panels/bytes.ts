@@ -1,7 +1,7 @@
 // The byte view: a hex dump of the file in which the selection is highlighted, and the records around the selection.
 import { el, replace } from "../dom";
 import { bytesText, hex, offsetText, parseOffset, visible } from "../format";
-import { contains, firstByte, partText, placeText, type Place } from "../place";
+import { contains, firstByte, placeText, type Place } from "../place";
 import { scrollbar } from "./scrollbar";
 import { recordsAt, type FoundRecord } from "../records";
 import type { Data } from "../source";
@@ -90,21 +90,17 @@ export function bytesPanel(store: Store, data: Data, block: number): { element: 
     button.style.paddingInlineStart = `${4 + 10 * depth}px`;
     return button;
   };
-  const showChain = (offset: number | null, records: FoundRecord[]): void => {
-    const { span } = store.state;
-    const parts = span && "parts" in span ? span.parts : [];
+  const showChain = (offset: number, records: FoundRecord[]): void => {
     replace(
       chain,
-      ...parts.map((part) => part.file === undefined ? jumpButton(part.what, ` ${placeText(part.place)}`, part.place, 0)
-        : el("div", { class: "elsewhere" }, partText(part))),
-      offset === null ? null : el("div", { class: "quiet" }, `Records at ${offsetText(offset)}`),
+      el("div", { class: "quiet" }, `Records at ${offsetText(offset)}`),
       ...records.map(({ name, span: bytes }, depth) => jumpButton(name, ` ${offsetText(bytes[0])}, ${bytesText(bytes[1] - bytes[0])}`, bytes, depth)),
     );
   };
-  /** Lists the parts of the selection, and the records around a byte. Only the answer to the latest request is shown. */
-  const findChain = async (offset: number | null): Promise<void> => {
+  /** Lists the records around a byte. Only the answer to the latest request is shown. */
+  const findChain = async (offset: number): Promise<void> => {
     const request = ++chainRequest;
-    const records = offset === null ? [] : await recordsAt(data, store.state.file, offset).catch(() => []);
+    const records = await recordsAt(data, store.state.file, offset).catch(() => []);
     if (request === chainRequest) showChain(offset, records);
   };
   dump.addEventListener("wheel", (event) => {
@@ -128,8 +124,8 @@ export function bytesPanel(store: Store, data: Data, block: number): { element: 
     const { span } = store.state;
     if (span && dump.clientHeight) {
       const offset = firstByte(span);
-      const first = Math.floor((offset ?? 0) / WIDTH);
-      if (offset !== null && (first < top || first >= top + lines() - 1)) top = Math.min(Math.max(first - 2, 0), lastTop());
+      const first = Math.floor(offset / WIDTH);
+      if (first < top || first >= top + lines() - 1) top = Math.min(Math.max(first - 2, 0), lastTop());
       void findChain(offset);
     }
     void draw();

@@ -5,11 +5,8 @@ Meshes that are compressed with Draco (KHR_draco_mesh_compression) need the pack
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from importlib import import_module
-from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
 import numpy as np
 
@@ -22,26 +19,15 @@ from keyframer.catalogue import (
     STRUCT_COUNT_EXCEEDS_DATA,
     STRUCT_SYNTAX,
 )
-from keyframer.errors import FormatError
-from keyframer.exchange.gltf.read.container import DRACO, Buffers, advice, draco_is_installed, open_container
-from keyframer.exchange.gltf.read.json_text import ByteRange, Findings, Item
-from keyframer.limits import DEFAULT_LIMITS, Budget, open_or_new_budget
+from keyframer.exchange.gltf.read.container import DRACO, Buffers, advice, draco_is_installed
+from keyframer.exchange.gltf.read.json_text import Findings, Item
+from keyframer.limits import Budget
 from keyframer.text import counted
 
 _WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT4": 16}
 _UNUSED_TYPES = ("MAT2", "MAT3")
 """element types that no part of a scene uses"""
 _DTYPES = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
-
-
-@dataclass(eq=False, slots=True)
-class Elements:
-    """The location of each element of an accessor: buffer, and start in it; -1 for zeros that are not stored."""
-
-    buffers: Ints
-    starts: Ints
-    size: int
-    """bytes of an element"""
 
 
 class Accessors:
@@ -105,42 +91,6 @@ class Accessors:
 
     def count(self, number: int) -> int:
         return self._items[number].integer("count", least=1)
-
-    def contiguous_range(self, number: int) -> tuple[int, int, int] | None:
-        """Return the view of an accessor, and its unchecked start and length in that view; None if not contiguous."""
-        item = self._items[number]
-        view = item.index("bufferView", self._buffers.view_count, "buffer view")
-        size = _WIDTHS[item.choice("type", tuple(_WIDTHS))] * self._dtype(item).itemsize
-        if view is None or item.has("sparse") or self._buffers.view(view)[1] not in (0, size):
-            return None
-        return view, item.integer("byteOffset", 0), item.integer("count", least=1) * size
-
-    def locate(self, number: int) -> Elements:
-        """Return the locations of all elements; raises `FormatError` if the accessor cannot be read."""
-        item = self._items[number]
-        size = _WIDTHS[item.choice("type", tuple(_WIDTHS))] * self._dtype(item).itemsize
-        view = item.index("bufferView", self._buffers.view_count, "buffer view")
-        count = item.integer("count", least=1)
-        if view is None:
-            self._budget.spend("copies", count, item.at("count"))
-            elements = Elements(np.full(count, -1), np.full(count, -1), size)
-        else:
-            count = len(self._stored(number, item, tuple(_WIDTHS)))  # `_stored` has checked the count
-            buffer, begin = self._buffers.start_of(view)
-            step = self._buffers.view(view)[1] or size
-            starts = begin + item.integer("byteOffset", 0) + np.arange(count) * step
-            elements = Elements(np.full(count, buffer), starts, size)
-        sparse = item.child("sparse")
-        if sparse is not None:
-            indices, values = self._sparse_elements(
-                sparse, count, size // self._dtype(item).itemsize, self._dtype(item)
-            )
-            values_item = sparse.child("values")
-            assert values_item is not None
-            buffer, begin = self._buffers.start_of(values_item.integer("bufferView"))
-            elements.buffers[indices] = buffer
-            elements.starts[indices] = begin + values_item.integer("byteOffset", 0) + np.arange(len(values)) * size
-        return elements
 
     def _stored(self, number: int, item: Item, types: tuple[str, ...]) -> Array:
         kind = item.choice("type", (*_WIDTHS, *_UNUSED_TYPES))
@@ -287,104 +237,3 @@ class DracoReader:
             raise extension.fail(
                 STRUCT_SYNTAX, "bufferView", wanted="a Draco mesh", found=f"an error ({problem[:80]})"
             ) from None
-
-
-@dataclass(eq=False, slots=True)
-class StoredElements:
-    """The elements of an accessor that are in the same buffer: start and end of each."""
-
-    starts: Ints
-    """-1 for elements that are stored elsewhere or not at all"""
-    ends: Ints
-    file: str | None = None
-    """the separate file that contains them; None for the glTF file"""
-    in_data_uri: bool = False
-    """a range may then include neighbouring elements"""
-
-
-class Layout:
-    """Locations in one file, which may be damaged: parts that cannot be read have no location."""
-
-    def __init__(self, data: bytes, folder: Path | None) -> None:
-        issues = Findings(DEFAULT_LIMITS, salvage=True)
-        opened = open_container(data, DEFAULT_LIMITS, issues)
-        assert issues.places is not None
-        self.places = issues.places
-        self.root = opened.root
-        self.binary = None if opened.binary is None else (opened.binary_start, opened.binary_start + len(opened.binary))
-        """range of the content of the binary chunk; None if there is none"""
-        self.is_binary = data[:4] == b"glTF"
-        self.text_end = 20 + int.from_bytes(data[12:16], "little") if self.is_binary else len(data)
-        self._data = data
-        budget = open_or_new_budget(DEFAULT_LIMITS, len(data))
-        buffers = Buffers(self.root, opened.binary, folder, DEFAULT_LIMITS, budget, issues)
-        self._accessors = Accessors(self.root, buffers, budget, issues)
-        self._buffers, self._views = self.root.children("buffers"), self.root.children("bufferViews")
-
-    def elements(self, accessor: object) -> list[StoredElements]:
-        """Return the locations of the elements of an accessor, by buffer; empty if it cannot be read."""
-        if type(accessor) is not int or not 0 <= accessor < len(self._accessors):
-            return []
-        try:
-            elements = self._accessors.locate(accessor)
-            return [self._stored(int(number), elements) for number in np.unique(elements.buffers)]
-        except FormatError:
-            return []
-
-    def view(self, number: int) -> ByteRange | None:
-        """Return the range of a buffer view in the file; None if it is not in the binary chunk."""
-        try:
-            item = self._views[number]
-            buffer, begin = item.needed_index("buffer", len(self._buffers), "buffer"), item.integer("byteOffset", 0)
-            size = item.integer("byteLength")
-            uri = self._buffers[buffer].has("uri")
-        except FormatError:
-            return None
-        if uri or self.binary is None or buffer or self.binary[0] + begin + size > self.binary[1]:
-            return None
-        return self.binary[0] + begin, self.binary[0] + begin + size
-
-    def contiguous_range(self, accessor: int) -> ByteRange | None:
-        """Return the range of an accessor in the file; None if it is not contiguous in the binary chunk."""
-        try:
-            stored = self._accessors.contiguous_range(accessor)
-        except FormatError:
-            return None
-        view = None if stored is None else self.view(stored[0])
-        if stored is None or view is None or view[0] + stored[1] + stored[2] > view[1]:
-            return None
-        return view[0] + stored[1], view[0] + stored[1] + stored[2]
-
-    def _stored(self, buffer: int, elements: Elements) -> StoredElements:
-        in_buffer = elements.buffers == buffer
-        if buffer < 0:
-            return StoredElements(np.full(len(in_buffer), -1), np.full(len(in_buffer), -1))
-        starts, ends = (
-            np.where(in_buffer, elements.starts, -1),
-            np.where(in_buffer, elements.starts + elements.size, -1),
-        )
-        item = self._buffers[buffer]
-        if not item.has("uri"):
-            assert self.binary is not None
-            return StoredElements(
-                np.where(in_buffer, starts + self.binary[0], -1), np.where(in_buffer, ends + self.binary[0], -1)
-            )
-        uri = item.text("uri")
-        if uri[:5].lower() != "data:":
-            return StoredElements(starts, ends, unquote(uri))
-        begin, end, is_plain = self._inlined(item.at("uri"), uri)
-        if not is_plain:
-            return StoredElements(np.where(in_buffer, begin, -1), np.where(in_buffer, end, -1), in_data_uri=True)
-        first, last = begin + starts // 3 * 4, np.minimum(begin + -(-ends // 3) * 4, end)
-        return StoredElements(np.where(in_buffer, first, -1), np.where(in_buffer, last, -1), in_data_uri=True)
-
-    def _inlined(self, path: str, uri: str) -> tuple[int, int, bool]:
-        """Return the range of the base64 content of a data URI, and True; for other data or escaped text, the range of
-        the whole URI, and False.
-        """
-        span = self.places.span(path)
-        assert span is not None
-        begin, end = span[0] + 1, span[1] - 1
-        head = uri.partition(",")[0]
-        is_plain = head.lower().endswith(";base64") and self._data[begin:end] == uri.encode("utf-8", "surrogatepass")
-        return (begin + len(head.encode()) + 1 if is_plain else begin), end, is_plain

@@ -16,7 +16,7 @@ from keyframer.exchange.gltf.conventions import Axes, shown_color
 from keyframer.exchange.gltf.read import extras_reading
 from keyframer.exchange.gltf.read.accessors import Accessors
 from keyframer.exchange.gltf.read.cameras_lights import horizontal_fov
-from keyframer.exchange.gltf.read.json_text import Findings, Item, TrackSource
+from keyframer.exchange.gltf.read.json_text import Findings, Item
 from keyframer.exchange.gltf.read.nodes import Hierarchy
 from keyframer.issues import Severity
 from keyframer.limits import Budget
@@ -64,7 +64,6 @@ class ClipSettings:
             values = extras_reading.array(channel, "values", budget)
             if values is not None and values.ndim == 2:
                 raw = RawChannel(channel.text("name", ""), values, extras_reading.format_extras(channel))
-                issues.sources.tracks[raw] = TrackSource(channel.at("values"))
                 clip.raw_channels.append(raw)
         clip.extras = extras_reading.format_extras(item)
 
@@ -124,7 +123,6 @@ class AnimationReader:
         target = channel.child("target")
         if target is None:
             raise channel.missing("target")
-        source = TrackSource(channel.path, samplers.items[sampler].path)
         last = clip.start
         for node, kind, keys in self._targets(samplers, sampler, target):
             first = animated.setdefault((node, kind), number)
@@ -138,7 +136,6 @@ class AnimationReader:
             last = max(last, float(times.max(initial=last)))
             if kind == "visible" and _is_known(clip, node, track):
                 continue
-            self._issues.sources.tracks[track] = source
             clip.channels.append(Channel(node, track))
         return last
 

@@ -60,8 +60,6 @@ class Container:
     root: Item
     binary: memoryview | None
     """content of the binary chunk; None if there is none"""
-    binary_start: int = 0
-    """start of ``binary`` in the file"""
 
 
 def open_container(data: bytes, limits: Limits, issues: Findings) -> Container:
@@ -80,7 +78,6 @@ def open_container(data: bytes, limits: Limits, issues: Findings) -> Container:
         issues.add(STRUCT_TRAILING_DATA, "/", total, size=len(data) - total)
     text: tuple[int, int] | None = None
     binary: memoryview | None = None
-    binary_start = 0
     offset, number = 12, 0
     while offset + 8 <= total:
         size, kind = struct.unpack_from("<II", data, offset)
@@ -94,7 +91,7 @@ def open_container(data: bytes, limits: Limits, issues: Findings) -> Container:
                 raise STRUCT_TAG_MISMATCH.failure(offset + 4, "/chunk[0]", expected="JSON", found=f"{kind:#010x}")
             text = (begin, begin + size)
         elif number == 1 and kind == _BIN:
-            binary, binary_start = memoryview(data)[begin : begin + size], begin
+            binary = memoryview(data)[begin : begin + size]
         else:
             issues.add(STRUCT_UNKNOWN_CHUNK, f"/chunk[{number}]", offset, size=size)
         offset, number = begin + size, number + 1
@@ -102,7 +99,7 @@ def open_container(data: bytes, limits: Limits, issues: Findings) -> Container:
         issues.add(STRUCT_TRAILING_DATA, f"/chunk[{number}]", offset, size=total - offset)
     if text is None:
         raise STRUCT_CHUNK_MISSING.failure(12, "/", name="JSON chunk")
-    return Container(_root(data[text[0] : text[1]], text[0], limits, issues), binary, binary_start)
+    return Container(_root(data[text[0] : text[1]], text[0], limits, issues), binary)
 
 
 def _root(text: bytes, offset: int, limits: Limits, issues: Findings) -> Item:
@@ -182,11 +179,6 @@ class Buffers:
             self._issues.leave_out(item.fail(STRUCT_TRUNCATED, "byteLength", wanted=begin + size, left=len(content)))
         stride = item.integer("byteStride", 0, least=4, most=252) if item.has("byteStride") else 0
         return content[begin : begin + size], stride
-
-    def start_of(self, number: int) -> tuple[int, int]:
-        """Return the index of the buffer of a view, and the start of the view in that buffer."""
-        item = self._views[number]
-        return item.needed_index("buffer", len(self._items), "buffer"), item.integer("byteOffset", 0)
 
     def _buffer(self, number: int) -> memoryview:
         if number not in self._read:

@@ -27,7 +27,7 @@ from keyframer.exchange.gltf.read.animations import (
 )
 from keyframer.exchange.gltf.read.cameras_lights import CameraReader, LightReader, TargetReader, restored_light
 from keyframer.exchange.gltf.read.container import NUMBERS_PER_BYTE, Buffers, check_extensions, open_container
-from keyframer.exchange.gltf.read.json_text import Findings, Item
+from keyframer.exchange.gltf.read.json_text import Findings, Item, Sources
 from keyframer.exchange.gltf.read.materials import ImageReader, MaterialReader
 from keyframer.exchange.gltf.read.meshes import ImportedMesh, MeshReader
 from keyframer.exchange.gltf.read.nodes import Hierarchy, NodeReader, SkinReader
@@ -69,7 +69,7 @@ def load(
         return scene_of(*embedded, salvage=salvage, folder=folder)
     assert scene is not None
     scene.issues = issues.copy()  # without the JSON text, which is needed only to locate issues
-    scene.folder, scene.sources = folder, issues.sources
+    scene.folder, scene.sources = folder, Sources(importer.axes.unit)
     return scene
 
 
@@ -162,8 +162,6 @@ class Importer:
         skins = SkinReader(root, self.accessors, self.hierarchy, self.axes, self.budget)
         nodes = NodeReader(self.hierarchy, self.axes, self.budget, self.issues)
         nodes.read(scene, _SceneMeshes(meshes, scene, self), skins)
-        self.issues.sources.nodes, self.issues.sources.helpers = self.hierarchy.order, self.hierarchy.helpers
-        self.issues.sources.metres_per_unit = self.axes.unit
         scene.skins = skins.skins
         _remove_unreadable_links(scene, cameras.lost, lights.lost)
         self._animate(scene, nodes, cameras.aspects, len(lights.items), fps)

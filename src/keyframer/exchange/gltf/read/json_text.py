@@ -1,15 +1,15 @@
 """JSON values with their locations: fields are checked when they are read, and issues have a byte offset.
 
 `Places` finds the byte of a path such as ``/accessors[3]/count``; `Findings` collects issues and decides whether a
-broken part is left out; `Sources` records which parts of the text a scene was made from.
+broken part is left out; `Sources` has what a scene does not.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cached_property
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any, ParamSpec, TypeVar
@@ -24,11 +24,9 @@ from keyframer.catalogue import (
     STRUCT_CHUNK_MISSING,
     STRUCT_SYNTAX,
 )
-from keyframer.curves import Track
 from keyframer.errors import FormatError
 from keyframer.issues import Issue, IssueLog, IssueType, Severity
 from keyframer.limits import Limits
-from keyframer.scene import RawChannel
 
 LARGEST_INTEGER = 2**53
 _LARGEST_FLOAT = 1.7e308
@@ -214,8 +212,6 @@ _NUMBERED = re.compile(r"(.*)\[(\d{1,15})\]\Z", re.DOTALL)
 _decode = json.JSONDecoder().raw_decode
 
 JsonKey = str | int
-ByteRange = tuple[int, int]
-"""start and end, in bytes"""
 
 
 class Places:
@@ -231,37 +227,20 @@ class Places:
         self._offset = offset
         self._is_ascii = text.isascii()
         self._entry_starts: dict[int, dict[JsonKey, int]] = {}
-        self._ends: dict[int, int] = {}
-        """end of each value in scanned lists and objects, by its start"""
 
     def find(self, path: str) -> int:
         """Return the start of the value with a path, or of its innermost existing parent."""
-        return self._byte(self._locate(path)[0])
+        return self._byte(self._locate(path))
 
-    def span(self, path: str) -> ByteRange | None:
-        """Return start and end of the value with a path; None if there is no such value."""
-        at, is_exact = self._locate(path)
-        return self._span(at) if is_exact else None
-
-    def entries(self, path: str) -> dict[JsonKey, ByteRange]:
-        """Return the range of each value in the list or object with a path; empty if there is none."""
-        at, is_exact = self._locate(path)
-        return {key: self._span(place) for key, place in self._children(at).items()} if is_exact else {}
-
-    def _locate(self, path: str) -> tuple[int, bool]:
-        """Return the start of the value with a path and True, or of its innermost existing parent and False."""
+    def _locate(self, path: str) -> int:
         at = self._skip(0)
         for part in path.split("/")[1:] if path != "/" else ():
             for key in _keys(part, self._children(at)):
                 child = self._children(at).get(key)
                 if child is None:
-                    return at, False
+                    return at
                 at = child
-        return at, True
-
-    def _span(self, at: int) -> ByteRange:
-        end = self._ends.get(at)
-        return self._byte(at), self._byte(_decode(self._text, at)[1] if end is None else end)
+        return at
 
     def _byte(self, at: int) -> int:
         return self._offset + (at if self._is_ascii else int(self._byte_offsets[at]))
@@ -292,8 +271,7 @@ class Places:
                 key, place = scanstring(text, place + 1, True)
                 place = self._skip(self._skip(place) + 1)  # after the colon
             starts[key] = place
-            self._ends[place] = end = _decode(text, place)[1]
-            place = self._skip(end)
+            place = self._skip(_decode(text, place)[1])
             if text[place] == ",":
                 place = self._skip(place + 1)
         return starts
@@ -322,7 +300,6 @@ class Findings(IssueLog):
         self.salvage = salvage
         self.places: Places | None = None
         """None until the JSON text is parsed"""
-        self.sources = Sources()
 
     def add_issue(self, issue: Issue) -> None:
         if not issue.offset and self.places is not None:
@@ -353,24 +330,9 @@ class Findings(IssueLog):
         self.add(CATALOGUE[error.code], error.path, error.offset, severity=Severity.ERROR, **error.details)
 
 
-@dataclass(frozen=True, slots=True)
-class TrackSource:
-    """The part of a file that a track was read from, as paths such as ``/animations[0]/channels[3]``."""
-
-    path: str
-    """the channel, the object in our extras, or the list of numbers"""
-    sampler: str | None = None
-    """the sampler of the keys, if there is one"""
-
-
 @dataclass(eq=False)
 class Sources:
-    """The parts of a file that nodes and tracks of its scene were read from."""
+    """What a file says besides its scene."""
 
-    nodes: Sequence[int] = ()
-    """index in the file of each node of the scene"""
-    helpers: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
-    """for each node of the file with helpers: the index of each kind of helper"""
-    metres_per_unit: float = 1.0
+    metres_per_unit: float
     """metres per unit of the scene: the scale of the root node that our exporter adds, or 1"""
-    tracks: dict[Track | RawChannel, TrackSource] = field(default_factory=dict)

@@ -22,7 +22,7 @@ from keyframer.exchange.gltf.conventions import Axes, Names
 from keyframer.exchange.gltf.read import extras_reading
 from keyframer.exchange.gltf.read.accessors import Accessors
 from keyframer.exchange.gltf.read.cameras_lights import restored_light
-from keyframer.exchange.gltf.read.json_text import Findings, Item, TrackSource
+from keyframer.exchange.gltf.read.json_text import Findings, Item
 from keyframer.exchange.gltf.read.meshes import ImportedMesh
 from keyframer.issues import Severity
 from keyframer.limits import Budget
@@ -298,8 +298,8 @@ class NodeReader:
         self._hierarchy = hierarchy
         self._axes = axes
         self._budget = budget
-        self._weights: dict[int, tuple[tuple[float, ...], TrackSource]] = {}
-        """rest weights of morph targets and their location, by node"""
+        self._weights: dict[int, tuple[float, ...]] = {}
+        """rest weights of morph targets, by node"""
 
     def read(self, scene: Scene, meshes: MeshSource, skins: SkinReader) -> None:
         """Add the nodes to the scene, with their cameras, lights, meshes and skins."""
@@ -372,8 +372,7 @@ class NodeReader:
             if len(weights) != len(imported.targets):
                 expected = counted(len(imported.targets), "weight")
                 raise geometry.fail(STRUCT_SYNTAX, "weights", wanted=expected, found=f"{len(weights)}")
-            owner_path = geometry.path if geometry.has("weights") else f"/meshes[{number}]"
-            self._weights[len(scene.nodes)] = weights, TrackSource(f"{owner_path}/weights")
+            self._weights[len(scene.nodes)] = weights
 
     def _restore(self, scene: Scene, node: Node, head: Item) -> None:
         """Set what only our own files have: what glTF has no place for."""
@@ -424,11 +423,10 @@ class NodeReader:
             scene.clips.append(Clip(rate=1.0, unit="second", units_per_frame=1.0 / fps))
         for clip in scene.clips:
             animated = {channel.node for channel in clip.channels if channel.track.kind == "morph"}
-            for index, (weights, source) in self._weights.items():
+            for index, weights in self._weights.items():
                 if index not in animated:
                     values = np.array([[1.0 - sum(weights), *weights]])
                     track = Track("morph", np.zeros(1), values, Interpolation.LINEAR)
-                    self._issues.sources.tracks[track] = source
                     clip.channels.append(Channel(index, track))
 
 

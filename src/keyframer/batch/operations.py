@@ -1,0 +1,122 @@
+"""The operations that commands and batches share: how outputs are named, and what a conversion saves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.machinery import PathFinder
+from typing import TYPE_CHECKING
+
+from keyframer.batch.output_names import usual_name
+from keyframer.exchange import exporter_for
+from keyframer.formats import FORMATS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from keyframer.exchange import Exporter
+    from keyframer.scene import Scene
+    from keyframer.scene.loss_report import Loss
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """An operation; `keyframer.batch.job_execution` has its code."""
+
+    name: str
+    description: str
+    """description for the help text"""
+    suffix: Callable[[Mapping[str, Any]], str]
+    """returns the suffix of output names for the options; raises ValueError for invalid options"""
+    loads: tuple[str, ...]
+    """modules that most files need: the fork server loads them while files are still being listed"""
+    replaces_extension: bool = False
+    """whether ``a.3ds`` becomes ``a.glb``; otherwise the suffix is added: ``a.3ds.check.json``"""
+
+    def naming(self, options: Mapping[str, Any]) -> Callable[[str], str]:
+        """Return a function from the name of a file to the usual name of its output."""
+        suffix = self.suffix(options)
+        return lambda name: usual_name(name, suffix, self.replaces_extension)
+
+
+def _export_suffix(options: Mapping[str, Any]) -> str:
+    """Return the suffix without loading the code of the format; raises ValueError for invalid options."""
+    exporter, dialect = exporter_for("", options.get("to", "gltf")), options.get("dialect")
+    extension = exporter.extension(None if dialect is None else str(dialect))
+    exporter.options_from_text(options.get("write") or {})
+    _gltf_options(exporter, options)
+    return extension
+
+
+def _gltf_options(exporter: Exporter, options: Mapping[str, Any]) -> dict[str, Any]:
+    given = {name: options[name] for name in ("core_only", "embed_source", "unit", "keys") if options.get(name)}
+    if given and exporter.name != "gltf":
+        raise ValueError("--core-only, --embed-source, --unit and --keys need glTF as the output format")
+    return given
+
+
+def prepare_conversion(
+    scene: Scene, exporter: Exporter, options: Mapping[str, Any], images: object, source: Mapping[str, object]
+) -> tuple[Scene, dict[str, Any], list[Loss]]:
+    """Return the scene after the operations of ``options["steps"]``, the options with which it is to be saved, and what
+    the operations did.
+
+    ``images`` and ``source`` are options of the glTF exporter. Raises ValueError for an option that the format does not
+    have, and for an operation that is impossible.
+    """
+    steps, fps, max_error = options.get("steps") or {}, options.get("fps"), options.get("max_error")
+    save_options = {"format": exporter.name, "dialect": options.get("dialect"), "max_error": max_error}
+    save_options |= exporter.options_from_text(options.get("write") or {}) | _gltf_options(exporter, options)
+    if exporter.name == "gltf":
+        save_options |= {"images": images, "source": source} | ({} if fps is None else {"fps": fps})
+        fps = None
+    if not steps and fps is None:
+        return scene, save_options, []
+    from keyframer.operating.operation_sequence import apply_operations
+    from keyframer.scene.loss_report import LossReport
+
+    changes = LossReport(exporter.name)
+    scene = apply_operations(scene, {**steps, "max_error": max_error}, fps, exporter.axes, changes)
+    return scene, save_options, changes.losses
+
+
+def _picture_suffix(options: Mapping[str, Any]) -> str:
+    from keyframer.rendering.presentation import picture_options
+
+    return f".{picture_options(options)[1].kind}"
+
+
+_EXECUTION = ("keyframer.batch.job_execution",)
+_READING = (
+    *_EXECUTION,
+    "keyframer.formats.guard",
+    *(module for known in FORMATS for module in known.preload),
+)
+_WRITING = ("keyframer.exchange.gltf.write", "keyframer.exchange.saving")
+_RENDERING = ("keyframer.rendering.presentation", "keyframer.inspecting.clip_choice", "PIL.ImageDraw", "PIL.ImageFont")
+
+_ALL = (
+    Operation(
+        "convert",
+        "convert every file to glTF 2.0 or another format",
+        _export_suffix,
+        (*_READING, *_WRITING),
+        replaces_extension=True,
+    ),
+    Operation("check", "check every file and write its report as JSON", lambda options: ".check.json", _READING),
+    Operation(
+        "info",
+        "write the summary and the tables of every file as JSON",
+        lambda options: ".info.json",
+        (*_READING, "keyframer.inspecting.document_tables"),
+    ),
+    Operation("identify", "identify every file and write JSON", lambda options: ".identify.json", _EXECUTION),
+    Operation("thumbnail", "render a picture of every file", _picture_suffix, (*_READING, *_RENDERING)),
+)
+
+OPERATIONS = {
+    operation.name: operation
+    for operation in _ALL
+    if operation.name != "thumbnail" or PathFinder.find_spec("PIL") is not None
+}
+"""all operations by name; thumbnails need Pillow"""
