@@ -30,6 +30,7 @@ from keyframer.formats.document import Document
 from keyframer.formats.guard import GcPaused
 from keyframer.formats.kit.coordinates import in_space
 from keyframer.formats.kit.scene_writing import CannotMerge, Written, plain_path, without_invalid_links
+from keyframer.formats.kit.skin_writing import with_moved_vertices
 from keyframer.formats.kit.unsupported_features import MOTION, REPORTED_PARTS, all_fields, report_dropped
 from keyframer.formats.merging import Tree, apply_changes
 from keyframer.limits import budgeted, spend
@@ -140,30 +141,35 @@ class _Editing:
         if not matching.same_numbers:
             reordered_before = reorder_parts(before, self.after, matching.nodes, matching.materials)
         edited = self.after
-        after = self.after = self.merger.align(edited, reordered_before, self.report)
+        after = self.after = with_moved_vertices(edited, reordered_before) if before.skins else edited
         changes = known_changes
         if changes is None or after is not edited:
             changes = comparison.scenes(reordered_before, after)
-        untouched: frozenset[int] = frozenset()
-        if known_changes is not None:
-            untouched = _untouched(after, before, changes, self.merger.stores_local)
-        unedited = self.original._replace(matching=identity_matching(before), untouched=untouched)
-        base = self.merger.write(before, unedited)
-        theirs = self.merger.write(after, self.original._replace(untouched=untouched))
-        ours = self.merger.tree(document, before, self.original.links)
-        theirs_with_part_keys = Tree(theirs.document, _with_part_keys(theirs.parts, matching))
-        result = apply_changes(ours, Tree(base.document, base.parts), theirs_with_part_keys, self.merger.rules)
-        edited_document, added_options = self.merger.finish(result, theirs, self.original)
-        try:
-            data = self.format.encode(edited_document)
-        except FormatError as error:
-            raise CannotMerge(str(error)) from None
-        self._report_removed_unknown(edited_document, ours)
-        parts: Any = theirs.parts.values()
-        stored = {part[:2] for part in parts} | {("nodes", number) for number in untouched}
-        self._report_edits(base.report, theirs.report, changes, result.changed, stored)
+        if self.merger.is_table:
+            theirs = self.merger.write(after, self.original._replace(changes=frozenset(changes)))
+            edited_document, added_options = theirs.document, theirs.reader_options
+            data = self._encoded(edited_document)
+            self._report_edits(LossReport(""), theirs, changes, (), ())
+        else:
+            untouched = frozenset() if known_changes is None else _untouched(after, before, changes)
+            unedited = self.original._replace(matching=identity_matching(before), untouched=untouched)
+            base = self.merger.write(before, unedited)
+            theirs = self.merger.write(after, self.original._replace(untouched=untouched))
+            ours = self.merger.tree(document, before, self.original.links)
+            theirs_with_part_keys = Tree(theirs.document, _with_part_keys(theirs.parts, matching))
+            result = apply_changes(ours, Tree(base.document, base.parts), theirs_with_part_keys, self.merger.rules)
+            edited_document, added_options = self.merger.finish(result, theirs, self.original)
+            data = self._encoded(edited_document)
+            self._report_removed_unknown(edited_document, ours)
+            self._report_edits(base.report, theirs, changes, result.changed, untouched)
         options = {**self.reader_options, **added_options}
         return Written(edited_document, self.report, self.merger.companion_files(edited_document, options), data=data)
+
+    def _encoded(self, document: Document) -> bytes:
+        try:
+            return self.format.encode(document)
+        except FormatError as error:
+            raise CannotMerge(str(error)) from None
 
     def _report_removed_unknown(self, document: Document, ours: Tree) -> None:
         """Report unknown records that were removed with their nodes."""
@@ -185,28 +191,29 @@ class _Editing:
     def _report_edits(
         self,
         base: LossReport,
-        theirs: LossReport,
+        theirs: Written,
         changes: list[Path],
         changed_records: Collection[Hashable],
-        stored: Collection[tuple[str, int]],
+        untouched: Collection[int],
     ) -> None:
         """Report losses that the scene as read does not have, new and removed parts, changed and dropped fields.
 
-        ``changed_records`` are the parts (with their keys) that have changed records, ``stored`` are the parts (with
-        their numbers) that have records.
+        ``changed_records`` are the parts (with their keys) that have changed records.
         """
-        matching = self.original.matching
-        capabilities = self.merger.capabilities(self.original.document).handled
+        matching, merger = self.original.matching, self.merger
+        capabilities = merger.capabilities(self.original.document).handled
         new = new_parts(self.after, matching)
         if new[0].nodes or new[0].materials:
-            report_dropped(*new, theirs, capabilities | {"segment"})
+            report_dropped(*new, theirs.report, capabilities | {"segment"})
         base_losses = {(loss.outcome, loss.path, loss.detail) for loss in base}
         self.report.losses += [
             loss
-            for loss in theirs
+            for loss in theirs.report
             if loss.outcome is not Outcome.EXACT and (loss.outcome, loss.path, loss.detail) not in base_losses
         ]
         reported = {loss.path for loss in self.report}
+        parts_with_records: Any = theirs.parts.values()
+        stored = {part[:2] for part in parts_with_records} | {("nodes", number) for number in untouched}
         for kind in ("materials", "nodes"):
             numbers = {part[1] for part in stored if part[0] == kind}
             report_parts(self.report, kind, self.after, matching, numbers)
@@ -220,9 +227,10 @@ class _Editing:
             if parts and all(number not in getattr(matching, kind) for kind, number in parts):
                 continue  # reported as new
             keys: set[Hashable] = {(kind, matching.key(number, kind)) for kind, number in parts} or {None}
+            is_written = merger.stores(self.after, path) if merger.is_table else bool(keys & written)
             overriding_track = _overriding_track(path, tracks)
             is_overridden = overriding_track is not None or _has_derived_value(self.after, path)
-            if not keys & written or is_overridden or not _is_storable(path, capabilities):
+            if not is_written or is_overridden or not _is_storable(path, capabilities):
                 if _part_name(self.after, path) not in names and path_text(path) not in reported:
                     reason = _OVERRIDDEN.format(kind=overriding_track) if overriding_track else _NOT_STORED
                     self.report.add(Outcome.DROPPED, path_text(path), reason)
@@ -281,32 +289,29 @@ def _is_storable(path: Path, capabilities: Collection[str]) -> bool:
     return True
 
 
-def _untouched(after: Scene, before: Scene, changed: list[Path], stores_local: bool) -> frozenset[int]:
+def _untouched(after: Scene, before: Scene, changes: list[Path]) -> frozenset[int]:
     """Return the nodes that an edit does not affect, of two scenes with the same nodes.
 
-    A node is affected if the node, its mesh, camera, light, skin or tracks changed, or if its target, a joint of its
-    skin, a node aimed at it or (unless ``stores_local``) its parent is affected. The set is empty if a change may
-    affect all nodes.
+    A node is affected if the node, its mesh, camera, light, skin or tracks changed, or if its parent, its target, a
+    joint of its skin or a node aimed at it is affected. The set is empty if a change may affect all nodes.
     """
     touched: set[int] = set()
-    for path in changed:
+    for path in changes:
         match path:
-            case ("nodes", int(number), *_) | ("clips", 0, "channels", int(number), *_):
-                touched.add(number)
-            case ("meshes" | "cameras" | "lights" | "skins" as kind, int(number), *_):
-                name = next(field for field, parts in NODE_LINKS.items() if parts == kind)
-                touched |= {i for i, node in enumerate(after.nodes) if getattr(node, name) == number}
             case ("materials", int(), name, *_) if name != "name":
                 pass
             case ("environment", *_) | ("title" | "author" | "copyright",) | ("clips", 0, "name" | "start" | "end"):
                 pass
             case _:
-                return frozenset()
+                parts = _parts_of(after, path)
+                if not parts or path[0] == "materials":
+                    return frozenset()
+                touched |= {number for _, number in parts}
     affected: dict[int | None, set[int | None]] = {}
     for scene in (before, after):
         for number, node in enumerate(scene.nodes):
             joints = () if node.skin is None else scene.skins[node.skin].joints
-            for other in (None if stores_local else node.parent, node.target, *joints):
+            for other in (node.parent, node.target, *joints):
                 affected.setdefault(other, set()).add(number)
             affected.setdefault(number, set()).add(node.target)
     added = set(touched)

@@ -20,23 +20,14 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from keyframer.arrays import Array, Singles
+from keyframer.arrays import Array
 from keyframer.formats.document import Document
-from keyframer.wire.exact_floats import float_rows
 from keyframer.wire.record import Raw, Record
-from keyframer.wire.record import record as declare_record
 
 Parts = Mapping[int, Hashable]
 """the scene part of each record, by the record's `id`"""
 Key = tuple[object, Hashable, int]
 """kind and name of a record, and its index among the siblings with both"""
-
-
-@declare_record
-class Column(Record):
-    """One column of a table of frames, as a record: only during an edit, where a column belongs to a node."""
-
-    values: Singles = float_rows("a number for every frame")
 
 
 class RecordRules:

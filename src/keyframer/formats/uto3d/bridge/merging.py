@@ -13,7 +13,6 @@ from keyframer.formats.document import Document
 from keyframer.formats.kit.frame_times import in_time_unit
 from keyframer.formats.kit.key_tracks import single_key
 from keyframer.formats.kit.scene_writing import CannotMerge, Written, first_clip, frames_per_second
-from keyframer.formats.kit.skin_writing import with_moved_vertices
 from keyframer.formats.merging import Edited, RecordRules, Tree
 from keyframer.formats.uto3d import records as r
 from keyframer.formats.uto3d.bridge.options import Options
@@ -99,10 +98,6 @@ class Merger(bridge.Merger[Options]):
             report.add(Outcome.APPROXIMATED, "/clips/segment", message)
             clip = replace(clip, start=first, end=last)
         return _with_rolls(scene if clip is edited_clip else replace(scene, clips=[clip, *scene.clips[1:]]))
-
-    def align(self, scene: Scene, before: Scene, report: LossReport) -> Scene:
-        """Return the scene with skins adjusted to moved vertices."""
-        return with_moved_vertices(scene, before) if scene.skins else scene
 
     def finish(
         self, edited: Edited, theirs: Written, original: bridge.Original
