@@ -125,10 +125,10 @@ class _Edit:
                 edited[place] = self.record(ours[place], old, record, part)
             if key not in places and (old is None or not same(old, record)):
                 added.append(record)
-                self.changed.add(self.parts.get(id(record), part))
+                self._mark(record, part)
         for key in base_by_key.keys() - theirs_by_key.keys():
             edited |= dict.fromkeys(places.get(key, ()))
-            self.changed.add(self.parts.get(id(base_by_key[key]), part))
+            self._mark(base_by_key[key], part)
         if not added and all(record is ours[place] for place, record in edited.items()):
             return ours  # type: ignore[return-value]
         merged = [(self.rules.kind(record), edited.get(place, record)) for place, record in enumerate(ours)]
@@ -139,6 +139,12 @@ class _Edit:
             place = self._place(parent, merged, kind, new[0], theirs)
             merged[place:place] = [(kind, record) for record in new]
         return [record for _, record in merged if record is not None]
+
+    def _mark(self, record: Record, parent_part: Hashable) -> None:
+        """Mark the parts of a record that came or went, and of its parent: a list of faces belongs to its material."""
+        self.changed.add(self.parts.get(id(record), parent_part))
+        if parent_part is not None:
+            self.changed.add(parent_part)
 
     def _by_key(self, records: Sequence[Record]) -> dict[Key, Record]:
         return dict(zip(self._keys(records), records, strict=True))
