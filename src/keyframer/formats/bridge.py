@@ -14,7 +14,7 @@ from keyframer.formats.kit.frame_times import in_time_unit_of
 from keyframer.formats.kit.scene_reading import Reporter, UniqueNames
 from keyframer.formats.kit.scene_writing import CannotMerge, Written
 from keyframer.formats.kit.unsupported_features import report_dropped
-from keyframer.formats.merging import Edited, RecordRules, Tree
+from keyframer.formats.merging import RecordRules, Tree
 from keyframer.formats.scene_reader import KeyLocation, SceneReader
 from keyframer.scene import Scene
 from keyframer.scene.loss_report import LossReport
@@ -114,12 +114,9 @@ class Merger(ABC, Generic[O]):
         """Return the scene with values that the format can store; by default only the time unit changes."""
         return in_time_unit_of(scene, before, report)
 
-    def finish(self, edited: Edited, theirs: Written, original: Original) -> tuple[Document, Mapping[str, object]]:
-        """Return the edited document, and further options that its readers need: changed companions.
-
-        ``theirs`` is the result of `write` for the edited scene.
-        """
-        return edited.document, {}
+    def finish(self, document: Document) -> Document:
+        """Return an edited document with what depends on several of its records; by default unchanged."""
+        return document
 
     def keeps_layout(self, original: Document, requested: Mapping[str, object], options: Mapping[str, object]) -> bool:
         """Return whether the options ``requested`` for writing allow the layout of the original.

@@ -76,7 +76,6 @@ class Edited(NamedTuple):
     """An original document with an edit."""
 
     document: Document
-    parts: Parts
     changed: Collection[Hashable]
     """scene parts with changed, new or removed records; None stands for records that belong to no part"""
 
@@ -88,7 +87,7 @@ def apply_changes(ours: Tree, base: Tree, theirs: Tree, rules: RecordRules) -> E
     """
     work = _Edit(rules, {**ours.parts, **base.parts, **theirs.parts})
     records = work.children(None, None, ours.document.records, base.document.records, theirs.document.records)
-    return Edited(replace(ours.document, records=records), work.parts, work.changed)
+    return Edited(replace(ours.document, records=records), work.changed)
 
 
 class _Edit:
@@ -203,8 +202,6 @@ class _Edit:
         if fields:
             self.changed.add(part)
         written = copy.copy(ours)
-        if id(ours) in self.parts:
-            self.parts[id(written)] = self.parts[id(ours)]
         written.children = children
         for name, value in fields.items():
             setattr(written, name, value)
