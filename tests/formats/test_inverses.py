@@ -15,7 +15,7 @@ from keyframer.formats import format_by_name
 from keyframer.formats.document import Document
 from keyframer.formats.hale3d.bridge.surface import with_negative_w, with_w
 from keyframer.formats.kit.scene_reading import Reporter
-from keyframer.formats.midtown.bridge.stored_motion import angles_of, quaternions_of, root_path, stored_path
+from keyframer.formats.midtown.bridge.scene import angles_of, quaternions_of, root_path, stored_path
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge import options as threeds_options
 from keyframer.formats.threeds.bridge.context import Context

@@ -24,8 +24,14 @@ from keyframer.formats.kit.frame_times import at_whole_frames, frame_count
 from keyframer.formats.kit.rigid_joints import Joints, joints_in_original_order, unscaled_joints_at
 from keyframer.formats.kit.scene_writing import DEFAULT_MAX_ERROR, CannotMerge, Tolerance, Written, plain_path
 from keyframer.formats.midtown import records as r
-from keyframer.formats.midtown.bridge.scene import Options, posed_channel, skeleton_of, to_scene
-from keyframer.formats.midtown.bridge.stored_motion import angles_of, stored_path
+from keyframer.formats.midtown.bridge.scene import (
+    Options,
+    angles_of,
+    posed_channel,
+    skeleton_of,
+    stored_path,
+    to_scene,
+)
 from keyframer.formats.midtown.bridge.writing import NOISE, BoneMaker, report_lost_motion
 from keyframer.formats.midtown.skeleton import Bone, Skeleton, default_skeleton, read_skeleton, write_skeleton
 from keyframer.scene import Channel, NodeKind, RawChannel, Scene
