@@ -13,11 +13,9 @@ from keyframer.curves import Interpolation, RotationForm, Track, Wrap
 from keyframer.curves.rotation_forms import increments
 from keyframer.formats import format_by_name
 from keyframer.formats.document import Document
-from keyframer.formats.hale3d.bridge.merged_files import arrange_columns, named_columns
-from keyframer.formats.hale3d.bridge.quaternions import with_negative_w, with_w
-from keyframer.formats.hale3d.records import Joint
+from keyframer.formats.hale3d.bridge.surface import with_negative_w, with_w
 from keyframer.formats.kit.scene_reading import Reporter
-from keyframer.formats.midtown.bridge.stored_motion import angles_of, quaternions_of, root_path, stored_path
+from keyframer.formats.midtown.bridge.scene import angles_of, quaternions_of, root_path, stored_path
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.context import Context
 from keyframer.formats.threeds.bridge.context import Options as StudioOptions
@@ -60,22 +58,6 @@ def test_rotations_stored_without_w(turns: Floats) -> None:
     restored, odd = with_w(with_negative_w(turns)[:, :3])
     assert odd is None
     assert np.allclose(np.abs((turns * restored).sum(axis=1)), 1.0, atol=1e-6)
-
-
-@given(rows=arrays(np.float32, (3, 12), elements=st.floats(-9, 9, width=32)), data=st.data())
-def test_columns_of_joints_and_back(rows: npt.NDArray[np.float32], data: st.DataObject) -> None:
-    """Joints may share columns or have none; some columns are unused."""
-    joints = []
-    for _ in range(3):
-        flags = data.draw(st.integers(0, 63))
-        most = 6 - flags.bit_count()
-        joints.append(Joint(-1, flags | 0x140, data.draw(st.integers(0, most))))
-    before = dict(enumerate(joints))
-    arranged, restored = arrange_columns(rows, before, before, named_columns(rows, joints))
-    assert [column.tobytes() for column in arranged] == [column.tobytes() for column in rows[:, 6:].T]
-    assert [(value.flags, value.start_index) for value in restored.values()] == [
-        (j.flags, j.start_index) for j in joints
-    ]
 
 
 @given(fov=st.floats(0.001, 160))

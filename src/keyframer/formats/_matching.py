@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from keyframer.scene import Channel, Clip, Material, Mesh, Node, Scene
+from keyframer.scene import Channel, Clip, Material, Mesh, Node, Scene, Skin
 
 KeyFunction = Callable[[int], object]
 
@@ -153,75 +153,46 @@ def reorder_parts(scene: Scene, reference: Scene, nodes: Mapping[int, int], mate
     """Return the scene with its parts in the order of ``reference``.
 
     ``nodes`` and ``materials`` map numbers in ``reference`` to numbers in the scene. Parts that only ``reference`` has
-    are taken from it; parts that only the scene has are left out.
+    are taken from it; parts that only the scene has are left out, and links to them become -1.
     """
-    if _has_same_numbers(scene, reference, nodes, materials):
-        return scene
-    node_numbers = {scene_number: number for number, scene_number in nodes.items()}
-    material_numbers = {scene_number: number for number, scene_number in materials.items()}
+    node_numbers = {old: new for new, old in nodes.items()}
+    material_numbers = {old: new for new, old in materials.items()}
     parts: dict[str, Any] = {name: list(getattr(reference, name)) for name in NODE_LINKS.values()}
-    arranged_nodes: list[Node] = []
-    for number, reference_node in enumerate(reference.nodes):
-        if number not in nodes:
-            arranged_nodes.append(reference_node)
-            continue
-        node = scene.nodes[nodes[number]]
-        links: dict[str, Any] = {}
-        for name, kind in NODE_LINKS.items():
-            number_in_reference, number_in_scene = getattr(reference_node, name), getattr(node, name)
-            in_both = number_in_reference is not None and number_in_scene is not None
-            links[name] = number_in_reference if in_both else number_in_scene
-            if in_both:
-                part = getattr(scene, kind)[number_in_scene]
-                parts[kind][number_in_reference] = _renumbered(part, node_numbers, material_numbers)
-        parent, target = _link(node.parent, node_numbers), _link(node.target, node_numbers)
-        arranged_nodes.append(replace(node, parent=parent, target=target, **links))
-    arranged_materials = [
-        scene.materials[materials[i]] if i in materials else material for i, material in enumerate(reference.materials)
-    ]
+    arranged_nodes, arranged_materials = list(reference.nodes), list(reference.materials)
+    for new, old in nodes.items():
+        node = scene.nodes[old]
+        links: dict[str, Any] = {name: getattr(reference.nodes[new], name) for name in NODE_LINKS}
+        for name, number in links.items():
+            if number is not None:
+                part = getattr(scene, NODE_LINKS[name])[getattr(node, name)]
+                parts[NODE_LINKS[name]][number] = _renumbered(part, node_numbers, material_numbers)
+        for name in ("parent", "target"):
+            number = getattr(node, name)
+            links[name] = None if number is None else node_numbers.get(number, -1)
+        arranged_nodes[new] = replace(node, **links)
+    for new, old in materials.items():
+        arranged_materials[new] = scene.materials[old]
     clips = list(scene.clips)
     if clips:
-        missing_channels = [
-            channel for channel in (reference.clips[0].channels if reference.clips else []) if channel.node not in nodes
-        ]
-        renumbered = [
+        new_channels = reference.clips[0].channels if reference.clips else []
+        channels = [
             Channel(node_numbers[channel.node], channel.track)
             for channel in clips[0].channels
             if channel.node in node_numbers
         ]
-        clips[0] = replace(clips[0], channels=[*renumbered, *missing_channels])
+        channels += [channel for channel in new_channels if channel.node not in nodes]
+        clips[0] = replace(clips[0], channels=channels)
     return replace(scene, nodes=arranged_nodes, materials=arranged_materials, clips=clips, **parts)
-
-
-def _has_same_numbers(scene: Scene, reference: Scene, nodes: Mapping[int, int], materials: Mapping[int, int]) -> bool:
-    """Return whether all parts have the same numbers in both scenes."""
-    return (
-        len(nodes) == len(scene.nodes) == len(reference.nodes)
-        and len(materials) == len(scene.materials) == len(reference.materials)
-        and all(number == scene_number for pairs in (nodes, materials) for number, scene_number in pairs.items())
-        and all(
-            getattr(reference_node, name) == getattr(node, name)
-            for reference_node, node in zip(reference.nodes, scene.nodes, strict=True)
-            for name in NODE_LINKS
-        )
-    )
-
-
-_MISSING = -1
-"""stands for the number of a part that the reference does not have"""
-
-
-def _link(number: int | None, node_numbers: Mapping[int, int]) -> int | None:
-    return None if number is None else node_numbers.get(number, _MISSING)
 
 
 def _renumbered(part: Any, node_numbers: Mapping[int, int], material_numbers: Mapping[int, int]) -> Any:
     if isinstance(part, Mesh) and part.face_materials is not None:
         old = np.asarray(part.face_materials)
-        new = np.array([material_numbers.get(number, _MISSING) for number in range(int(old.max(initial=0)) + 1)])
+        new = np.array([material_numbers.get(number, -1) for number in range(int(old.max(initial=0)) + 1)])
         return replace(part, face_materials=np.where(old < 0, old, new[np.maximum(old, 0)]))
-    joints = getattr(part, "joints", None)
-    return part if joints is None else replace(part, joints=[_link(joint, node_numbers) for joint in joints])
+    if isinstance(part, Skin):
+        return replace(part, joints=[node_numbers.get(joint, -1) for joint in part.joints])
+    return part
 
 
 def new_parts(after: Scene, matching: Matching) -> tuple[Scene, Clip]:

@@ -7,13 +7,14 @@ from collections.abc import Collection, Mapping
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from keyframer.formats._matching import Matching
+from keyframer.formats._scene_differences import Path
 from keyframer.formats.document import Document
 from keyframer.formats.kit.declared_fields import Capabilities
 from keyframer.formats.kit.frame_times import in_time_unit_of
 from keyframer.formats.kit.scene_reading import Reporter, UniqueNames
 from keyframer.formats.kit.scene_writing import CannotMerge, Written
 from keyframer.formats.kit.unsupported_features import report_dropped
-from keyframer.formats.merging import Edited, RecordRules, Tree
+from keyframer.formats.merging import RecordRules, Tree
 from keyframer.formats.scene_reader import KeyLocation, SceneReader
 from keyframer.scene import Scene
 from keyframer.scene.loss_report import LossReport
@@ -65,6 +66,8 @@ class Original(NamedTuple):
     """nodes that the edit does not affect, numbered as in the scene that is written: their records are not written,
     since they would not change
     """
+    changes: Collection[Path] = frozenset()
+    """the changed fields, for the formats of one table"""
 
     def unrenamed(self, scene: Scene, kind: str = "nodes") -> dict[int, int]:
         """Map the nodes or materials of a scene that kept their name to their original numbers."""
@@ -80,8 +83,10 @@ class Merger(ABC, Generic[O]):
     """rules for matching records"""
     stores_unit: ClassVar[bool] = False
     """whether documents store the unit of length"""
-    stores_local: ClassVar[bool] = False
-    """whether records of nodes depend only on the transform relative to the parent"""
+    is_table: ClassVar[bool] = False
+    """whether one table has the frames of all nodes: then `write` writes whole files, with the original numbers of
+    everything but `Original.changes`, and there are no records to merge
+    """
     equivalent_records: ClassVar[tuple[type[Record], ...]] = ()
     """record types that new documents replace by equivalent ones"""
 
@@ -89,13 +94,17 @@ class Merger(ABC, Generic[O]):
     def read(self, document: Document, options: O) -> tuple[Scene, Any]:
         """Return the scene of a document, and links to its records."""
 
-    @abstractmethod
     def tree(self, document: Document, scene: Scene, links: Any) -> Tree:
         """Return the document as a tree for merging, with the nodes and materials of its records."""
+        return Tree(document, {})
 
     @abstractmethod
     def write(self, scene: Scene, original: Original) -> Written:
         """Return a document of the scene with the conventions of the original, and its ``parts``, for `merge`."""
+
+    def stores(self, scene: Scene, path: Path) -> bool:
+        """Return whether a table stores a field of the scene."""
+        return False
 
     def capabilities(self, original: Document) -> Capabilities:
         """Return the features and fields that documents like the original can store."""
@@ -105,16 +114,9 @@ class Merger(ABC, Generic[O]):
         """Return the scene with values that the format can store; by default only the time unit changes."""
         return in_time_unit_of(scene, before, report)
 
-    def align(self, scene: Scene, before: Scene, report: LossReport) -> Scene:
-        """Return the scene with values adapted to ``before``, the original scene with its parts in the same order."""
-        return scene
-
-    def finish(self, edited: Edited, theirs: Written, original: Original) -> tuple[Document, Mapping[str, object]]:
-        """Return the edited document, and further options that its readers need: changed companions.
-
-        ``theirs`` is the result of `write` for the edited scene.
-        """
-        return edited.document, {}
+    def finish(self, document: Document) -> Document:
+        """Return an edited document with what depends on several of its records; by default unchanged."""
+        return document
 
     def keeps_layout(self, original: Document, requested: Mapping[str, object], options: Mapping[str, object]) -> bool:
         """Return whether the options ``requested`` for writing allow the layout of the original.

@@ -20,23 +20,14 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from keyframer.arrays import Array, Singles
+from keyframer.arrays import Array
 from keyframer.formats.document import Document
-from keyframer.wire.field_types import float_rows
 from keyframer.wire.record import Raw, Record
-from keyframer.wire.record import record as declare_record
 
 Parts = Mapping[int, Hashable]
 """the scene part of each record, by the record's `id`"""
 Key = tuple[object, Hashable, int]
 """kind and name of a record, and its index among the siblings with both"""
-
-
-@declare_record
-class Column(Record):
-    """One column of a table of frames, as a record: only during an edit, where a column belongs to a node."""
-
-    values: Singles = float_rows("a number for every frame")
 
 
 class RecordRules:
@@ -85,7 +76,6 @@ class Edited(NamedTuple):
     """An original document with an edit."""
 
     document: Document
-    parts: Parts
     changed: Collection[Hashable]
     """scene parts with changed, new or removed records; None stands for records that belong to no part"""
 
@@ -97,7 +87,7 @@ def apply_changes(ours: Tree, base: Tree, theirs: Tree, rules: RecordRules) -> E
     """
     work = _Edit(rules, {**ours.parts, **base.parts, **theirs.parts})
     records = work.children(None, None, ours.document.records, base.document.records, theirs.document.records)
-    return Edited(replace(ours.document, records=records), work.parts, work.changed)
+    return Edited(replace(ours.document, records=records), work.changed)
 
 
 class _Edit:
@@ -134,10 +124,10 @@ class _Edit:
                 edited[place] = self.record(ours[place], old, record, part)
             if key not in places and (old is None or not same(old, record)):
                 added.append(record)
-                self.changed.add(self.parts.get(id(record), part))
+                self._mark(record, part)
         for key in base_by_key.keys() - theirs_by_key.keys():
             edited |= dict.fromkeys(places.get(key, ()))
-            self.changed.add(self.parts.get(id(base_by_key[key]), part))
+            self._mark(base_by_key[key], part)
         if not added and all(record is ours[place] for place, record in edited.items()):
             return ours  # type: ignore[return-value]
         merged = [(self.rules.kind(record), edited.get(place, record)) for place, record in enumerate(ours)]
@@ -148,6 +138,12 @@ class _Edit:
             place = self._place(parent, merged, kind, new[0], theirs)
             merged[place:place] = [(kind, record) for record in new]
         return [record for _, record in merged if record is not None]
+
+    def _mark(self, record: Record, parent_part: Hashable) -> None:
+        """Mark the parts of a record that came or went, and of its parent: a list of faces belongs to its material."""
+        self.changed.add(self.parts.get(id(record), parent_part))
+        if parent_part is not None:
+            self.changed.add(parent_part)
 
     def _by_key(self, records: Sequence[Record]) -> dict[Key, Record]:
         return dict(zip(self._keys(records), records, strict=True))
@@ -206,8 +202,6 @@ class _Edit:
         if fields:
             self.changed.add(part)
         written = copy.copy(ours)
-        if id(ours) in self.parts:
-            self.parts[id(written)] = self.parts[id(ours)]
         written.children = children
         for name, value in fields.items():
             setattr(written, name, value)

@@ -64,6 +64,10 @@ def test_names_and_offsets_change_only_their_own_words(clip: Path, tmp_path: Pat
     scene = keyframer.load(clip, format="midtown")
     scene.node("head").name = "skull"
     scene.node("back").position = np.array([0.0, 0.375, 0.5])
+    report = keyframer.save(scene, tmp_path / "told.anim", format="midtown")
+    assert {str(loss) for loss in report if loss.path.startswith("/nodes")} == {
+        f"exact: /nodes/{path}: written into the original document" for path in ("1/position", "2/name")
+    }
     data, text = save(scene, tmp_path)
     assert data == clip.read_bytes()
     assert words(text) == words(SKELETON.replace(b"bone head", b"bone skull").replace(b"0 .25 0.5", b"0 0.375 0.5"))

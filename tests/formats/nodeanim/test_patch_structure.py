@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 import keyframer
 from keyframer.curves import Interpolation, RotationForm, Track
@@ -15,12 +13,11 @@ from keyframer.formats.nodeanim import FORMAT
 from keyframer.formats.nodeanim.dialect import Dialect
 from keyframer.formats.nodeanim.records import Animations, Header, NodeKeys
 from keyframer.formats.nodeanim.records import Node as Bare
-from keyframer.operating import choose_nodes
 from keyframer.scene import Channel, Node, NodeKind, Scene
 from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.wire.record import Record
 from tests.formats.editing import rewrite_reasons
-from tests.formats.nodeanim.writer import TCB, Bone, Clip, Framing, Key, chunk, clips, write
+from tests.formats.nodeanim.writer import TCB, Clip, Framing, chunk, clips, write
 
 HOWS = {
     "default": Framing(),
@@ -49,34 +46,6 @@ def save(scene: Scene, path: Path) -> tuple[bytes, LossReport]:
     keyframer.save(keyframer.load(path), path, overwrite=True)
     assert path.read_bytes() == data
     return data, report
-
-
-@pytest.mark.parametrize("name", HOWS)
-def test_a_new_node_is_written_after_the_others(name: str, tmp_path: Path) -> None:
-    how = HOWS[name]
-    clip, data = original(how)
-    (tmp_path / "clip.nanim").write_bytes(data)
-    scene = keyframer.load(tmp_path / "clip.nanim")
-    scene.nodes.append(Node("Tail", NodeKind.BONE))
-    keys = Track("position", np.array([0.0, 0.5]), np.array([[1.0, 2, 3], [4, 5, 6]]), Interpolation.TCB)
-    keys.tension = np.array([0.5, 0.25])
-    scene.clips[0].channels.append(Channel(len(scene.nodes) - 1, keys))
-    saved, report = save(scene, tmp_path / "new.nanim")
-    shapes = [(0.5, 0.0, 0.0, 0.0, 0.0), (0.25, 0.0, 0.0, 0.0, 0.0)]
-    rows = (Key(0, 0.0, (1.0, 2.0, 3.0), shapes[0]), Key(0, 0.5, (4.0, 5.0, 6.0), shapes[1]))
-    assert saved == with_unknown_chunks(replace(clip, bones=(*clip.bones, Bone(b"Tail", TCB, rows))), how)
-    assert [loss.path for loss in report if "added to the original" in loss.detail] == ["/nodes/Tail"]
-
-
-@pytest.mark.parametrize("name", HOWS)
-def test_a_removed_node_changes_nothing_else(name: str, tmp_path: Path) -> None:
-    how = HOWS[name]
-    clip, data = original(how)
-    (tmp_path / "clip.nanim").write_bytes(data)
-    scene = choose_nodes(keyframer.load(tmp_path / "clip.nanim"), ["Bip01", "Bip01 Spine", "Bip01 L Hand"])
-    saved, report = save(scene, tmp_path / "less.nanim")
-    assert saved == with_unknown_chunks(replace(clip, bones=(*clip.bones[:2], clip.bones[3])), how)
-    assert [loss.path for loss in report if "removed from the original" in loss.detail] == ["/nodes/Bip01 Head"]
 
 
 def test_the_end_of_a_clip_is_that_of_the_last_key(tmp_path: Path) -> None:

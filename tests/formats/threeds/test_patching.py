@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import keyframer
-from keyframer.curves import Interpolation, RotationForm, Track
+from keyframer.curves import Interpolation, Track
 from keyframer.formats.kit.scene_reading import scene_of
 from keyframer.formats.kit.scene_writing import Written
 from keyframer.formats.threeds import FORMAT
@@ -170,22 +170,6 @@ def set_visibility(name: str, times: tuple[float, ...], values: tuple[float, ...
     return edit
 
 
-def add_keys(name: str, kind: str, values: Any) -> Callable[[Scene], None]:
-    """Adds the first track of a kind, from frame 0 to 10."""
-
-    def edit(scene: Scene) -> None:
-        form = RotationForm.QUATERNION_ABSOLUTE if kind == "scale_axes" else RotationForm.NONE
-        track = Track(kind, np.array([0.0, 10.0]), np.array(values), Interpolation.TCB, form=form)
-        scene.clips[0].channels.append(Channel(number(scene, name), track))
-
-    return edit
-
-
-def remove_keys(scene: Scene) -> None:
-    scene.clips[0].channels = [channel for channel in scene.clips[0].channels if channel.node != number(scene, "Box")]
-
-
-BOX = r.BoundBox((-1.0, -1.0, -1.0), (1.0, 1.0, 1.0))
 HIDE_AT_5 = make.hide((5,))
 
 MERGED: dict[str, tuple[Callable[[Scene], object], Callable[[SimpleNamespace], Any]]] = {
@@ -196,36 +180,11 @@ MERGED: dict[str, tuple[Callable[[Scene], object], Callable[[SimpleNamespace], A
         set_node("Lid", hidden=False),
         combined(set_header("lid_node", flags1=0x4000), remove_chunks("lid", r.ObjectHidden)),
     ),
-    "pivot": (set_node("joint", pivot=np.array([1.0, 2, 3])), add_chunks("joint", r.Pivot((1.0, 2.0, 3.0)), at=2)),
-    "bounding box": (set_node("joint", bounding_box=(np.full(3, -1.0), np.ones(3))), add_chunks("joint", BOX, at=2)),
-    "parent": (set_node("joint", parent=1), set_header("joint", parent=1)),
-    "no parent": (set_node("joint", parent=None), set_header("joint", parent=-1)),
-    "name of a dummy": (
-        set_node("joint", name="knee"),
-        lambda chunks: set_chunk("joint", children=[*chunks.joint.children[:2], r.InstanceName(b"knee")])(chunks),
-    ),
-    "name of a mesh": (
-        set_node("Box", name="Case"),
-        combined(set_chunk("box", name=b"Case"), set_header("box_node", name=b"Case")),
-    ),
     "name of a camera": (
         set_node("Cam", name="Eye"),
         combined(
             set_chunk("cam", name=b"Eye"), set_header("cam_node", name=b"Eye"), set_header("cam_goal", name=b"Eye")
         ),
-    ),
-    "name of an object without a node": (set_node("Alone", name="Single"), set_chunk("alone", name=b"Single")),
-    "position of an object without a node": (
-        set_node("Alone", position=np.array([7.0, 8, 9])),
-        lambda chunks: set_chunk("alone", children=[r.Camera((7.0, 8.0, 9.0), (0.0, 0.0, 0.0), 0.0, 50.0)])(chunks),
-    ),
-    "rest position": (
-        set_node("joint", position=np.array([1.0, 2, 3])),
-        add_chunks("joint", make.track("position", (0,), ((1.0, 2.0, 3.0),))),
-    ),
-    "rest scale": (
-        set_node("joint", scale=np.array([1.0, 2, 3])),
-        add_chunks("joint", make.track("scale", (0,), ((1.0, 2.0, 3.0),))),
     ),
     "rest rotation": (
         set_node("joint", rotation_xyzw=np.array([0.0, 0, 1, 0])),
@@ -249,16 +208,7 @@ MERGED: dict[str, tuple[Callable[[Scene], object], Callable[[SimpleNamespace], A
             set_header("omni_node", flags1=0x4800),
         ),
     ),
-    "first fields of view": (
-        add_keys("Cam", "fov", [48.0, 60.0]),
-        add_chunks("cam_node", make.track("fov", (0, 10), ((48.0,), (60.0,)))),
-    ),
     # cameras
-    "field of view": (set_camera(fov_degrees=60.0), set_chunk("eye", lens=40.0)),
-    "roll": (set_camera(roll_degrees=30.0), set_chunk("eye", bank=30.0)),
-    "stored target": (set_camera(target=(1.0, 2.0, 3.0)), set_chunk("eye", target=(1.0, 2.0, 3.0))),
-    "ranges": (set_camera(ranges=(1.0, 9.0)), add_chunks("eye", r.CameraRanges(1.0, 9.0))),
-    "cone": (set_camera(shows_cone=True), add_chunks("eye", r.CameraSeeCone())),
     # lights
     "colour": (
         set_spot(color=(0.5, 0.25, 0.0)),
@@ -272,32 +222,17 @@ MERGED: dict[str, tuple[Callable[[Scene], object], Callable[[SimpleNamespace], A
         set_omni(color=(0.0, 1.0, 0.21)),
         lambda chunks: chunks.bulb.children.__setitem__(0, r.ColorFloat((0.0, 1.0, 0.21))),
     ),
-    "strength": (set_spot(multiplier=2.0), add_chunks("lamp", r.LightMultiplier(2.0))),
-    "range": (set_spot(inner_range=2.0), add_chunks("lamp", r.LightInnerRange(2.0))),
-    "off": (set_spot(on=False), add_chunks("lamp", r.LightOff())),
-    "attenuated": (set_spot(attenuated=True), add_chunks("lamp", r.LightAttenuates())),
     "excluded": (
         set_spot(excludes=["Lid", "joint"]),
         lambda chunks: setattr(
             chunks.lamp, "children", [*chunks.lamp.children[:2], chunks.lamp.children[3], r.LightExclude(b"joint")]
         ),
     ),
-    "angles": (set_spot(hotspot_degrees=10.0, falloff_degrees=20.0), set_chunk("cone", hotspot=10.0, falloff=20.0)),
-    "aim": (set_spot(target=(4.0, 5.0, 6.0)), set_chunk("cone", target=(4.0, 5.0, 6.0))),
-    "shadows": (set_spot(casts_shadows=True), add_chunks("cone", r.SpotShadowed())),
-    "rectangle": (set_spot(rectangular=True), add_chunks("cone", r.SpotRectangular())),
-    "aspect": (set_spot(aspect=2.0), add_chunks("cone", r.SpotAspect(2.0))),
-    "roll of a light": (set_spot(roll_degrees=15.0), add_chunks("cone", r.SpotRoll(15.0))),
     "names that follow the name of the node": (
         lambda scene: (set_spot(name="x")(scene), set_camera(name="y")(scene), setattr(scene.meshes[0], "name", "z")),
         lambda chunks: None,
     ),
-    "position of a light without a node": (
-        set_node("Lone", position=np.array([7.0, 8, 9])),
-        lambda chunks: set_chunk("lone", children=[r.Light((7.0, 8.0, 9.0))])(chunks),
-    ),
     "hidden without a node": (set_node("Lone", hidden=True), add_chunks("lone", r.ObjectHidden(), at=0)),
-    "projector": (set_spot(projector="GOBO.TGA"), add_chunks("cone", r.SpotMap(b"GOBO.TGA"))),
 }
 
 
@@ -309,45 +244,6 @@ def test_an_edit_changes_only_its_bytes(name: str) -> None:
     written = save_edited(edit)
     assert rewrite_reasons(written) == []
     assert keyframer.encode(written.document) == file_of(chunks)
-
-
-def save_edited_and_undone(first: Callable[[Scene], object], second: Callable[[Scene], object]) -> bytes:
-    """The bytes after an edit is saved, loaded and undone."""
-    scene = load(keyframer.encode(save_edited(first).document))
-    second(scene)
-    written = FORMAT.from_scene(scene)
-    assert rewrite_reasons(written) == []
-    return keyframer.encode(written.document)
-
-
-@pytest.mark.parametrize(
-    ("first", "second"),
-    [
-        (set_camera(ranges=(1.0, 9.0)), set_camera(ranges=None)),
-        (set_camera(shows_cone=True), set_camera(shows_cone=False)),
-        (set_spot(inner_range=3.0, outer_range=4.0), set_spot(inner_range=None, outer_range=None)),
-        (set_spot(projector="GOBO.TGA"), set_spot(projector=None)),
-        (set_spot(casts_shadows=True, rectangular=True), set_spot(casts_shadows=False, rectangular=False)),
-        (set_node("joint", bounding_box=(np.full(3, -1.0), np.ones(3))), set_node("joint", bounding_box=None)),
-        (set_node("Box", hidden=True), set_node("Box", hidden=False)),
-        (set_visibility("Box", (4.0, 5.0), (1.0, 0.0)), set_visibility("Box", (), ())),
-    ],
-    ids=["ranges", "cone", "light", "projector", "spot", "box", "hidden", "visible"],
-)
-def test_an_undone_edit_leaves_no_change(first: Any, second: Any) -> None:
-    assert save_edited_and_undone(first, second) == file_of(parts())
-
-
-def test_a_default_value_stays_stored_once_written() -> None:
-    chunks = parts()
-    chunks.lamp.children.append(r.LightMultiplier(1.0))
-    assert save_edited_and_undone(set_spot(multiplier=2.0), set_spot(multiplier=1.0)) == file_of(chunks)
-
-
-def test_existing_ranges_change_their_numbers() -> None:
-    chunks = parts()
-    chunks.eye.children.append(r.CameraRanges(2.0, 8.0))
-    assert save_edited_and_undone(set_camera(ranges=(1.0, 9.0)), set_camera(ranges=(2.0, 8.0))) == file_of(chunks)
 
 
 def test_moving_a_mesh_moves_its_stored_vertices() -> None:
@@ -364,14 +260,6 @@ def test_moving_a_mesh_moves_its_stored_vertices() -> None:
     assert np.allclose(keyframer.pose(loaded, frames=[0.0]).vertices(place)[0], MOVED)
     raw = [record.points for record in written.document.find(r.PointArray)][1]
     assert raw.tolist() == MOVED.tolist()
-
-
-def test_removing_keys_leaves_the_node_at_rest() -> None:
-    written = save_edited(remove_keys)
-    assert rewrite_reasons(written) == []
-    chunks = parts()
-    remove_chunks("box_node", r.PositionTrack)(chunks)
-    assert keyframer.encode(written.document) == file_of(chunks)
 
 
 def blender_file(second: tuple[float, ...]) -> bytes:
@@ -426,16 +314,9 @@ def test_material_names_are_shortened_and_reported() -> None:
 
 NOT_STORABLE: dict[str, Callable[[Scene], object]] = {
     "turned camera": set_node("Cam", rotation_xyzw=np.array([0.0, 0, 1, 0])),
-    "turned light": set_node("Alone", rotation_xyzw=np.array([0.0, 0, 1, 0])),
-    "clip planes": set_camera(clip=(1.0, 2.0)),
     "shadows of an omni": set_omni(casts_shadows=True),
-    "cone of an omni": set_omni(falloff_degrees=30.0),
-    "colours": lambda scene: setattr(scene.meshes[0], "colors", np.zeros((3, 3))),
-    "title": lambda scene: setattr(scene, "title", "mill"),
-    "author": lambda scene: setattr(scene, "author", "somebody"),
     "another clip": lambda scene: scene.clips.append(Clip("walk")),
     "name of a target": set_node("Cam.target", name="goal"),
-    "scale axes": add_keys("Box", "scale_axes", [[0.0, 0, 0, 1]] * 2),
     "shapes that no key uses": set_node(
         "Box", morph=Morph(["Box", "Lid"], [np.array(make.TRIANGLE), np.array(make.TRIANGLE)])
     ),

@@ -14,7 +14,7 @@ from keyframer.formats.kit.scene_reading import scene_of
 from keyframer.formats.threeds import FORMAT
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.chunk import Chunk, RawChunk
-from keyframer.scene import Fog, Gradient, LayeredFog, Scene, TextureMap
+from keyframer.scene import Fog, Gradient, Scene, TextureMap
 from keyframer.scene.loss_report import Outcome
 from tests.formats.editing import rewrite_reasons, set_fields
 from tests.formats.threeds.bridge import make
@@ -87,11 +87,6 @@ def add_chunks(name: str, *added: Chunk) -> Callable[[SimpleNamespace], None]:
     return lambda chunks: getattr(chunks, name).children.extend(added)
 
 
-def add_to_editor(*added: Chunk) -> Callable[[SimpleNamespace], None]:
-    """Adds chunks of the scene as a whole, which come before the objects."""
-    return lambda chunks: chunks.before.extend(added)
-
-
 def set_children(name: str, *added: Chunk) -> Callable[[SimpleNamespace], None]:
     return lambda chunks: setattr(getattr(chunks, name), "children", list(added))
 
@@ -106,10 +101,6 @@ def set_chunk(name: str, /, **values: Any) -> Callable[[SimpleNamespace], None]:
 
 def set_map_flags(value: int) -> Callable[[SimpleNamespace], None]:
     return lambda chunks: chunks.image.children.__setitem__(2, r.MapParameters(value))
-
-
-def remove_map(scene: Scene) -> None:
-    scene.materials[0].maps = {}
 
 
 def add_second_map(scene: Scene) -> None:
@@ -127,14 +118,6 @@ MERGED: dict[str, tuple[tuple[Callable[[Scene], object], ...], Callable[[SimpleN
         (set_material(diffuse=(0.5, 0.25, 0.125)),),
         set_children("diffuse", r.ColorFloat((0.5, 0.25, 0.125)), r.ColorFloatGamma((0.5, 0.25, 0.125))),
     ),
-    "no colour": (
-        (set_material(diffuse=None),),
-        lambda chunks: chunks.paint.children.remove(chunks.diffuse),
-    ),
-    "first colour": (
-        (set_material(ambient=BLUE),),
-        add_chunks("paint", r.MaterialAmbient(children=[r.ColorFloat(BLUE)])),
-    ),
     "first percentage": (
         (set_material(shininess=0.25),),
         add_chunks("paint", r.MaterialShininess(children=[r.PercentInt(25)])),
@@ -143,16 +126,6 @@ MERGED: dict[str, tuple[tuple[Callable[[Scene], object], ...], Callable[[SimpleN
         (set_material(shininess=0.25), set_material(shininess=0.3333)),
         add_chunks("paint", r.MaterialShininess(children=[r.PercentFloat(0.3333)])),
     ),
-    "no percentage": ((set_material(shininess=0.25), set_material(shininess=None)), lambda chunks: None),
-    "glow": (
-        (set_fields(lambda scene: scene.materials[1], self_illumination=0.5),),
-        set_children("glow", r.MaterialName(b"glow"), r.MaterialSelfIllumination(children=[r.PercentInt(50)])),
-    ),
-    "flag": ((set_material(two_sided=True),), add_chunks("paint", r.MaterialTwoSided())),
-    "flag set and cleared": ((set_material(two_sided=True), set_material(two_sided=False)), lambda chunks: None),
-    "wire": ((set_material(wire_size=2.5),), add_chunks("paint", r.MaterialWireSize(2.5))),
-    "shading": ((set_material(shading="metal"),), add_chunks("paint", r.MaterialShading(4))),
-    "no shading": ((set_material(shading="metal"), set_material(shading=None)), lambda chunks: None),
     "name": (
         (set_material(name="steel"),),
         lambda chunks: (
@@ -161,15 +134,7 @@ MERGED: dict[str, tuple[tuple[Callable[[Scene], object], ...], Callable[[SimpleN
         ),
     ),
     # maps
-    "image": ((set_map(file_name="B.TGA"),), lambda chunks: setattr(chunks.image.children[1], "name", b"B.TGA")),
-    "amount": ((set_map(amount=0.75),), lambda chunks: chunks.image.children.__setitem__(0, r.PercentInt(75))),
-    "scale": ((set_map(scale=(2.0, 3.0)),), add_chunks("image", r.MapUScale(2.0), r.MapVScale(3.0))),
-    "offset": ((set_map(offset=(0.5, 0.25)),), add_chunks("image", r.MapUOffset(0.5), r.MapVOffset(0.25))),
-    "turned": ((set_map(rotation_degrees=45.0),), add_chunks("image", r.MapRotation(45.0))),
-    "blur": ((set_map(blur=0.5),), add_chunks("image", r.MapBlur(0.5))),
     "not tiled": ((set_map(tiled=False),), set_map_flags(0x4010)),
-    "mirrored": ((set_map(mirror=True),), set_map_flags(0x4002)),
-    "no image": ((remove_map,), lambda chunks: chunks.paint.children.remove(chunks.image)),
     "two images": (
         (add_second_map,),
         lambda chunks: (
@@ -180,13 +145,6 @@ MERGED: dict[str, tuple[tuple[Callable[[Scene], object], ...], Callable[[SimpleN
         ),
     ),
     # surroundings
-    "background": (
-        (set_environment(background_color=BLUE),),
-        add_to_editor(r.BackgroundColor(children=[r.ColorFloat(BLUE)])),
-    ),
-    "background image": ((set_environment(background_image="SKY.TGA"),), add_to_editor(r.BackgroundBitmap(b"SKY.TGA"))),
-    "ambient": ((set_environment(ambient=BLUE),), add_to_editor(r.AmbientColor(children=[r.ColorFloat(BLUE)]))),
-    "in use": ((set_environment(uses={"fog"}),), add_to_editor(r.UseFog())),
     "gradient": (
         (set_environment(gradient=Gradient(0.25, [RED, GREEN, BLUE])),),
         lambda chunks: (
@@ -194,53 +152,24 @@ MERGED: dict[str, tuple[tuple[Callable[[Scene], object], ...], Callable[[SimpleN
             setattr(chunks.gradient, "children", [r.ColorByte(each) for each in BYTES]),
         ),
     ),
-    "no gradient": ((set_environment(gradient=None),), lambda chunks: chunks.before.remove(chunks.gradient)),
     "new gradient": (
         (set_environment(gradient=None), set_environment(gradient=Gradient(0.25, [RED, GREEN, BLUE]))),
         lambda chunks: chunks.before.__setitem__(
             4, r.BackgroundGradient(0.25, children=[r.ColorFloat(each) for each in (RED, GREEN, BLUE)])
         ),
     ),
-    "fog": (
-        (set_environment(fog=Fog(5.0, 6.0, 7.0, 8.0, GREEN, True)),),
-        lambda chunks: (
-            set_chunk("fog", near=5.0, near_density=6.0, far=7.0, far_density=8.0)(chunks),
-            setattr(chunks.fog.children[0], "rgb", GREEN),
-        ),
-    ),
     "fog without colour": (
         (set_environment(fog=Fog(1.0, 2.0, 3.0, 4.0, None, False)),),
         set_children("fog"),
-    ),
-    "no fog": ((set_environment(fog=None),), lambda chunks: chunks.before.remove(chunks.fog)),
-    "cue": (
-        (set_environment(distance_cue=Fog(1.0, 2.0, 3.0, 4.0, None, True)),),
-        add_to_editor(r.DistanceCue(1.0, 2.0, 3.0, 4.0, children=[r.DimBackground()])),
-    ),
-    "layers": (
-        (set_environment(layered_fog=LayeredFog(1.0, 2.0, 0.5, 3, BLUE)),),
-        add_to_editor(r.LayerFog(1.0, 2.0, 0.5, 3, children=[r.ColorFloat(BLUE)])),
-    ),
-    "layers without colour": (
-        (
-            set_environment(layered_fog=LayeredFog(1.0, 2.0, 0.5, 3, BLUE)),
-            set_environment(layered_fog=LayeredFog(1.0, 2.0, 0.5, 3)),
-        ),
-        add_to_editor(r.LayerFog(1.0, 2.0, 0.5, 3)),
     ),
     # faces
     "edges": (
         (set_mesh(edges=np.array([1, 6])),),
         set_chunk("faces", faces=np.array([[0, 1, 2, 0x0104], [2, 1, 0, 3]], "<u2")),
     ),
-    "no edges": ((set_mesh(edges=None),), lambda chunks: None),
     "no face materials": (
         (set_mesh(face_materials=None),),
         lambda chunks: chunks.faces.children.remove(chunks.group),
-    ),
-    "corners": (
-        (set_mesh(corners=np.array([[0, 1, 2], [0, 2, 1]])),),
-        set_chunk("faces", faces=np.array([[0, 1, 2, 0x0107], [0, 2, 1, 7]], "<u2")),
     ),
     "materials": (
         (set_mesh(face_materials=np.array([1, 0])),),
@@ -248,21 +177,6 @@ MERGED: dict[str, tuple[tuple[Callable[[Scene], object], ...], Callable[[SimpleN
             set_chunk("group", faces=np.array([1], "<u2"))(chunks),
             chunks.faces.children.append(r.MaterialGroup(b"glow", np.array([0], "<u2"))),
         ),
-    ),
-    "smoothing": (
-        (set_mesh(smoothing=np.array([1, 2])),),
-        add_chunks("faces", r.SmoothGroups(np.array([1, 2], "<u4"))),
-    ),
-    "no smoothing": ((set_mesh(smoothing=np.array([1, 2])), set_mesh(smoothing=None)), lambda chunks: None),
-    "texture coordinates": (
-        (set_mesh(uv=np.array([[0.0, 0.5], [1, 0], [1, 1]])),),
-        lambda chunks: chunks.box.children[0].children.append(
-            r.TextureVertices(np.array([[0.0, 0.5], [1, 0], [1, 1]], "<f4"))
-        ),
-    ),
-    "shadows": (
-        (set_mesh(casts_shadows=False),),
-        lambda chunks: chunks.box.children.insert(0, r.ObjectDoesNotCast()),
     ),
     "first faces": (
         (set_fields(lambda scene: scene.meshes[1], corners=np.array([[0, 1, 2]]), edges=np.array([7])),),

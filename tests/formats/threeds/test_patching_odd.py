@@ -19,7 +19,7 @@ from keyframer.formats.threeds import FORMAT
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.formats.threeds.document import new_document
-from keyframer.scene import Channel, Clip, Gradient, LayeredFog, LightType, Material, Morph, Scene, TextureMap
+from keyframer.scene import Channel, Clip, Gradient, LightType, Material, Morph, Scene, TextureMap
 from keyframer.scene.loss_report import Outcome
 from tests.formats.editing import rewrite_reasons, set_fields
 from tests.formats.threeds.bridge import make
@@ -160,16 +160,6 @@ MERGED: dict[str, tuple[bytes, Callable[[Scene], object], bytes]] = {
         set_environment(gradient=Gradient(0.5, [RED, GREEN, BLUE])),
         file_with(gradient(RED, GREEN, BLUE)),
     ),
-    "no layers of fog": (
-        file_with(r.LayerFog(1.0, 2.0, 0.5, 3, children=[r.ColorFloat(BLUE)])),
-        set_environment(layered_fog=None),
-        file_with(),
-    ),
-    "other layers of fog": (
-        file_with(r.LayerFog(1.0, 2.0, 0.5, 3)),
-        set_environment(layered_fog=LayeredFog(2.0, 3.0, 0.25, 1, BLUE)),
-        file_with(r.LayerFog(2.0, 3.0, 0.25, 1, children=[r.ColorFloat(BLUE)])),
-    ),
     # materials
     "a second map next to one without settings": (
         file_with(material(r.TextureMap1(children=[r.MapName(b"A.TGA")]))),
@@ -187,11 +177,6 @@ MERGED: dict[str, tuple[bytes, Callable[[Scene], object], bytes]] = {
         set_mesh(positions=LONG),
         box(body(points(LONG), r.PointFlags(np.array([1, 2, 3, 0], "<u2")), FACES)),
     ),
-    "shadows enabled": (
-        box(r.NamedObject(b"Box", children=[r.ObjectDoesNotCast(), *make.mesh("Box").children])),
-        set_mesh(casts_shadows=True),
-        box(make.mesh("Box")),
-    ),
     "a moving mesh without vertices": (
         box(body(), nodes=[at(STILL)]),
         move_key("Box"),
@@ -202,26 +187,11 @@ MERGED: dict[str, tuple[bytes, Callable[[Scene], object], bytes]] = {
         move_key("Box"),
         box(make.mesh("Box"), nodes=[at(MOVED)]),
     ),
-    "a map without any settings": (
-        file_with(material(r.TextureMap1())),
-        add_second_map,
-        file_with(material(r.TextureMap1(), BUMP)),
-    ),
-    "name of a light": (
-        file_with(r.NamedObject(b"Omni", children=[r.Light((3.0, 0.0, 0.0))])),
-        set_fields(lambda scene: scene.lights[0], name="x"),
-        file_with(r.NamedObject(b"Omni", children=[r.Light((3.0, 0.0, 0.0))])),
-    ),
     # nodes
     "name of a node without an object": (
         file_with(nodes=[make.node("camera", "Ghost", 1)]),
         set_node("Ghost", name="Spirit"),
         file_with(nodes=[make.node("camera", "Spirit", 1)]),
-    ),
-    "a dummy that is shown": (
-        file_with(nodes=[joint(0x4800)]),
-        set_node("joint", hidden=False),
-        file_with(nodes=[joint(0x4000)]),
     ),
     # keyframer
     "the first segment": (
@@ -233,16 +203,6 @@ MERGED: dict[str, tuple[bytes, Callable[[Scene], object], bytes]] = {
         without_frames(r.Frames(0, 100)),
         set_fields(lambda scene: scene.clips[0], current=7.0),
         without_frames(r.Frames(0, 100), r.CurrentTime(7)),
-    ),
-    "another current frame": (
-        without_frames(r.Frames(0, 100), r.CurrentTime(3)),
-        set_fields(lambda scene: scene.clips[0], current=7.0),
-        without_frames(r.Frames(0, 100), r.CurrentTime(7)),
-    ),
-    "name of the clip": (
-        make.file_bytes([make.mesh("Box")], [at(STILL)], writer=b"walk"),
-        set_fields(lambda scene: scene.clips[0], name="run"),
-        make.file_bytes([make.mesh("Box")], [at(STILL)], writer=b"run"),
     ),
     "a file without keyframer": (
         without_keyframer(make.mesh("Box")),
@@ -319,11 +279,6 @@ NEW_CHUNKS: dict[str, tuple[bytes, Callable[[Scene], object], Callable[[Scene], 
         file_with(make.mesh("Lid")),
         set_first_track("Lid", Track("position", np.zeros(1), np.array(MOVED), Interpolation.TCB)),
         lambda scene: scene.node("Lid").position.tolist() == list(MOVED[0]),
-    ),
-    "no current frame": (
-        without_frames(r.Frames(0, 100), r.CurrentTime(3)),
-        set_fields(lambda scene: scene.clips[0], current=None),
-        lambda scene: scene.clips[0].current is None,
     ),
     "another current frame in a file of 3ds Max": (
         make.file_bytes([make.mesh("Box")], [r.CurrentTime(160), at(STILL)], writer=b"MAXSCENE"),

@@ -16,7 +16,6 @@ import pytest
 
 import keyframer
 from keyframer.curves import Interpolation, RotationForm, Track
-from keyframer.formats._scene_differences import Comparison
 from keyframer.operating import choose_nodes
 from keyframer.scene import Channel, Light, LightType, Material, Mesh, Node, NodeKind, Scene
 from keyframer.scene.loss_report import LossReport, Outcome
@@ -122,16 +121,6 @@ def test_a_removed_bone_loses_its_controllers(manner: str, tmp_path: Path) -> No
     plain.bones[2]["parent"] = -1
     assert data == expected(plain, manner)
     assert [loss.path for loss in report if "removed from the original" in loss.detail] == ["/nodes/Tail"]
-
-
-@pytest.mark.parametrize("manner", ["maxscript", "literal"])
-def test_choosing_nodes(manner: str, tmp_path: Path) -> None:
-    plain, path = original(manner, tmp_path)
-    scene = choose_nodes(keyframer.load(path), ["Mapped"])
-    data, _ = save(scene, tmp_path / "one.u3d")
-    plain.meshes = plain.meshes[1:]
-    plain.cameras, plain.targets, plain.lights, plain.bones, plain.controllers = [], [], [], [], []
-    assert data == expected(plain, manner)
 
 
 @pytest.mark.parametrize("manner", MANNERS)
@@ -240,16 +229,6 @@ def test_edits_that_cannot_be_merged_cause_a_new_file_and_losses_are_reported(tm
     assert lost == [f"{len(TRAILING)} unknown bytes of the original"]
 
 
-@pytest.mark.parametrize("manner", MANNERS)
-def test_the_saved_file_has_the_poses_of_the_scene(manner: str, tmp_path: Path) -> None:
-    _, path = original(manner, tmp_path)
-    scene = keyframer.load(path)
-    scene.nodes.append(Node("Tail", NodeKind.BONE, len(scene.nodes) - 1, position=np.array(PLACE)))
-    scene.nodes[0].position = np.array([9.0, 9, 9])
-    save(scene, tmp_path / "new.u3d")
-    assert [p for p in Comparison(1e-6).scenes(scene, keyframer.load(tmp_path / "new.u3d")) if p[0] != "meshes"] == []
-
-
 def test_removing_the_target_of_a_camera(tmp_path: Path) -> None:
     plain, path = original("maxscript", tmp_path)
     scene = keyframer.load(path)
@@ -307,16 +286,3 @@ def test_the_first_light_is_written_in_the_dialect_of_the_file(manner: w.Manner,
     data, _ = save(scene, tmp_path / "light.u3d")
     plain.lights = [w.light(b"Lamp", 11) | new_node(b"Lamp", 11)]
     assert data == w.write(plain, manner)
-
-
-def test_a_scene_without_a_clip_has_no_controllers(tmp_path: Path) -> None:
-    """The document still has a rate and a segment."""
-    _, path = original("maxscript", tmp_path)
-    scene = keyframer.load(path)
-    scene.clips = []
-    scene.nodes.append(Node("Tail", NodeKind.BONE))
-    report = keyframer.save(scene, tmp_path / "still.u3d")
-    assert not [loss.detail for loss in report.of(Outcome.BAKED) if loss.path == "/"]
-    loaded = keyframer.load(tmp_path / "still.u3d")
-    assert loaded.nodes[-1].name == "Tail"
-    assert loaded.clips[0].channels == []

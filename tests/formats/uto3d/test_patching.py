@@ -24,7 +24,6 @@ MANNERS: dict[str, tuple[Callable[[], w.Scene], w.Manner]] = {
     "B": (w.maxscript_scene, w.B),
     "literal": (w.small_scene, w.LITERAL),
 }
-OTHER = (0.25, 0.5, 1.0)
 
 
 def load(data: bytes) -> Scene:
@@ -62,50 +61,17 @@ def set_stored(kind: str, number: int, **values: Any) -> Callable[[w.Scene], Non
 Edit = tuple[Callable[[Scene], None], Callable[[w.Scene], None]]
 
 EVERYWHERE: dict[str, Edit] = {
-    "hidden": (set_fields(node("Mapped"), hidden=True), set_stored("meshes", 1, hidden=1)),
-    "renamed": (set_fields(node("Bip01 Arm"), name="Gl\u00e4ser"), set_stored("bones", 1, name=b"Gl\xe4ser")),
-    "place": (
-        set_fields(node("Mapped"), position=np.array([7.0, 8, 9])),
-        set_stored("meshes", 1, position=(7.0, 8.0, 9.0)),
-    ),
-    "turn": (
-        set_fields(node("Camera01.Target"), rotation_xyzw=np.array([0.0, 0, 1, 0])),
-        set_stored("targets", 0, rotation=(0.0, 0.0, 1.0, 0.0)),
-    ),
-    "size": (set_fields(node("Mapped"), scale=np.array([2.0, 2, 2])), set_stored("meshes", 1, scale=(2.0, 2.0, 2.0))),
     "parent": (set_fields(node("Omni01"), parent=1), set_stored("lights", 0, parent=11)),
     "no target": (set_fields(node("Camera01"), target=None), set_stored("cameras", 0, target=-1)),
-    "field of view": (set_fields(camera, fov_degrees=60.0), set_stored("cameras", 0, fov=60.0)),
-    "colour of a light": (set_fields(light(0), color=OTHER), set_stored("lights", 0, colour=OTHER)),
-    "strength of a light": (set_fields(light(0), multiplier=3.0), set_stored("lights", 0, multiplier=3.0)),
-    "ranges of a light": (
-        set_fields(light(0), inner_range=1.0, outer_range=2.0, attenuated=False),
-        set_stored("lights", 0, attenuation=(1.0, 2.0), attenuated=0),
-    ),
-    "material": (
-        set_fields(lambda scene: scene.materials[0], name="Iron"),
-        lambda plain: plain.materials.__setitem__(0, (b"Iron", 7)),
-    ),
-    "shadows": (set_fields(mesh, casts_shadows=True, dynamic=True), set_stored("meshes", 1, flags=8 | 2)),
-    "sphere": (
-        set_fields(mesh, bounding_sphere=(np.array([1.0, 2, 3]), 4.0)),
-        set_stored("meshes", 1, flags=1, sphere=(1.0, 2.0, 3.0, 4.0)),
-    ),
     "vertices": (
         set_fields(mesh, positions=np.array([[0.0, 0, 5], [1, 0, 0], [1, 1, 0], [0, 1, 0]])),
         set_stored("meshes", 1, vertices=[(0.0, 0.0, 5.0), *w.SQUARE["vertices"][1:]]),
     ),
-    "texture": (
-        set_fields(mesh, uv=np.array([[0.5, 0.5], [1, 0], [1, 1]])),
-        set_stored("meshes", 1, uvs=[(0.5, 0.5), (1.0, 0.0), (1.0, 1.0)]),
-    ),
-    "vertex colour": (set_fields(mesh, colors=np.array([OTHER])), set_stored("meshes", 1, colours=[OTHER])),
     "edges": (set_fields(mesh, edges=np.array([7, 0])), set_stored("meshes", 1, edges=[7, 0])),
     "materials of faces": (
         set_fields(mesh, face_materials=np.array([1, -1])),
         set_stored("meshes", 1, materials=[8, -1]),
     ),
-    "no materials of faces": (set_fields(mesh, face_materials=None), set_stored("meshes", 1, materials=[-1, -1])),
     "names that follow the name of the node": (
         lambda scene: (set_fields(camera, name="x")(scene), set_fields(light(0), name="y")(scene)),  # type: ignore[func-returns-value]
         lambda plain: None,
@@ -123,14 +89,9 @@ SPOTS: dict[str, Edit] = {
         set_fields(light(1), falloff_degrees=60.0, hotspot_degrees=50.0),
         set_stored("lights", 1, cone=(30.0, 50.0)),
     ),
-    "clip planes": (set_fields(camera, clip=(2.0, 3.0)), set_stored("cameras", 0, near=2.0, far=3.0)),
 }
 UNSKINNED: dict[str, Edit] = {
     "no parent": (set_fields(node("Bip01 Arm"), parent=None), set_stored("bones", 1, parent=-1)),
-    "bone": (
-        set_fields(node("Bip01"), position=np.array([7.0, 8, 9])),
-        set_stored("bones", 0, position=(7.0, 8.0, 9.0)),
-    ),
     "no sphere": (set_fields(lambda scene: scene.meshes[0], bounding_sphere=None), set_stored("meshes", 0, flags=0)),
 }
 FLEXPORTER: dict[str, Edit] = {

@@ -1,113 +1,98 @@
-"""Merge an edited scene into its Hale3D pair: animation and model are merged as one tree.
+"""Write an edited scene with the conventions of its Hale3D pair.
 
-Joints and meshes are matched by their nodes. During the merge, frames are tables of named columns. `PairWriter` makes
-the records of the scene before and after the edit, and `merged_files` makes the files of the merged tree.
+An animation is one table of frames: it is written anew, with the original numbers of what did not change. Header
+fields, trailing bytes and columns that no joint reads stay. Meshes and joints of the model that did not change keep
+their records.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from keyframer.arrays import Singles
 from keyframer.formats import bridge
+from keyframer.formats._scene_differences import Path
 from keyframer.formats.document import Document
-from keyframer.formats.hale3d.bridge.merged_files import MergedFiles, named_columns
-from keyframer.formats.hale3d.bridge.original_conventions import OriginalConventions, Pair
-from keyframer.formats.hale3d.bridge.pair_writer import PairWriter, has_free_vertices
+from keyframer.formats.hale3d.bridge.pair_writer import (
+    OriginalPair,
+    PairWriter,
+    has_free_vertices,
+    stored_columns,
+    texture_of,
+)
 from keyframer.formats.hale3d.bridge.scene import Options, pair_of, read_companion_document, to_scene
 from keyframer.formats.hale3d.bridge.writing import boxes_at
 from keyframer.formats.hale3d.dialect import Dialect
 from keyframer.formats.hale3d.document import decode, encode
-from keyframer.formats.hale3d.model import Model
-from keyframer.formats.hale3d.records import BOUNDS_FLOATS, Animation, Frames
+from keyframer.formats.hale3d.model import Mesh, Model
+from keyframer.formats.hale3d.records import BOUNDS_FLOATS, COMPONENTS, Animation, Frames, Joint
 from keyframer.formats.kit.frame_times import at_whole_frames, frame_count
-from keyframer.formats.kit.mesh_writing import with_moved_vertices
 from keyframer.formats.kit.rigid_joints import joints_in_original_order, unscaled_joints_at
 from keyframer.formats.kit.scene_writing import CannotMerge, Written, first_clip, frames_per_second, plain_path
-from keyframer.formats.merging import Column, Edited, Tree
-from keyframer.scene import Mesh as SceneMesh
-from keyframer.scene import Scene
+from keyframer.scene import Clip, Scene
 from keyframer.scene.loss_report import LossReport, Outcome
-from keyframer.wire.record import Record
 
 _COMPANIONS = (("model", ".mdl"), ("animation", ".anim"))
 """option and suffix of each file that can be the companion"""
+_SKIN_FIELDS = ("joints", "inverse_bind", "vertex_indices", "joint_indices", "weights", "positions")
 
 
 class Merger(bridge.Merger[Options]):
-    stores_local = True
+    is_table = True
 
-    def read(self, document: Document, options: Options) -> tuple[Scene, Pair]:
-        return to_scene(document, options), Pair.of(*pair_of(document, options))
-
-    def tree(self, document: Document, scene: Scene, links: Pair) -> Tree:
-        """Return the tree of both files, with named columns of the frames."""
-        parts: dict[int, tuple[str, *tuple[int, ...]]] = {}
-        parts |= {id(record): ("nodes", number) for number, record in enumerate(links.joints)}
-        parts |= {id(record): ("nodes", number) for number, record in enumerate(links.model_joints)}
-        parts |= {id(record): ("nodes", number) for number, record in enumerate(links.meshes, len(links.names))}
-        columns = {("nodes", *name): values for name, values in named_columns(links.rows, links.joints).items()}
-        records = {name: Column(values) for name, values in columns.items()}
-        parts |= {id(record): name for name, record in records.items()}
-        children = [*links.joints, *records.values(), *_boxes(links.rows[:, :BOUNDS_FLOATS])]
-        return Tree(_combined(document, links, children, [*links.meshes, *links.model_joints]), parts)
+    def read(self, document: Document, options: Options) -> tuple[Scene, OriginalPair]:
+        scene = to_scene(document, options)
+        return scene, OriginalPair(*pair_of(document, options), scene)
 
     def write(self, scene: Scene, original: bridge.Original) -> Written:
-        """Write both files as one tree. Parents and weights refer to joints by `Matching.key`."""
-        pair, before, matching = original.links, original.scene, original.matching
-        if bool(scene.clips) != bool(before.clips):
-            raise CannotMerge(
-                "a clip was added to a model without an animation" if scene.clips else "the clip was removed"
-            )
-        joint_count = len(pair.names)
-        remaining_joints = {new: old for new, old in matching.nodes.items() if old < joint_count}
-        mesh_nodes = sorted(
-            (new for new, old in matching.nodes.items() if old >= joint_count), key=lambda new: matching.nodes[new]
-        )
-        joint_numbers = {node: matching.key(node) for node in range(len(scene.nodes))}
-        if pair.animation is None and not all(
-            np.array_equal(getattr(scene.nodes[new], name), getattr(before.nodes[old], name))
-            for new, old in remaining_joints.items()
-            for name in ("position", "rotation_xyzw")
-        ):
-            raise CannotMerge("a joint moved in a model, which has only the bind pose of its skins")
+        """Return the file that was loaded, and the other one of the pair as an option for reading."""
+        pair = _remaining(scene, original)
+        _refuse(scene, pair)
         report = LossReport("hale3d")
         clip = first_clip(scene, report)
-        if not len(pair.rows) and any(channel.track.kind in ("position", "rotation") for channel in clip.channels):
-            raise CannotMerge("tracks were added to an animation without frames")
         count = frame_count(clip) if len(pair.rows) else 0
-        times = np.arange(max(count, 1), dtype=np.float64)
-        untouched = original.untouched if pair.model is None else ()  # skins need all joints
-        order, _ = joints_in_original_order(scene, remaining_joints, depth_first=False)
-        written_nodes = [node for node in order if node not in untouched]
-        joints = unscaled_joints_at(scene, written_nodes, times, remaining_joints)
-        if set(joints.nodes) & set(mesh_nodes):
-            raise CannotMerge("a mesh has joints as children")
-        if has_free_vertices(scene, set(range(len(scene.nodes))) - set(mesh_nodes)):
-            raise CannotMerge("a mesh has vertices without a joint")
-        meshes = {number: pair.meshes[matching.nodes[number] - joint_count] for number in mesh_nodes}
-        conventions = OriginalConventions(pair, before, remaining_joints, joint_numbers, meshes)
-        writer = PairWriter(scene, joints, report, conventions)
-        children: list[Record] = []
-        columns: dict[tuple[str, int, int], Record] = {}
-        for node, (joint, moving) in zip(
-            joints.nodes, writer.animated_joints(clip) if scene.clips else (), strict=False
-        ):
-            children.append(joint)
-            columns |= {("nodes", node, bit): Column(values) for bit, values in moving.items() if count}
-        children += [*columns.values(), *_boxes(np.asarray(clip.bounds, "<f4").reshape(count, -1) if count else [])]
-        model: list[Record] = [*writer.meshes()]
-        if pair.model is not None or model:
-            model += writer.bound_joints()
-        tree = _combined(original.document, pair, children, model)
-        for top in tree.records:
-            if isinstance(top, Animation):
-                top.frame_rate = int(clip.rate)
-        return Written(tree, report, parts=writer.parts | {id(record): name for name, record in columns.items()})
+        order, _ = joints_in_original_order(scene, pair.numbers, depth_first=False)
+        joints = unscaled_joints_at(scene, order, np.arange(max(count, 1), dtype=np.float64), pair.numbers)
+        if has_free_vertices(scene, set(range(len(scene.nodes))) - pair.mesh_numbers.keys()):
+            joints = joints.with_anchor()
+        writer = PairWriter(scene, joints, report, pair)
+        meshes = writer.meshes()
+        _report_unused_materials(scene, report)
+        documents: dict[str, Document] = {}
+        if pair.animation is not None:
+            documents["animation"] = replace(pair.animation, records=[_animation(writer, clip, count)])
+        if pair.model is not None or meshes:
+            documents["model"] = _model(writer, [mesh for records in meshes.values() for mesh in records])
+        main = documents.pop(_kind(original.document))
+        parts = {number: ("nodes", node) for number, node in enumerate({*joints.nodes, *meshes} - {-1})}
+        return Written(main, report, reader_options={**documents, "found": ""} if documents else {}, parts=parts)
+
+    def stores(self, scene: Scene, path: Path) -> bool:
+        match path:
+            case ("nodes", int(number), "name" | "parent" | "position" | "rotation_xyzw"):
+                return scene.nodes[number].skin is None
+            case ("clips", 0, "channels", int(), "position" | "rotation") | ("clips", 0, "rate" | "end" | "bounds"):
+                return True
+            case ("meshes", int(), "positions" | "corners" | "uv"):
+                return True
+            case ("meshes", int(number), "face_materials"):
+                materials = scene.meshes[number].face_materials
+                return materials is not None and bool(
+                    (materials >= 0).all() and (materials < len(scene.materials)).all()
+                )
+            case ("materials", int(number), "name"):
+                return texture_of(scene.materials[number]) in ("", scene.materials[number].name)
+            case ("materials", int(), "maps", *slot):
+                return not slot or slot == ["texture1", "file_name"]
+            case ("skins", int(), name):
+                return name in _SKIN_FIELDS
+        return False
 
     def normalise(self, scene: Scene, before: Scene, report: LossReport) -> Scene:
         """Return the scene with a value and a box for every frame; unchanged if the original has no frames."""
@@ -121,32 +106,6 @@ class Merger(bridge.Merger[Options]):
         report.add(Outcome.BAKED, "/clips/bounds", "bounding boxes were recomputed")
         bounds = boxes_at(scene, np.arange(frames, dtype=np.float64))
         return replace(scene, clips=[replace(clip, bounds=bounds), *scene.clips[1:]])
-
-    def align(self, scene: Scene, before: Scene, report: LossReport) -> Scene:
-        """Return the scene with the material of each mesh at its original number, as a file has one for each mesh.
-
-        Positions of influences follow edited vertices.
-        """
-        meshes, materials = [], list(scene.materials)
-        for mesh, original in zip(scene.meshes, before.meshes, strict=True):
-            material_number = _material_of(mesh)
-            if original is mesh or original.face_materials is None or not len(original.face_materials):
-                meshes.append(mesh)
-                continue
-            original_material = int(original.face_materials[0])
-            if material_number is not None and original_material >= 0:
-                materials[original_material] = scene.materials[material_number]
-            meshes.append(replace(mesh, face_materials=np.full(len(mesh.corners), original_material, np.int32)))
-        used = {id(materials[number]) for mesh in meshes if (number := _material_of(mesh)) is not None}
-        for material in scene.materials:
-            if id(material) not in used:
-                report.add(Outcome.DROPPED, plain_path("materials", material.name), "no mesh uses it")
-        return with_moved_vertices(replace(scene, meshes=meshes, materials=materials), before)
-
-    def finish(
-        self, edited: Edited, theirs: Written, original: bridge.Original
-    ) -> tuple[Document, Mapping[str, object]]:
-        return MergedFiles(edited, original).merged()
 
     def keeps_layout(self, original: Document, requested: Mapping[str, Any], options: Mapping[str, Any]) -> bool:
         """Return whether the layout stays and the requested file of the pair exists."""
@@ -173,35 +132,119 @@ class Merger(bridge.Merger[Options]):
         return {names[suffix]: decode(data) for suffix, data in written.companions}
 
 
-def _combined(document: Document, pair: Pair, animated: Sequence[Record], model: Sequence[Record]) -> Document:
-    """Return both files as one tree: the header of each file with these records inside."""
-    tops: list[Record] = []
-    if pair.animation is not None:
-        tops.append(_with_children(pair.animation.first(Animation), animated))
-    if pair.model is not None or model:
-        tops.append(_with_children(Model() if pair.model is None else pair.model.first(Model), model))
-    return replace(document, records=tops)
+def _remaining(scene: Scene, original: bridge.Original) -> OriginalPair:
+    """Return the original with the numbers of the joints and meshes that are left; joints come first in its scene."""
+    pair: OriginalPair = original.links
+    pairs = sorted(original.matching.nodes.items(), key=lambda numbers: numbers[1])
+    count = len(pair.names)
+    return replace(
+        pair,
+        numbers={new: old for new, old in pairs if old < count},
+        mesh_numbers={new: old - count for new, old in pairs if old >= count},
+        changes=original.changes,
+    )
 
 
-def _boxes(rows: Any) -> list[Record]:
-    """Return the boxes of all frames as a record, if there are frames."""
-    return [Frames(rows)] if len(rows) else []
+def _refuse(scene: Scene, pair: OriginalPair) -> None:
+    """Raise `CannotMerge` for edits that the files of the original cannot store."""
+    if bool(scene.clips) != (pair.animation is not None):
+        raise CannotMerge("a clip was added to a model without an animation" if scene.clips else "the clip was removed")
+    if pair.animation is None and any(pair.is_moved(node, kind) for node in pair.numbers for kind in _MOTION):
+        raise CannotMerge("a joint moved in a model, which has only the bind pose of its skins")
+    channels = scene.clips[0].channels if scene.clips else []
+    if not len(pair.rows) and any(channel.track.kind in _MOTION for channel in channels):
+        raise CannotMerge("tracks were added to an animation without frames")
 
 
-def _with_children(top: Record | None, children: Sequence[Record]) -> Record:
-    top = copy.copy(top)
-    assert top is not None
-    top.children = list(children)
-    return top
+_MOTION = ("position", "rotation")
 
 
-def _material_of(mesh: SceneMesh) -> int | None:
-    if mesh.face_materials is None or not len(mesh.face_materials):
-        return None
-    materials = np.unique(np.asarray(mesh.face_materials))
-    if len(materials) > 1:
-        raise CannotMerge("a mesh has several materials")
-    return int(materials[0]) if materials[0] >= 0 else None
+def _report_unused_materials(scene: Scene, report: LossReport) -> None:
+    meshes = [scene.meshes[node.mesh] for node in scene.nodes if node.mesh is not None]
+    used = {
+        number for mesh in meshes if mesh.face_materials is not None for number in set(mesh.face_materials.tolist())
+    }
+    for number, material in enumerate(scene.materials):
+        if number not in used:
+            report.add(Outcome.DROPPED, plain_path("materials", material.name), "no mesh uses it")
+
+
+def _animation(writer: PairWriter, clip: Clip, count: int) -> Animation:
+    """Return the animation with new joints and frames; without frames, only its joints change."""
+    pair = writer.original
+    assert pair.animation is not None
+    animation = copy.copy(pair.animation.first(Animation))
+    assert animation is not None
+    animation.frame_rate = int(clip.rate)
+    written = list(writer.animated_joints(clip))
+    joints = [joint for joint, _ in written]
+    frames = copy.copy(pair.animation.first(Frames))
+    if frames is not None and count:
+        boxes = np.asarray(clip.bounds, "<f4").reshape(count, -1)
+        if ("clips", 0, "bounds") not in pair.changes:
+            boxes = pair.rows[:, :BOUNDS_FLOATS]
+        old = [pair.numbers.get(node) for node in writer.joints.nodes]
+        columns = [columns for _, columns in written]
+        frames.rows = np.column_stack([boxes, *_arranged(pair, count, joints, old, columns)])
+    animation.children = [*joints, *([] if frames is None else [frames])]
+    return animation
+
+
+def _arranged(
+    pair: OriginalPair,
+    count: int,
+    joints: list[Joint],
+    old_numbers: list[int | None],
+    new_columns: list[dict[int, Singles]],
+) -> list[Singles]:
+    """Return the columns of the frames, and set flags and first columns of the joints.
+
+    A joint with the same components as before keeps the place of its columns, unless another joint reads them, too.
+    Other columns are appended. Columns that no joint reads any more are removed; those that none ever read stay, with
+    the nearest frames if there are more or fewer of them.
+    """
+    nearest = np.rint(np.linspace(0, len(pair.rows) - 1, count)).astype(np.int64)
+    columns: list[Singles] = list(pair.rows[nearest, BOUNDS_FLOATS:].T)
+    readers = Counter(at for old in old_numbers if old is not None for at in _places(pair.joints[old]))
+    for joint, old, new in zip(joints, old_numbers, new_columns, strict=True):
+        places = range(0) if old is None else _places(pair.joints[old])
+        joint.flags = joint.flags >> COMPONENTS << COMPONENTS | sum(1 << bit for bit in new)
+        if old is not None and list(new) == pair.joints[old].moving:
+            stored = stored_columns(pair.rows, pair.joints[old])
+            if all(new[bit].tobytes() == stored[bit].tobytes() for bit in new):
+                continue
+            if all(readers[at] == 1 for at in places):
+                columns[places.start : places.stop] = new.values()
+                continue
+        readers.subtract(places)
+        if new:
+            joint.start_index = len(columns)
+            columns += new.values()
+    read_before = {at for joint in pair.joints for at in _places(joint)}
+    read_now = {at for joint in joints for at in _places(joint)}
+    kept = [at for at in range(len(columns)) if at in read_now or at not in read_before]
+    place = {at: number for number, at in enumerate(kept)}
+    for joint in joints:
+        if joint.moving:
+            joint.start_index = place[joint.start_index]
+    return [columns[at] for at in kept]
+
+
+def _places(joint: Joint) -> range:
+    """Return the columns of a joint, after the box."""
+    return range(joint.start_index, joint.start_index + len(joint.moving))
+
+
+def _model(writer: PairWriter, meshes: list[Mesh]) -> Document:
+    pair = writer.original
+    original = pair.model
+    if original is None:
+        assert pair.animation is not None
+        original = Document(pair.animation.format, [Model()], dialect=pair.animation.dialect)
+    model = copy.copy(original.first(Model))
+    assert model is not None
+    model.children = [*meshes, *writer.bound_joints()]
+    return replace(original, records=[model])
 
 
 def _kind(document: Document) -> str:

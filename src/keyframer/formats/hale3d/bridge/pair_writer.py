@@ -1,51 +1,125 @@
-"""Write the records of an animation (joints with the columns of their frames) and of its model (joints and meshes)."""
+"""Write the records of an animation (joints with the columns of their frames) and of its model (joints and meshes).
+
+In a new file, all numbers come from the scene. In an edited one, what did not change is copied from the original.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+import copy
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from keyframer.arrays import Floats, Ints, Singles
+from keyframer.formats._scene_differences import Path
 from keyframer.formats.document import Document
-from keyframer.formats.hale3d.bridge.original_conventions import OriginalConventions
-from keyframer.formats.hale3d.bridge.quaternions import with_negative_w, with_w
-from keyframer.formats.hale3d.dialect import Dialect
-from keyframer.formats.hale3d.document import new_model
+from keyframer.formats.hale3d.bridge.surface import with_negative_w, with_w
 from keyframer.formats.hale3d.model import VERTEX, WEIGHT, Mesh, ModelJoint
-from keyframer.formats.hale3d.records import COMPONENTS, Joint
+from keyframer.formats.hale3d.records import BOUNDS_FLOATS, COMPONENTS, Frames, Joint, unquoted
 from keyframer.formats.kit.mesh_writing import split_by_material
 from keyframer.formats.kit.rigid_joints import Joints
-from keyframer.formats.kit.scene_writing import STILL_USED, CannotMerge, plain_path
+from keyframer.formats.kit.scene_writing import STILL_USED, CannotMerge, UniqueByteNames, plain_path
 from keyframer.maths import affine, quat
-from keyframer.scene import Clip, Node, Scene
+from keyframer.scene import Clip, Material, Node, Scene
 from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.text import decode_name, encode_name
 
 _STILL = 1e-6
 """a component of an original joint that differs less from the base frame needs no column"""
-_NO_ORIGINAL = OriginalConventions()
+_SAME_BIND = 1e-6
+"""bind matrices that differ less are the same"""
+_MESH_FIELDS = ("positions", "corners", "uv", "face_materials")
+_KINDS = {"position": ("position", range(3)), "rotation": ("rotation_xyzw", range(3, COMPONENTS))}
+"""kinds of tracks: the field of a node with the rest value, and the components of a joint"""
+
+
+@dataclass(frozen=True, eq=False)
+class OriginalPair:
+    """The two files of an original, and what is left of them in the scene that is written; empty for a new file."""
+
+    animation: Document | None = None
+    model: Document | None = None
+    scene: Scene = field(default_factory=Scene)
+    """the scene of the original"""
+    numbers: Mapping[int, int] = field(default_factory=dict)
+    """the original number of each remaining joint, by its node"""
+    mesh_numbers: Mapping[int, int] = field(default_factory=dict)
+    """the original number of each remaining mesh, by its node, in the order of the file"""
+    changes: Collection[Path] = ()
+    """the changed fields of the scene that is written"""
+
+    @cached_property
+    def joints(self) -> Sequence[Joint]:
+        return [] if self.animation is None else list(self.animation.find(Joint))
+
+    @cached_property
+    def model_joints(self) -> Sequence[ModelJoint]:
+        return [] if self.model is None else list(self.model.find(ModelJoint))
+
+    @cached_property
+    def meshes(self) -> Sequence[Mesh]:
+        return [] if self.model is None else list(self.model.find(Mesh))
+
+    @cached_property
+    def rows(self) -> Singles:
+        """Return the frames of the animation."""
+        frames = None if self.animation is None else self.animation.first(Frames)
+        return np.zeros((0, 0), "<f4") if frames is None else frames.rows
+
+    @property
+    def names(self) -> list[bytes]:
+        """Return the names of joints: those of the model if there is one.
+
+        The only known animation names all its joints "origin".
+        """
+        return [joint.name for joint in (self.joints if self.model is None else self.model_joints)]
+
+    def is_moved(self, node: int, kind: str) -> bool:
+        """Return whether the track or the rest value of a node changed; True for a new node."""
+        paths = {("clips", 0, "channels", node, kind), ("nodes", node, _KINDS[kind][0])}
+        return node not in self.numbers or not paths.isdisjoint(self.changes)
+
+    def is_mesh_changed(self, node: Node) -> bool:
+        return any(
+            (path[:2] == ("meshes", node.mesh) and path[2] in _MESH_FIELDS)
+            or (path[:2] == ("skins", node.skin) and path[2] != "name")
+            for path in self.changes
+        )
+
+    def new_names(self, scene: Scene, nodes: list[int]) -> list[bytes]:
+        """Return the names of the joints of these nodes (-1: the anchor): as stored if they were not renamed.
+
+        A renamed joint keeps its quotes. A new one gets quotes if all stored names have them.
+        """
+        stored = self.names
+        quoted = bool(stored) and all(unquoted(name) != name for name in stored)
+        unique_names = UniqueByteNames(reserved=[unquoted(name) for name in stored])
+        names = []
+        for node in nodes:
+            name = "anchor" if node < 0 else scene.nodes[node].name
+            old = self.numbers.get(node)
+            if old is None:
+                raw, quotes = unique_names.claim(name), quoted
+            else:
+                raw, quotes = encode_name(name), unquoted(stored[old]) != stored[old]
+            if old is not None and name == self.scene.nodes[old].name:
+                names.append(stored[old])
+            else:
+                names.append(b'"' + raw + b'"' if quotes else raw)
+        return names
 
 
 class PairWriter:
-    """Writes the joints and meshes of a scene, with the conventions of its original, if any."""
+    """Writes the joints and meshes of a scene."""
 
-    def __init__(
-        self, scene: Scene, joints: Joints, report: LossReport, conventions: OriginalConventions = _NO_ORIGINAL
-    ) -> None:
-        self.scene, self.joints, self.report, self.conventions = scene, joints, report, conventions
-        self.names = conventions.names(scene, joints.nodes)
+    def __init__(self, scene: Scene, joints: Joints, report: LossReport, original: OriginalPair | None = None) -> None:
+        self.scene, self.joints, self.report = scene, joints, report
+        self.original = original or OriginalPair()
+        self.names = self.original.new_names(scene, joints.nodes)
         self.joint_of_node = joints.joint_of_node
-        self.joint_numbers = conventions.joint_numbers or self.joint_of_node
-        """the number that parents and weights use for the joint of each node"""
-        self.parts: dict[int, tuple[str, int]] = {}
-        """the node of each record, by the record's `id`"""
-
-    def _parent(self, node: int) -> int:
-        parent = None if node < 0 else self.scene.nodes[node].parent
-        return -1 if parent is None else self.joint_numbers[parent]
 
     def animated_joints(self, clip: Clip) -> Iterator[tuple[Joint, dict[int, Singles]]]:
         """Yield the joints of the animation, each with the columns of the components that move.
@@ -53,65 +127,67 @@ class PairWriter:
         The base frame of a new joint is its first frame. That of an original joint is its rest transform; such a joint
         keeps its columns as long as it has a track, and its name is written only to the model, if there is one.
         """
+        original = self.original
         tracks = {(channel.node, channel.track.kind) for channel in clip.channels}
         for place, (node, name) in enumerate(zip(self.joints.nodes, self.names, strict=True)):
             turns = with_negative_w(self.joints.rotations_xyzw[:, place])
             rows = np.concatenate([self.joints.positions[:, place], turns[:, :3]], axis=1).astype(np.float32)
-            joint = Joint(self._parent(node), 0, 0, name)
-            if node in self.conventions.original_numbers:
-                rest_node = self.scene.nodes[node]
-                position, orientation = np.asarray(rest_node.position), np.asarray(rest_node.rotation_xyzw)
-                base = np.array([*position, *orientation[:3]])
-                moving = np.abs(rows - base).max(axis=0) > _STILL
-                for bit in self.conventions.pair.joints[self.conventions.original_numbers[node]].moving:
-                    moving[bit] |= (node, "position" if bit < 3 else "rotation") in tracks
-                joint.name = name if self.conventions.pair.model is None else b""
-            else:
-                position, orientation = self.joints.positions[0, place].astype(np.float32), turns[0]
-                moving = (rows != rows[0]).any(axis=0)
-            joint.position, joint.orientation = tuple(map(float, position)), tuple(map(float, orientation))
-            self.parts[id(joint)] = ("nodes", node)
-            yield joint, {bit: rows[:, bit] for bit in range(COMPONENTS) if moving[bit]}
-
-    def model(self, dialect: Dialect) -> Document | None:
-        """Return the model of all meshes; None without meshes."""
-        meshes = self.meshes()
-        return new_model(meshes, self.bound_joints(), dialect=dialect) if meshes else None
+            rest: dict[str, Any] = {"position": rows[0, :3], "rotation": turns[0]}
+            joint, stored, base, tolerance = Joint(name=name), dict[int, Singles](), rows[0], 0.0
+            if node in original.numbers:
+                joint = copy.copy(original.joints[original.numbers[node]])
+                stored = stored_columns(original.rows, joint)
+                joint.name = name if original.model is None else joint.name
+                rest = {kind: getattr(self.scene.nodes[node], field) for kind, (field, _) in _KINDS.items()}
+                base, tolerance = np.array([*rest["position"], *rest["rotation"][:3]]), _STILL
+            joint.parent = self.joints.parents[place]
+            moving = ~(np.abs(rows - base).max(axis=0) <= tolerance)
+            columns: dict[int, Singles] = {}
+            for kind, (_, bits) in _KINDS.items():
+                if not original.is_moved(node, kind):
+                    columns |= {bit: stored[bit] for bit in bits if bit in stored}
+                    continue
+                setattr(joint, "position" if kind == "position" else "orientation", tuple(map(float, rest[kind])))
+                has_track = (node, kind) in tracks
+                columns |= {bit: rows[:, bit] for bit in bits if moving[bit] or (bit in stored and has_track)}
+            yield joint, columns
 
     def bound_joints(self) -> list[ModelJoint]:
         """Return the joints of the model in their bind pose.
 
-        In a new file it is the first frame. In a merge it is that of the skins or of the original model; other joints
-        are placed relative to their parents as in the first frame.
+        In a new file it is the first frame. In an edited one it is that of the skins or of the original model; other
+        joints are placed relative to their parents as in the first frame.
         """
-        pose = self._bind_pose()
-        positions, turns = pose[:, :3, 3].tolist(), with_negative_w(quat.from_matrix3(pose[:, :3, :3]))[:, :3].tolist()
-        joints = []
-        for node, name, position, turn in zip(self.joints.nodes, self.names, positions, turns, strict=True):
-            joint = ModelJoint(self._parent(node), tuple(position), tuple(turn), name)
-            self.parts[id(joint)] = ("nodes", node)
-            joints.append(joint)
-        return joints
-
-    def _bind_pose(self) -> Floats:
-        """Return (J, 4, 4) matrices of joints in model space."""
-        joints, pair = self.joints, self.conventions.pair
-        if pair.animation is None and pair.model is None:
-            return np.asarray(joints.rigid[0])
-        bind_matrices = {
-            node: _matrix(pair.model_joints[old])
-            for node, old in self.conventions.original_numbers.items()
-            if pair.model_joints
+        original, joints, skins = self.original, self.joints, self._inverse_bind()
+        kept = {
+            node: original.model_joints[old]
+            for node, old in original.numbers.items()
+            if original.model_joints and (node not in skins or self._has_same_bind(old, skins[node]))
         }
-        bind_matrices |= {node: affine.inverse(matrix) for node, matrix in self._inverse_bind().items()}
-        local = affine.compose(joints.positions[0], joints.rotations_xyzw[0], np.ones(3))
-        pose = np.array([bind_matrices.get(node, matrix) for node, matrix in zip(joints.nodes, local, strict=True)])
-        origins, turns, _ = affine.decompose(pose)
-        pose = affine.compose(origins, turns, np.ones(3))
-        for place, (node, parent) in enumerate(zip(joints.nodes, joints.parents, strict=True)):
-            if node not in bind_matrices and parent >= 0:
-                pose[place] = pose[parent] @ pose[place]
-        return pose
+        pose = np.array(joints.rigid[0])
+        if original.animation is not None or original.model is not None:
+            bind = {node: _matrix(joint) for node, joint in kept.items()}
+            bind |= {node: affine.inverse(matrix) for node, matrix in skins.items() if node not in kept}
+            local = affine.compose(joints.positions[0], joints.rotations_xyzw[0], np.ones(3))
+            pose = np.array([bind.get(node, matrix) for node, matrix in zip(joints.nodes, local, strict=True)])
+            origins, turns, _ = affine.decompose(pose)
+            pose = affine.compose(origins, turns, np.ones(3))
+            for place, (node, parent) in enumerate(zip(joints.nodes, joints.parents, strict=True)):
+                if node not in bind and parent >= 0:
+                    pose[place] = pose[parent] @ pose[place]
+        positions, turns = pose[:, :3, 3].tolist(), with_negative_w(quat.from_matrix3(pose[:, :3, :3]))[:, :3].tolist()
+        records = []
+        for place, node in enumerate(joints.nodes):
+            record = ModelJoint(0, tuple(positions[place]), tuple(turns[place]))
+            if node in kept:
+                record = copy.copy(kept[node])
+            record.parent, record.name = joints.parents[place], self.names[place]
+            records.append(record)
+        return records
+
+    def _has_same_bind(self, old: int, inverse_bind: Floats) -> bool:
+        skins = self.original.scene.skins
+        return not skins or np.allclose(inverse_bind, skins[0].inverse_bind[old], _SAME_BIND, _SAME_BIND)
 
     def _inverse_bind(self) -> dict[int, Floats]:
         """Return inverse bind matrices of joints in skins; raises `CannotMerge` if skins of original meshes disagree.
@@ -124,28 +200,41 @@ class PairWriter:
                 continue
             skin = self.scene.skins[node.skin]
             for joint, matrix in zip(skin.joints, np.asarray(skin.inverse_bind, np.float64), strict=True):
-                if number not in self.conventions.meshes:
-                    if joint not in self.conventions.original_numbers:
+                if number not in self.original.mesh_numbers:
+                    if joint not in self.original.numbers:
                         bound.setdefault(joint, matrix)
                 elif not np.allclose(bound.setdefault(joint, matrix), matrix):
                     raise CannotMerge("two skins have different bind poses")
         return bound
 
-    def meshes(self) -> list[Mesh]:
-        """Return the meshes of all nodes, one for each material; those of the original first, in its order.
+    def meshes(self) -> dict[int, list[Mesh]]:
+        """Return the meshes of each node, one for each material; those of the original first, in its order.
 
         New meshes without vertices are left out.
         """
-        stored, nodes = self.conventions.meshes, self.scene.nodes
-        added = [i for i, node in enumerate(nodes) if node.mesh is not None and i not in stored]
-        added = [i for i in added if len(self.scene.meshes[nodes[i].mesh or 0].positions)]
-        records = []
-        for number in (*stored, *added):
-            influences = self._influences(number, nodes[number])
-            for record in self._records(nodes[number], influences, stored.get(number)):
-                self.parts[id(record)] = ("nodes", number)
-                records.append(record)
+        original, nodes = self.original, self.scene.nodes
+        added = [i for i, node in enumerate(nodes) if node.mesh is not None and i not in original.mesh_numbers]
+        records = {}
+        for number in (*original.mesh_numbers, *added):
+            node, old = nodes[number], original.mesh_numbers.get(number)
+            if old is not None and not original.is_mesh_changed(node):
+                records[number] = [self._kept_mesh(node, old)]
+            elif old is not None or len(self.scene.meshes[node.mesh or 0].positions):
+                records[number] = self._records(node, self._influences(number, node), old)
         return records
+
+    def _kept_mesh(self, node: Node, old: int) -> Mesh:
+        """Return a mesh of the original with the new numbers of its joints and its material, which may be edited."""
+        mesh = copy.copy(self.original.meshes[old])
+        numbers = {old: self.joint_of_node[node] for node, old in self.original.numbers.items()}
+        if any(new != old for old, new in numbers.items()):
+            weights = np.array(mesh.weights)
+            weights["joint"] = [numbers.get(joint, 0) for joint in weights["joint"].tolist()]
+            mesh.weights = weights
+        materials = self.scene.meshes[node.mesh or 0].face_materials
+        if materials is not None and len(materials):
+            mesh.material = self._material(int(materials[0]), old)
+        return mesh
 
     def _influences(self, number: int, node: Node) -> _Influences:
         """Return the influences of a skin; without a skin, all vertices move with the node.
@@ -184,11 +273,10 @@ class PairWriter:
         unscaled = (rigid == world).all(axis=(1, 2))
         return np.where(unscaled[:, None, None], np.eye(4), affine.inverse(rigid) @ world)
 
-    def _records(self, node: Node, influences: _Influences, stored: Mesh | None) -> list[Mesh]:
+    def _records(self, node: Node, influences: _Influences, old: int | None) -> list[Mesh]:
         assert node.mesh is not None
         mesh = self.scene.meshes[node.mesh]
         starts = np.searchsorted(influences.vertices, np.arange(len(mesh.positions) + 1))
-        numbers = np.array([self.joint_numbers[node] for node in self.joints.nodes], np.int64)
         records = []
         for number, piece in split_by_material(mesh):
             counts = np.diff(starts)[piece.vertices]
@@ -198,41 +286,52 @@ class PairWriter:
             vertices["st"] = 0.0 if piece.uv is None else piece.uv
             vertices["first_weight"], vertices["weight_count"] = firsts, counts
             weights = np.zeros(len(chosen), WEIGHT)
-            weights["bias"], weights["joint"] = influences.weights[chosen], numbers[influences.joints[chosen]]
+            weights["bias"], weights["joint"] = influences.weights[chosen], influences.joints[chosen]
             weights["position"] = influences.offsets[chosen]
-            if stored is not None:
-                vertices, weights = _in_stored_order(vertices, weights, stored)
             triangles = piece.corners[:, [0, 2, 1]].astype("<u4")  # clockwise
-            name = _material_path(self.scene, number, self.report)
-            if stored is not None and number < 0:
-                name = stored.material  # a stored mesh always has a material
-                self.report.add(Outcome.DROPPED, plain_path("materials", decode_name(name)), STILL_USED)
+            name = self._material(number, old)
             records.append(Mesh(len(vertices), len(weights), len(triangles), name, vertices, weights, triangles))
         if len(records) > 1:
             path = f"{plain_path('nodes', node.name)}/mesh"
             self.report.add(Outcome.BAKED, path, f"split into {len(records)} meshes, one for each material")
         return records
 
+    def _material(self, number: int, old: int | None) -> bytes:
+        """Return the text that a mesh stores for its material: the path of the texture, or else its name.
 
-def _in_stored_order(
-    vertices: npt.NDArray[np.void], weights: npt.NDArray[np.void], stored: Mesh
-) -> tuple[npt.NDArray[np.void], npt.NDArray[np.void]]:
-    """Return vertices and weights with the weights in the order of the stored mesh, if they fit that order.
+        ``old`` is the number of the mesh in the original, which keeps its text if the material did not change. Losses
+        are reported.
+        """
+        stored = None if old is None else self.original.meshes[old].material
+        if not 0 <= number < len(self.scene.materials):
+            if stored is not None:  # a stored mesh always has a material
+                self.report.add(Outcome.DROPPED, plain_path("materials", decode_name(stored)), STILL_USED)
+            return stored or b""
+        material = self.scene.materials[number]
+        file_name = texture_of(material)
+        if stored is not None and old is not None:
+            before = self.original.scene.materials[old]
+            if (material.name, file_name) == (before.name, texture_of(before)):
+                return stored
+        if file_name == material.name:
+            return encode_name(file_name)
+        path, message = plain_path("materials", material.name), "only a texture path is stored; this material has none"
+        if file_name:
+            path, message = f"{path}/name", f"the texture path {file_name!r} is stored instead of the material name"
+        if not any(loss.path == path for loss in self.report):
+            self.report.add(Outcome.DROPPED, path, message)
+        return encode_name(file_name or material.name)
 
-    They fit if each vertex has as many weights as before, and vertices that shared weights still do.
-    """
-    counts, firsts = vertices["weight_count"], stored.vertices["first_weight"]
-    if not np.array_equal(counts, stored.vertices["weight_count"]):
-        return vertices, weights
-    begin = firsts.astype(np.int64) - vertices["first_weight"].astype(np.int64)
-    places = np.repeat(begin, counts) + np.arange(len(weights))
-    in_place = np.array(stored.weights)
-    in_place[places] = weights
-    if not np.array_equal(in_place[places], weights):  # vertices no longer share weights
-        return vertices, weights
-    ordered = np.array(vertices)
-    ordered["first_weight"] = firsts
-    return ordered, in_place
+
+def stored_columns(rows: Singles, joint: Joint) -> dict[int, Singles]:
+    """Return the columns of frames that a joint reads, by component; none if there are no frames."""
+    first = BOUNDS_FLOATS + joint.start_index
+    return {bit: rows[:, first + at] for at, bit in enumerate(joint.moving)} if len(rows) else {}
+
+
+def texture_of(material: Material) -> str:
+    texture = material.maps.get("texture1")
+    return "" if texture is None else texture.file_name
 
 
 def _matrix(joint: ModelJoint) -> Floats:
@@ -273,23 +372,3 @@ def _anchored(influences: _Influences, free: Ints, positions: Floats, anchor: in
         np.concatenate([influences.weights, np.ones(len(free))])[order],
         np.concatenate([influences.offsets, positions[free]])[order],
     )
-
-
-def _material_path(scene: Scene, number: int, report: LossReport) -> bytes:
-    """Return the text that a mesh stores for its material: the path of the texture, or else the name of the material.
-
-    Losses are reported.
-    """
-    if not 0 <= number < len(scene.materials):
-        return b""
-    material = scene.materials[number]
-    texture = material.maps.get("texture1")
-    file_name = "" if texture is None else texture.file_name
-    if file_name == material.name:
-        return encode_name(file_name)
-    path, message = plain_path("materials", material.name), "only a texture path is stored; this material has none"
-    if file_name:
-        path, message = f"{path}/name", f"the texture path {file_name!r} is stored instead of the material name"
-    if not any(loss.path == path for loss in report):
-        report.add(Outcome.DROPPED, path, message)
-    return encode_name(file_name or material.name)

@@ -1,4 +1,4 @@
-"""Read the model: skinned, textured meshes on joints in their bind pose."""
+"""Read the model: skinned, textured meshes on joints in their bind pose; and rotations in their stored form."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from keyframer.catalogue import (
     LIMIT_COPIES,
     LINK_INDEX_OUT_OF_RANGE,
 )
-from keyframer.formats.hale3d.bridge.quaternions import with_w
 from keyframer.formats.hale3d.model import Mesh as MeshRecord
 from keyframer.formats.hale3d.model import ModelJoint
 from keyframer.formats.hale3d.records import unquoted
@@ -26,6 +25,27 @@ _JOINTS_AT_ONCE = 8_192
 """joints converted at once: their matrices take a megabyte"""
 _NUMBERS_PER_INFLUENCE = 24
 """cost of an influence: vertex, joint, weight and offset in the skin, and temporarily a matrix"""
+
+
+def with_w(xyz: Floats) -> tuple[Floats, int | None]:
+    """Return unit quaternions from x, y, z, with w <= 0 as in MD5; rows with non-finite numbers are not normalised.
+
+    Also return the index of the first row that is too long for a unit quaternion or not finite, or None.
+    """
+    with np.errstate(all="ignore"):
+        square = (xyz * xyz).sum(axis=1)
+        w = -np.sqrt(np.maximum(0.0, 1.0 - square))
+    rotations = np.column_stack([xyz, w])
+    # float32 rounding gives squares of up to 1 + 4e-7 in valid files
+    too_long = np.flatnonzero(~(square <= 1.0 + 1e-5))
+    return np.where(np.isfinite(rotations).all(axis=1)[:, None], quat.normalise(rotations), rotations), (
+        int(too_long[0]) if len(too_long) else None
+    )
+
+
+def with_negative_w(rotations_xyzw: Floats) -> Floats:
+    """Return the same rotations with w <= 0; files store the first three numbers. -0.0 becomes 0.0."""
+    return np.where(rotations_xyzw[..., 3:] > 0, -rotations_xyzw, rotations_xyzw) + 0.0
 
 
 def bind_matrices(reporter: Reporter, joints: list[ModelJoint]) -> Floats:

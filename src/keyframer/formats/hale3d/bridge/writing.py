@@ -12,7 +12,7 @@ from keyframer.formats.bridge import SceneWriter
 from keyframer.formats.document import Document
 from keyframer.formats.hale3d.bridge.pair_writer import PairWriter, has_free_vertices
 from keyframer.formats.hale3d.dialect import Dialect
-from keyframer.formats.hale3d.document import encode, new_animation
+from keyframer.formats.hale3d.document import encode, new_animation, new_model
 from keyframer.formats.kit.coordinates import in_space
 from keyframer.formats.kit.declared_fields import Capabilities
 from keyframer.formats.kit.frame_times import rate_of_keys
@@ -87,7 +87,8 @@ class Writer(SceneWriter[WriteOptions]):
         if has_free_vertices(converted, range(len(converted.nodes))):
             joints = joints.with_anchor()
         writer = PairWriter(converted, joints, report)
-        model = writer.model(dialect)
+        meshes = [mesh for records in writer.meshes().values() for mesh in records]
+        model = new_model(meshes, writer.bound_joints(), dialect=dialect) if meshes else None
         if options.file == "model":
             if model is None:
                 raise CannotWrite("nothing to write: the scene has no meshes")

@@ -1,8 +1,8 @@
-"""Merge an edited scene into its Midtown clip and its skeleton.
+"""Write an edited scene with the conventions of its Midtown clip and skeleton.
 
-During the edit, the columns of the frames are records: the path of the first bone, and the angles of each bone.
-Names, offsets and the tree of bones are in the text of the skeleton, which is rewritten if one of them changed;
-other words of the bones stay.
+A clip is one table: it is written anew. Header fields, channels that move no bones, and the numbers of tracks
+that did not change are those of the original. Names, offsets and the tree of bones are in the text of the skeleton,
+which is rewritten if one of them changed; other words of the bones stay.
 """
 
 from __future__ import annotations
@@ -16,23 +16,22 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from keyframer.arrays import Array
 from keyframer.curves import RotationForm, Track
 from keyframer.formats import bridge
+from keyframer.formats._scene_differences import Path
 from keyframer.formats.document import Document
 from keyframer.formats.kit.frame_times import at_whole_frames, frame_count
-from keyframer.formats.kit.rigid_joints import joints_in_original_order, unscaled_joints_at
-from keyframer.formats.kit.scene_writing import (
-    DEFAULT_MAX_ERROR,
-    CannotMerge,
-    Tolerance,
-    Written,
-    plain_path,
-)
-from keyframer.formats.merging import Column, Edited, RecordRules, Tree
+from keyframer.formats.kit.rigid_joints import Joints, joints_in_original_order, unscaled_joints_at
+from keyframer.formats.kit.scene_writing import DEFAULT_MAX_ERROR, CannotMerge, Tolerance, Written, plain_path
 from keyframer.formats.midtown import records as r
-from keyframer.formats.midtown.bridge.scene import Options, posed_channel, skeleton_of, to_scene
-from keyframer.formats.midtown.bridge.stored_motion import angles_of, stored_path
+from keyframer.formats.midtown.bridge.scene import (
+    Options,
+    angles_of,
+    posed_channel,
+    skeleton_of,
+    stored_path,
+    to_scene,
+)
 from keyframer.formats.midtown.bridge.writing import NOISE, BoneMaker, report_lost_motion
 from keyframer.formats.midtown.skeleton import Bone, Skeleton, default_skeleton, read_skeleton, write_skeleton
 from keyframer.scene import Channel, NodeKind, RawChannel, Scene
@@ -41,34 +40,45 @@ from keyframer.text import counted
 from keyframer.wire.record import Record
 
 AnyChannel = r.Channel | r.OldChannel
-Columns = Mapping[int | None, npt.ArrayLike]
-"""columns of a channel by bone; None: the path of the first bone, or all columns of a channel without bones"""
-
-
-class ChannelRules(RecordRules):
-    def key(self, record: Record) -> int | None:
-        """Return the offset of a channel, which identifies it."""
-        return record.offset
 
 
 class Merger(bridge.Merger[Options]):
-    rules = ChannelRules()
-    stores_local = True
+    is_table = True
 
     def read(self, document: Document, options: Options) -> tuple[Scene, list[AnyChannel]]:
         kinds = (r.Channel, r.OldChannel)
         return to_scene(document, options), [record for record in document.find(Record) if isinstance(record, kinds)]
 
-    def tree(self, document: Document, scene: Scene, links: list[AnyChannel]) -> Tree:
-        """Return the clip with a record for each column of its frames."""
-        posed = posed_channel(links)
-        columns: dict[int, Columns] = {
-            id(channel): _named_columns(channel.rows) if channel is posed else {None: channel.rows} for channel in links
-        }
-        return _with_columns(document, columns)
-
     def write(self, scene: Scene, original: bridge.Original) -> Written:
-        return _ClipWriter(scene, original).written()
+        """Return the clip with new frames, and the options for reading its skeleton if that changed."""
+        channels: list[AnyChannel] = original.links
+        report, posed, old_nodes = LossReport("midtown"), posed_channel(channels), original.matching.nodes
+        if posed is None or not scene.clips or not old_nodes:
+            raise CannotMerge("no animated bone of the original is left")
+        bones, parents = joints_in_original_order(scene, old_nodes, depth_first=True)
+        if old_nodes.keys() - set(bones) or old_nodes.get(bones[0]) != 0:
+            raise CannotMerge("the root bone changed")
+        times = np.arange(frame_count(scene.clips[0]), dtype=np.float64)
+        joints = unscaled_joints_at(scene, bones, times, old_nodes)
+        moved = {node for node in bones if node not in old_nodes or _is_changed(original, node, "position")}
+        if moved:
+            report_lost_motion(scene, joints, Tolerance.of(scene, DEFAULT_MAX_ERROR), report, moved)
+        rows = {id(posed): _rows(joints, posed, original)}
+        rows |= _raw_rows(scene, original.scene, [channel for channel in channels if channel is not posed])
+        document = _with_rows(original.document, rows)
+        options = _skeleton_options(scene, original, joints, parents, report)
+        parts = {number: ("nodes", node) for number, node in enumerate(bones)}
+        return Written(document, report, reader_options=options, parts=parts)
+
+    def stores(self, scene: Scene, path: Path) -> bool:
+        match path:
+            case ("nodes", int(number), "name" | "parent" | "position"):
+                return scene.nodes[number].kind is NodeKind.BONE
+            case ("clips", 0, "channels", int(number), str(kind)):
+                return kind == "rotation" or (kind == "position" and scene.nodes[number].parent is None)
+            case ("clips", 0, "end" | "raw_channels"):
+                return True
+        return False
 
     def normalise(self, scene: Scene, before: Scene, report: LossReport) -> Scene:
         """Return the scene with a value for every frame: position of the first bone, rotations of all, raw channels."""
@@ -89,24 +99,6 @@ class Merger(bridge.Merger[Options]):
         clip = replace(clip, raw_channels=raw_channels, channels=[*clip.channels, *constant])
         return replace(scene, clips=[clip, *scene.clips[1:]])
 
-    def finish(
-        self, edited: Edited, theirs: Written, original: bridge.Original
-    ) -> tuple[Document, Mapping[str, object]]:
-        """Return the document with rows instead of columns, with the bones in the order of the skeleton."""
-        parts = edited.parts
-        order = {parts.get(id(column)): place for place, column in enumerate(theirs.document.find(Column))}
-        order[None] = -1  # the path of the first bone
-        tops = []
-        for top in edited.document.records:
-            clip = copy.copy(top)
-            clip.children = [copy.copy(channel) for channel in top.children]
-            for channel in clip.children:
-                columns: list[Any] = sorted(channel.children, key=lambda column: order[parts.get(id(column))])
-                channel.rows = np.concatenate([column.values for column in columns], axis=1)  # type: ignore[attr-defined]
-                channel.children = []
-            tops.append(clip)
-        return replace(edited.document, records=tops), theirs.reader_options
-
     def companion_files(self, document: Document, options: Mapping[str, Any]) -> tuple[tuple[str, bytes], ...]:
         """Return the text of the skeleton in the options, if any."""
         skeleton = skeleton_of(Options(**options))
@@ -116,35 +108,6 @@ class Merger(bridge.Merger[Options]):
 
     def companion_options(self, written: Written) -> dict[str, object]:
         return {"skeleton": read_skeleton(written.companions[0][1])} if written.companions else {}
-
-
-def _named_columns(rows: Array) -> Columns:
-    """Return the path of the first bone, and the angles of each bone by its number."""
-    return {None: rows[:, :3], **{bone: rows[:, 3 + 3 * bone : 6 + 3 * bone] for bone in range(rows.shape[1] // 3 - 1)}}
-
-
-def _with_columns(document: Document, columns: Mapping[int, Columns]) -> Tree:
-    """Return a document with records of columns instead of the rows of its channels, by the `id` of the channel.
-
-    All other records in the clip are left out.
-    """
-    parts: dict[int, tuple[str, int]] = {}
-    tops = []
-    for top in document.records:
-        clip = copy.copy(top)
-        clip.children = []
-        for channel in top.children:
-            if id(channel) in columns:
-                changed: Any = copy.copy(channel)
-                changed.rows = channel.rows[:0]  # type: ignore[attr-defined]
-                changed.children = []
-                for bone, values in columns[id(channel)].items():
-                    changed.children.append(Column(np.asarray(values, "<f4")))
-                    if bone is not None:
-                        parts[id(changed.children[-1])] = ("nodes", bone)
-                clip.children.append(changed)
-        tops.append(clip)
-    return Tree(replace(document, records=tops), parts)
 
 
 def _with_frame_count(channel: RawChannel, count: int, report: LossReport) -> RawChannel:
@@ -162,91 +125,89 @@ def _constant_track(kind: str, value: npt.ArrayLike, count: int) -> Track:
     return Track.sampled(kind, np.tile(np.asarray(value, np.float64), (count, 1)), form=form)
 
 
-class _ClipWriter:
-    """Writes a scene as a clip with the conventions of the original."""
+def _is_changed(original: bridge.Original, node: int, kind: str) -> bool:
+    return ("clips", 0, "channels", node, kind) in original.changes
 
-    def __init__(self, scene: Scene, original: bridge.Original) -> None:
-        self.scene, self.before, self.channels = scene, original.scene, original.links
-        self.original, self.options, self.matching = original, original.options, original.matching
-        self.report = LossReport("midtown")
-        posed = posed_channel(self.channels)
-        if posed is None or not scene.clips or not self.matching.nodes:
-            raise CannotMerge("no animated bone of the original is left")
-        self.posed = posed
-        matched = self.matching.nodes
-        self.bones, self.parents = joints_in_original_order(scene, matched, depth_first=True)
-        self.original_numbers = [matched.get(node) for node in self.bones]
-        """number of each bone in the original, None for new bones"""
-        if matched.keys() - set(self.bones) or self.original_numbers[0] != 0:
-            raise CannotMerge("the root bone changed")
-        times = np.arange(frame_count(scene.clips[0]), dtype=np.float64)
-        sampled = [node for node in self.bones if node not in original.untouched]
-        self.joints = unscaled_joints_at(scene, sampled, times, matched)
-        new = set(sampled) - matched.keys()
-        if new:
-            report_lost_motion(scene, self.joints, Tolerance.of(scene, DEFAULT_MAX_ERROR), self.report, new)
 
-    def written(self) -> Written:
-        """Write the path of the first bone as the file stores it (without the effect of ``in_place``), and all angles.
+def _rows(joints: Joints, posed: AnyChannel, original: bridge.Original) -> npt.NDArray[np.float32]:
+    """Return the frames: the path of the first bone without the effect of ``in_place``, and the angles of all bones.
 
-        Bones that the edit does not affect have the angles of the original.
-        """
-        joints = self.joints
-        last = len(self.posed.rows) - 1
-        original_columns = _named_columns(self.posed.rows[np.minimum(np.arange(len(joints.times)), last)])
-        path = original_columns[None]
-        if self.bones[0] in joints.nodes:
-            path = stored_path(joints.positions[:, 0], float(self.posed.distance), self.options.in_place)
-        angles = angles_of(joints.rotations_xyzw, self.options.euler_order)
-        angles[np.abs(angles) < NOISE] = 0.0
-        new_angles = dict(zip(joints.nodes, np.moveaxis(angles, 1, 0), strict=True))
-        named: dict[int | None, npt.ArrayLike] = {None: path}
-        for node, old in zip(self.bones, self.original_numbers, strict=True):
-            columns = new_angles[node] if node in new_angles else original_columns[old]
-            named[node] = np.unwrap(np.asarray(columns), axis=0) if old is None else columns
-        tree = _with_columns(self.original.document, {id(self.posed): named, **self._raw_rows()})
-        return Written(tree.document, self.report, reader_options=self._skeleton(), parts=tree.parts)
+    Tracks that did not change keep their numbers.
+    """
+    angles = angles_of(joints.rotations_xyzw, original.options.euler_order)
+    angles[np.abs(angles) < NOISE] = 0.0
+    path = stored_path(joints.positions[:, 0], float(posed.distance), original.options.in_place)
+    columns = [path if _is_changed(original, joints.nodes[0], "position") else posed.rows[:, :3]]
+    for place, node in enumerate(joints.nodes):
+        old = original.matching.nodes.get(node)
+        if old is None:
+            columns.append(np.unwrap(angles[:, place], axis=0))
+        else:
+            first = 3 + 3 * old
+            is_changed = _is_changed(original, node, "rotation")
+            columns.append(angles[:, place] if is_changed else posed.rows[:, first : first + 3])
+    return np.concatenate(columns, axis=1).astype("<f4")
 
-    def _raw_rows(self) -> dict[int, Columns]:
-        """Return the frames of channels that move no bones, by the `id` of the channel in the original."""
-        raw_channels = {_identity(raw_channel): raw_channel for raw_channel in self.scene.clips[0].raw_channels}
-        other_channels = [channel for channel in self.channels if channel is not self.posed]
-        stored_channels = dict(zip(map(_identity, self.before.clips[0].raw_channels), other_channels, strict=True))
-        if raw_channels.keys() - stored_channels.keys():
-            raise CannotMerge("raw channels were added")
-        return {id(stored_channels[identity]): {None: raw.values} for identity, raw in raw_channels.items()}
 
-    def _skeleton(self) -> dict[str, object]:
-        """Return the reader options for a skeleton with the bones of the scene; empty if the skeleton is unchanged.
-
-        If the original has no matching skeleton, the default rig is used.
-        """
-        given = skeleton_of(self.options)
-        count = len(self.before.nodes)
-        skeleton = default_skeleton(count) if given is None or len(given.bones) != count else given
-        unrenamed = self.original.unrenamed(self.scene)
-        bone_maker = BoneMaker(self.scene, self.report, [skeleton.bones[old].name for old in unrenamed.values()])
-        bones = []
-        for node, parent, old in zip(self.bones, self.parents, self.original_numbers, strict=True):
-            if old is None:
-                bones.append(bone_maker.bone(self.joints, self.joints.joint_of_node[node]))
-                continue
-            original_bone, position = skeleton.bones[old], self.scene.nodes[node].position
-            offset = original_bone.offset
-            if not np.array_equal(position, self.before.nodes[old].position):
-                x, y, z = map(float, position)
-                offset = x, y, z
-                if not all(map(math.isfinite, offset)):
-                    raise CannotMerge("a bone has a non-finite offset")
-            name = original_bone.name if node in unrenamed else bone_maker.claim(node)
-            bones.append(Bone(name, parent, offset, original_bone.words))
-        if tuple(bones) == skeleton.bones:
-            return {}
-        declared_count = None if skeleton.declared_count is None else len(bones)
-        return {"skeleton": Skeleton(tuple(bones), declared_count), "found": ""}
+def _raw_rows(scene: Scene, before: Scene, stored: list[AnyChannel]) -> dict[int, npt.NDArray[np.float32]]:
+    """Return the frames of channels that move no bones, by the `id` of the channel in the original."""
+    raw_channels = {_identity(raw_channel): raw_channel for raw_channel in scene.clips[0].raw_channels}
+    by_identity = dict(zip(map(_identity, before.clips[0].raw_channels), stored, strict=True))
+    if raw_channels.keys() - by_identity.keys():
+        raise CannotMerge("raw channels were added")
+    rows = {}
+    for raw_channel, old in zip(before.clips[0].raw_channels, stored, strict=True):
+        new = raw_channels.get(_identity(raw_channel))
+        if new is not None:
+            unchanged = np.array_equal(new.values, raw_channel.values, equal_nan=True)
+            rows[id(old)] = old.rows if unchanged else np.asarray(new.values, "<f4")
+    return rows
 
 
 def _identity(channel: RawChannel) -> object:
     """Return the offset of a channel in the file, or its name if it is not from a file."""
     location: Any = channel.extras.get("midtown", {})
     return location.get("offset") or channel.name
+
+
+def _with_rows(document: Document, rows: Mapping[int, npt.NDArray[np.float32]]) -> Document:
+    """Return the document with these frames, by the `id` of the channel; other channels are left out."""
+    clip = copy.copy(document.records[0])
+    clip.children = []
+    for channel in document.records[0].children:
+        if id(channel) in rows:
+            written: Any = copy.copy(channel)
+            written.rows = rows[id(channel)]
+            clip.children.append(written)
+    return replace(document, records=[clip, *document.records[1:]])
+
+
+def _skeleton_options(
+    scene: Scene, original: bridge.Original, joints: Joints, parents: list[int], report: LossReport
+) -> dict[str, object]:
+    """Return the reader options for a skeleton with the bones of the scene; empty if the skeleton is unchanged.
+
+    If the original has no matching skeleton, the default rig is used.
+    """
+    given, before = skeleton_of(original.options), original.scene
+    count = len(before.nodes)
+    skeleton = default_skeleton(count) if given is None or len(given.bones) != count else given
+    unrenamed = original.unrenamed(scene)
+    bone_maker = BoneMaker(scene, report, [skeleton.bones[old].name for old in unrenamed.values()])
+    bones = []
+    for place, (node, parent) in enumerate(zip(joints.nodes, parents, strict=True)):
+        old = original.matching.nodes.get(node)
+        if old is None:
+            bones.append(bone_maker.bone(joints, place))
+            continue
+        bone, position = skeleton.bones[old], scene.nodes[node].position
+        offset = bone.offset
+        if not np.array_equal(position, before.nodes[old].position):
+            x, y, z = map(float, position)
+            offset = x, y, z
+            if not all(map(math.isfinite, offset)):
+                raise CannotMerge("a bone has a non-finite offset")
+        bones.append(Bone(bone.name if node in unrenamed else bone_maker.claim(node), parent, offset, bone.words))
+    if tuple(bones) == skeleton.bones:
+        return {}
+    return {"skeleton": Skeleton(tuple(bones), None if skeleton.declared_count is None else len(bones)), "found": ""}

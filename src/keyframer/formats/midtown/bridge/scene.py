@@ -1,4 +1,4 @@
-"""Read a scene from a clip: the bones of a figure and their motion."""
+"""Read a scene from a clip: the bones of a figure and their motion; and convert the numbers in frames and back."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from keyframer.arrays import Floats
 from keyframer.catalogue import (
     DATA_NON_FINITE,
     LINK_COUNT_MISMATCH,
@@ -31,16 +32,18 @@ from keyframer.formats.kit.scene_reading import (
     read_companion,
 )
 from keyframer.formats.midtown import records as r
-from keyframer.formats.midtown.bridge.stored_motion import quaternions_of, root_path
 from keyframer.formats.midtown.skeleton import Skeleton, default_skeleton, read_skeleton
 from keyframer.formats.scene_reader import KeyLocation, SceneReader
 from keyframer.issues import Severity
+from keyframer.maths import euler
 from keyframer.scene import Channel, Clip, Node, NodeKind, RawChannel, Scene, Space
 from keyframer.text import counted, decode_name
 from keyframer.wire.record import Record
 
 _MOST_BONES = 4096
 """limit for a figure (the game's have 19): a channel with more is treated as raw numbers"""
+_TURNS_PER_BLOCK = 8_192
+"""number of rotations that are converted at once: they fit into the processor's cache"""
 _SPACE = Space("y", metres_per_unit=1.0, unit_rule="the game uses metres")
 """metres, Y up, right-handed; figures face -Z"""
 
@@ -134,6 +137,41 @@ def _add_figure(scene: Scene, reporter: Reporter, channel: r.Channel | r.OldChan
         clip.channels.append(Channel(bone_number, track))
     for bone_channel in clip.channels:
         reporter.mark(bone_channel.track, "midtown", channel)
+
+
+def quaternions_of(rph: Floats, order: str) -> Floats:
+    """Return (N, 4) quaternions of roll (about X), pitch (about Y) and heading (about Z), multiplied in ``order``."""
+    columns = ["XYZ".index(axis) for axis in order]
+    quaternions = np.empty((len(rph), 4))
+    with np.errstate(all="ignore"):
+        for begin in range(0, len(rph), _TURNS_PER_BLOCK):
+            block = slice(begin, begin + _TURNS_PER_BLOCK)
+            quaternions[block] = euler.to_quaternion(rph[block, columns], order)
+    return quaternions
+
+
+def angles_of(turns_xyzw: Floats, order: str) -> Floats:
+    """Return (..., 3) roll, pitch and heading of quaternions."""
+    by_order = euler.from_quaternion(turns_xyzw, order)
+    return np.asarray(by_order[..., [order.index(axis) for axis in "XYZ"]], np.float64) + 0.0  # normalises -0.0
+
+
+def root_path(stored: Floats, distance: float, in_place: bool) -> Floats:
+    """Return the positions of the root from those in the file.
+
+    With ``in_place``, ``i * distance / frames`` is added to z of frame i, as in the game: a walk then stays in place. A
+    non-finite distance is ignored.
+    """
+    if not in_place or not np.isfinite(distance):
+        return stored
+    path = stored.copy()
+    path[:, 2] += np.arange(len(path)) * distance / len(path)
+    return path
+
+
+def stored_path(path: Floats, distance: float, in_place: bool) -> Floats:
+    """Return the positions of the root as the file stores them: the inverse of `root_path`."""
+    return root_path(path, -distance, in_place)
 
 
 def skeleton_of(options: Options) -> Skeleton | None:

@@ -25,8 +25,7 @@ from keyframer.formats.kit.scene_writing import (
     report_rate,
 )
 from keyframer.formats.kit.unsupported_features import report_dropped
-from keyframer.formats.midtown.bridge.scene import Options
-from keyframer.formats.midtown.bridge.stored_motion import angles_of
+from keyframer.formats.midtown.bridge.scene import Options, angles_of
 from keyframer.formats.midtown.document import new_document
 from keyframer.formats.midtown.records import Channel, Dialect, make_channel
 from keyframer.formats.midtown.skeleton import Bone, Skeleton, write_skeleton

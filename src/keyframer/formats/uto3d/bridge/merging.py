@@ -12,9 +12,8 @@ from keyframer.formats import bridge
 from keyframer.formats.document import Document
 from keyframer.formats.kit.frame_times import in_time_unit
 from keyframer.formats.kit.key_tracks import single_key
-from keyframer.formats.kit.mesh_writing import with_moved_vertices
 from keyframer.formats.kit.scene_writing import CannotMerge, Written, first_clip, frames_per_second
-from keyframer.formats.merging import Edited, RecordRules, Tree
+from keyframer.formats.merging import RecordRules, Tree
 from keyframer.formats.uto3d import records as r
 from keyframer.formats.uto3d.bridge.scene import (
     Options,
@@ -103,20 +102,14 @@ class Merger(bridge.Merger[Options]):
             clip = replace(clip, start=first, end=last)
         return _with_rolls(scene if clip is edited_clip else replace(scene, clips=[clip, *scene.clips[1:]]))
 
-    def align(self, scene: Scene, before: Scene, report: LossReport) -> Scene:
-        """Return the scene with skins adjusted to moved vertices."""
-        return with_moved_vertices(scene, before) if scene.skins else scene
-
-    def finish(
-        self, edited: Edited, theirs: Written, original: bridge.Original
-    ) -> tuple[Document, Mapping[str, object]]:
-        document = edited.document
+    def finish(self, document: Document) -> Document:
+        """Return the document with the dialect of its records."""
         if isinstance(document.dialect, Dialect):
             try:
                 document.dialect = dialect_of(document.find(Record))
             except ValueError as error:
                 raise CannotMerge(str(error)) from None
-        return document, {}
+        return document
 
     def keeps_layout(self, original: Document, requested: Mapping[str, Any], options: Mapping[str, Any]) -> bool:
         if not set(requested) <= {"dialect"}:
