@@ -175,10 +175,7 @@ def _plain(value: Any) -> object:
     if isinstance(value, np.ndarray):
         return value.shape, value.tobytes()
     if hasattr(value, "columns"):
-        return tuple(
-            (name, tuple(column.tolist()) if column.dtype == object else column.tobytes())
-            for name, column in value.columns().items()
-        )
+        return tuple((name, _plain(column)) for name, column in value.columns().items())
     return np.float64(value).tobytes() if isinstance(value, float) else repr(value)
 
 
