@@ -113,7 +113,7 @@ class OpenedFile:
         match = match_format(self._chosen_reader, self.data[:HEAD_SIZE], len(self.data))
         if match is None:
             return Detection(self._chosen_reader, 0.0, "")
-        return Detection(self._chosen_reader, match.score, match.reason, match.version, match.dialect)
+        return Detection(self._chosen_reader, *match)
 
     @cached_property
     def reader(self) -> Format | Importer:
@@ -155,7 +155,7 @@ class OpenedFile:
             return given
         if is_unfinished(self.path):  # one file of a pair was written and the other was not
             raise IO_PAIR_UNFINISHED.failure(0, "/", stem=self.path.stem)
-        companions = reader.scene_reader().companions(self.document, self.path)
+        companions = reader.scene_bridge().companions(self.document, self.path)
         return given if set(companions) & set(given) else {**companions, **given}
 
     def scene(self, *, salvage: bool = False) -> Scene:

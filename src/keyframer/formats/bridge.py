@@ -1,12 +1,13 @@
-"""The interface of a format's bridge: a reader, a writer and a merger of scenes, with defaults for optional parts."""
+"""The interface for writing scenes: the writer of a bridge, and its merger, which writes edits into originals."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
-from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple
 
 from keyframer.formats._matching import Matching
+from keyframer.formats.contract import Bridge, KeyLocation, O
 from keyframer.formats.document import Document
 from keyframer.formats.kit.declared_fields import Capabilities
 from keyframer.formats.kit.frame_times import in_time_unit_of
@@ -14,39 +15,43 @@ from keyframer.formats.kit.scene_reading import Reporter, UniqueNames
 from keyframer.formats.kit.scene_writing import CannotMerge, Written
 from keyframer.formats.kit.unsupported_features import report_dropped
 from keyframer.formats.merging import Edited, RecordRules, Tree
-from keyframer.formats.scene_reader import KeyLocation, SceneReader
 from keyframer.scene import Scene
 from keyframer.scene.loss_report import LossReport
 from keyframer.wire.record import Record
 
 __all__ = [
+    "Bridge",
     "CannotMerge",
     "Capabilities",
     "KeyLocation",
     "Merger",
     "Original",
     "Reporter",
-    "SceneReader",
     "SceneWriter",
     "UniqueNames",
     "Written",
     "report_dropped",
 ]
 
-O = TypeVar("O")  # noqa: E741  # a dataclass of options
-
 
 class SceneWriter(ABC, Generic[O]):
-    """Writes documents from scenes."""
+    """Writes documents from scenes. Without a merger, an edited scene becomes a new document."""
 
     options: type[O]
     """a dataclass; all its fields have defaults"""
     capabilities: ClassVar[Capabilities] = Capabilities(())
     """the features and fields that its documents can store"""
 
+    def __init__(self, merger: Merger[Any] | None = None) -> None:
+        self.merger = merger
+
     @abstractmethod
     def from_scene(self, scene: Scene, options: O) -> Written:
         """Return a new document with its loss report."""
+
+    def options_for(self, suffix: str) -> dict[str, object]:
+        """Return options that follow from the extension of the output."""
+        return {}
 
 
 class Original(NamedTuple):

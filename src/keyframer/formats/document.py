@@ -10,14 +10,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from keyframer.catalogue import IO_EMPTY, IO_UNRECOGNISED
+from keyframer.catalogue import CATALOGUE, IO_EMPTY, IO_UNRECOGNISED, STRUCT_TRAILING_DATA
+from keyframer.errors import FormatError
 from keyframer.files import PathLike, check_size, write_bytes
 from keyframer.formats import detect, format_by_name
 from keyframer.formats.contract import Format
-from keyframer.issues import IssueLog
+from keyframer.issues import Issue, IssueLog
 from keyframer.limits import DEFAULT_LIMITS, Budget, Limits, open_or_new_budget
 from keyframer.text import counted
-from keyframer.wire.cursor import Place
+from keyframer.wire.cursor import Cursor, Place
 from keyframer.wire.field_types import blob
 from keyframer.wire.record import Raw, Record, record
 
@@ -46,16 +47,41 @@ class Document:
     records: list[Record] = field(default_factory=list)
     trailing: bytes = b""
     dialect: object | None = None
-    issues: IssueLog = field(default_factory=IssueLog)
+    issues: IssueLog = None  # type: ignore[assignment]  # a new one, with the limits
     limits: Limits = DEFAULT_LIMITS
     """limits for decoding and for building a scene"""
     size: int = 0
     """size of the source file in bytes; 0 for a new document"""
 
+    def __post_init__(self) -> None:
+        if self.issues is None:
+            self.issues = IssueLog(self.limits.issues_per_code, self.limits.issues)
+
     @property
     def budget(self) -> Budget:
         """The budget for building a scene from the document."""
         return open_or_new_budget(self.limits, self.size)
+
+    def add_failure(self, error: FormatError) -> None:
+        """Add the issue of a record that could not be read; raises the error if it is a limit."""
+        if error.code.startswith("LIMIT_"):
+            raise error
+        self.issues.add_issue(Issue(CATALOGUE[error.code], error.path, error.offset, error.details))
+
+    def keep_rest(self, siblings: list[Record], cursor: Cursor, start: int, error: FormatError) -> None:
+        """Keep everything from a record that could not be read to the end of the file: a `RawRun` after its siblings.
+
+        Raises the error if it is a limit.
+        """
+        self.add_failure(error)
+        cursor.pos = start
+        siblings.append(RawRun(cursor.take_rest(), error.code, offset=start))
+
+    def keep_trailing(self, cursor: Cursor) -> None:
+        """Keep the bytes after the last record, if any, and report them."""
+        if cursor.left:
+            self.issues.add(STRUCT_TRAILING_DATA, "/", cursor.pos, size=cursor.left)
+            self.trailing = cursor.take_rest()
 
     def walk(self) -> Iterator[tuple[Place, Record]]:
         """Yield every record with its place (``str(place)`` is its path), parents before children, in file order."""

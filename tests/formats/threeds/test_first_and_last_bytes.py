@@ -9,8 +9,8 @@ import pytest
 import keyframer
 from keyframer.formats.threeds import FORMAT
 from keyframer.formats.threeds import records as r
+from keyframer.formats.threeds.bridge.summary import describe
 from keyframer.formats.threeds.chunk import Chunk
-from keyframer.formats.threeds.summary import describe
 from keyframer.formats.threeds.text_mode_damage import find_invalid_chunk
 from tests.formats.threeds.bridge import make
 

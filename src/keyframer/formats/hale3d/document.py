@@ -14,20 +14,18 @@ from typing import TypeVar
 import numpy.typing as npt
 
 from keyframer.catalogue import (
-    CATALOGUE,
     IO_UNRECOGNISED,
     LIMIT_RECORDS,
     STRUCT_NAME_SUSPECT,
-    STRUCT_TRAILING_DATA,
 )
 from keyframer.errors import FormatError
+from keyframer.formats.contract import Codec
 from keyframer.formats.document import Document, RawRun
 from keyframer.formats.hale3d import FORMAT
 from keyframer.formats.hale3d.dialect import Dialect, TextCursor, TextSink
 from keyframer.formats.hale3d.model import Mesh, Model, ModelJoint
 from keyframer.formats.hale3d.records import BOUNDS_FLOATS, Animation, Frames, Joint
 from keyframer.formats.hale3d.sniff import ANIMATION_ID, MODEL_ID
-from keyframer.issues import Issue, IssueLog
 from keyframer.limits import DEFAULT_LIMITS, Limits
 from keyframer.text import bytes_to_ascii
 from keyframer.wire.cursor import Place
@@ -71,8 +69,7 @@ class _Reading:
     def __init__(self, data: bytes, limits: Limits, dialect: Dialect) -> None:
         self.cursor = TextCursor(data, limits, dialect)
         self.root = self.cursor.place
-        issues = IssueLog(limits.issues_per_code, limits.issues)
-        self.document = Document(FORMAT, dialect=dialect, issues=issues)
+        self.document = Document(FORMAT, dialect=dialect, limits=limits)
         self.record_start = 0
         """offset of the record that is being read"""
         self.siblings = self.document.records
@@ -93,13 +90,10 @@ class _Reading:
             self.limit = failure
         elif failure is not None:
             self._report_suspicious_name()
-            issues.add_issue(Issue(CATALOGUE[failure.code], failure.path, failure.offset, failure.details))
-            cursor.pos = self.record_start
-            self.siblings.append(RawRun(cursor.take_rest(), failure.code, offset=self.record_start))
+            self.document.keep_rest(self.siblings, cursor, self.record_start, failure)
         elif cursor.left:
             self._report_suspicious_name()
-            issues.add(STRUCT_TRAILING_DATA, "/", cursor.pos, size=cursor.left)
-            self.document.trailing = cursor.take_rest()
+            self.document.keep_trailing(cursor)
 
     def _read_animation(self) -> None:
         top = self._read_record(Animation, self.root.child("animation"))
@@ -243,6 +237,4 @@ def _with_counts(top: Animation | Model) -> Animation | Model:
     return header
 
 
-def record_types() -> dict[str, type[Record]]:
-    """Return every record type by the name of its class, animation before model."""
-    return {cls.__name__: cls for cls in (Animation, Joint, Frames, Model, Mesh, ModelJoint, RawRun)}
+CODEC = Codec(decode, encode, (Animation, Joint, Frames, Model, Mesh, ModelJoint, RawRun), Dialect)

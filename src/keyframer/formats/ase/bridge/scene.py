@@ -30,7 +30,6 @@ from keyframer.formats.document import Document
 from keyframer.formats.kit.declared_fields import read_declared_fields
 from keyframer.formats.kit.scene_reading import Reporter, UniqueNames
 from keyframer.formats.merging import Parts
-from keyframer.formats.scene_reader import SceneReader
 from keyframer.limits import spend
 from keyframer.maths import affine
 from keyframer.posing.evaluation_order import evaluation_order
@@ -295,11 +294,3 @@ def _decompose(local: Floats) -> tuple[Floats, Floats, Floats, Floats]:
     position, rotation, scale, axes, _ = affine.decompose_with_axes(local, _ROUNDING, 1.0)
     unscaled = np.all(np.abs(scale - 1) <= _ROUNDING, axis=-1, keepdims=True)
     return position, rotation, np.where(unscaled, 1.0, scale), axes
-
-
-class Reader(SceneReader[Options]):
-    options = Options
-
-    def to_scene(self, document: Document, options: Options) -> Scene:
-        """Return the scene of a document, in the space of 3ds Max: Z up, right-handed."""
-        return read_scene(document, options)[0]

@@ -16,7 +16,6 @@ from keyframer.curves.lazy_fields import add_extras
 from keyframer.formats.document import Document
 from keyframer.formats.kit.declared_fields import read_declared_fields
 from keyframer.formats.kit.scene_reading import UniqueNames
-from keyframer.formats.scene_reader import KeyLocation, SceneReader
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge import objects, vertex_space
 from keyframer.formats.threeds.bridge.context import (
@@ -39,12 +38,10 @@ from keyframer.formats.threeds.bridge.nodes import (
     read_nodes,
 )
 from keyframer.formats.threeds.bridge.options import Options
-from keyframer.formats.threeds.records import HideTrack
 from keyframer.issues import IssueLog
 from keyframer.posing.evaluation_order import reachable
 from keyframer.posing.rest_pose import RestTransforms, world_at
-from keyframer.scene import Channel, Clip, Light, LightType, Node, NodeKind, Scene
-from keyframer.wire.record import Record
+from keyframer.scene import Clip, Light, LightType, Node, NodeKind, Scene
 
 Points = npt.NDArray[np.floating[Any]]
 
@@ -406,21 +403,3 @@ class _Builder:
             self.scene.extras.setdefault("3ds", {})["chunks"] = unread
         if document.trailing:
             self.scene.extras.setdefault("3ds", {})["trailing"] = document.trailing.hex()
-
-
-class Reader(SceneReader[Options]):
-    options = Options
-
-    def to_scene(self, document: Document, options: Options) -> Scene:
-        """Return the scene of a document. Faces and links that are not valid are left out and reported."""
-        return to_linked_scene(document, options)[0]
-
-    def key_location(self, record: Record, channel: Channel) -> KeyLocation | None:
-        """Return where the keys of a channel are stored.
-
-        Keys of a visibility track are sorted; the first, with the state before the first toggle, is not stored.
-        """
-        location = super().key_location(record, channel)
-        if location is None or not isinstance(record, HideTrack):
-            return location
-        return location._replace(order=[None, *record.keys.time.argsort(kind="stable").tolist()])
