@@ -65,7 +65,6 @@ def test_options_that_are_not_text_are_unchanged() -> None:
 
 @pytest.mark.parametrize("format", keyframer.supported_formats(), ids=lambda format: format.name)
 def test_undeclared_options_are_refused(format: keyframer.Format) -> None:
-    assert set(format.option_types().values()) | set(format.write_option_types().values()), "there are some"
     with pytest.raises(ValueError, match=f"{format.name} has no option 'colour'"):
         format.from_scene(Scene([Node("box")]), {"colour": "red"})
     assert format.name in repr(format)
@@ -186,6 +185,8 @@ def test_a_format_without_a_merger_writes_a_new_file(monkeypatch: pytest.MonkeyP
     writer = type(FORMAT.scene_writer())
     monkeypatch.setattr(type(FORMAT.scene_bridge()), "writer", lambda self: writer())
     scene = keyframer.load(SAMPLES / "3ds/windmill.3ds")
+    assert FORMAT.from_scene(scene).document is scene.origin.document  # not edited
+    scene.nodes[0].name = "Renamed"
     written = FORMAT.from_scene(scene)
     assert any("documents of this format cannot be edited" in loss.detail for loss in written.report)
     assert keyframer.encode(written.document) != (SAMPLES / "3ds/windmill.3ds").read_bytes()

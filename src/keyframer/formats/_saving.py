@@ -64,14 +64,11 @@ def write_scene(format: Format, scene: Scene, options: dict[str, object]) -> Wri
     for path, reason in removed_links:
         written.report.add(Outcome.DROPPED, path, reason)
     if isinstance(merged, str) and scene.origin is not None:
-        equivalent = writer.merger.equivalent_records if writer.merger is not None else ()
-        report_rewrite(scene.origin.document, written, merged, equivalent)
+        report_rewrite(scene.origin.document, written, merged, writer.merger.equivalent_records)
     return written
 
 
-def _merged(
-    format: Format, merger: Merger[Any] | None, scene: Scene, options: dict[str, object]
-) -> Written | str | None:
+def _merged(format: Format, merger: Merger[Any], scene: Scene, options: dict[str, object]) -> Written | str | None:
     """Return the original with the edits, or why it cannot be edited; None without an original of this format."""
     origin = scene.origin
     if origin is None or origin.document.format.name != format.name:
@@ -79,8 +76,6 @@ def _merged(
     original: Document = origin.document
     if scene.issues.first_unsafe() is not None:
         return "unsafe parts of the original are left out"
-    if merger is None:
-        return "documents of this format cannot be edited"
     requested = {name: value for name, value in options.items() if name not in _LAYOUT_INDEPENDENT_OPTIONS}
     if not merger.keeps_layout(original, requested, origin.options):
         return "a different layout was requested"

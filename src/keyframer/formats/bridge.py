@@ -16,7 +16,7 @@ from keyframer.formats.kit.scene_writing import CannotMerge, Written
 from keyframer.formats.kit.unsupported_features import report_dropped
 from keyframer.formats.merging import Edited, RecordRules, Tree
 from keyframer.scene import Scene
-from keyframer.scene.loss_report import LossReport
+from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.wire.record import Record
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "KeyLocation",
     "Merger",
     "Original",
+    "Outcome",
     "Reporter",
     "SceneWriter",
     "UniqueNames",
@@ -35,15 +36,15 @@ __all__ = [
 
 
 class SceneWriter(ABC, Generic[O]):
-    """Writes documents from scenes. Without a merger, an edited scene becomes a new document."""
+    """Writes documents from scenes. Without a merger of its own, an edited scene becomes a new document."""
 
-    options: type[O]
-    """a dataclass; all its fields have defaults"""
+    options: type[O] = object  # type: ignore[assignment]
+    """a dataclass whose fields all have defaults; by default there are none"""
     capabilities: ClassVar[Capabilities] = Capabilities(())
     """the features and fields that its documents can store"""
 
     def __init__(self, merger: Merger[Any] | None = None) -> None:
-        self.merger = merger
+        self.merger = merger or Merger[Any]()
 
     @abstractmethod
     def from_scene(self, scene: Scene, options: O) -> Written:
@@ -78,8 +79,11 @@ class Original(NamedTuple):
         return {new: old for new, old in pairs.items() if after[new].name == before[old].name}
 
 
-class Merger(ABC, Generic[O]):
-    """Merges edited scenes into their original documents. ``O`` are the options of the reader."""
+class Merger(Generic[O]):
+    """Merges edited scenes into their original documents. ``O`` are the options of the reader.
+
+    This one merges nothing: a scene that was not edited gives its original, any other a new document.
+    """
 
     rules: ClassVar[RecordRules] = RecordRules()
     """rules for matching records"""
@@ -90,17 +94,17 @@ class Merger(ABC, Generic[O]):
     equivalent_records: ClassVar[tuple[type[Record], ...]] = ()
     """record types that new documents replace by equivalent ones"""
 
-    @abstractmethod
     def read(self, document: Document, options: O) -> tuple[Scene, Any]:
         """Return the scene of a document, and links to its records."""
+        return document.format.scene_bridge().read(document, options), None
 
-    @abstractmethod
     def tree(self, document: Document, scene: Scene, links: Any) -> Tree:
         """Return the document as a tree for merging, with the nodes and materials of its records."""
+        return Tree(document, {})
 
-    @abstractmethod
     def write(self, scene: Scene, original: Original) -> Written:
         """Return a document of the scene with the conventions of the original, and its ``parts``, for `merge`."""
+        raise CannotMerge("documents of this format cannot be edited")
 
     def capabilities(self, original: Document) -> Capabilities:
         """Return the features and fields that documents like the original can store."""

@@ -96,8 +96,8 @@ class Bridge(ABC, Generic[O]):
     Its writer makes documents from scenes. It may be imported on first use, because most programs only read.
     """
 
-    options: type[O]
-    """options for reading: a dataclass; all its fields have defaults"""
+    options: type[O] = object  # type: ignore[assignment]
+    """options for reading: a dataclass whose fields all have defaults; by default there are none"""
     internal_options: ClassVar[tuple[str, ...]] = ()
     """options that `companions` sets, not the user"""
 
@@ -322,9 +322,9 @@ def _converted_value(name: str, value: object, kind: str) -> object:
 
 
 def _types(options: type[Any]) -> dict[str, str]:
-    from dataclasses import fields
+    from dataclasses import fields, is_dataclass
 
-    return {field.name: str(field.type) for field in fields(options)}
+    return {field.name: str(field.type) for field in fields(options)} if is_dataclass(options) else {}
 
 
 HEAD_SIZE = 4096

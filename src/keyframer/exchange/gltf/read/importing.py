@@ -136,7 +136,7 @@ class Importer:
         paths = {name for name, declared in format.option_types().items() if "PathLike" in declared}
         options = {} if stored is None else {name: value for name, value in stored.value.items() if name not in paths}
         try:
-            if files and merger is not None:
+            if files:
                 options |= merger.companion_options(Written(document, LossReport(format.name), files))
             make_options(format.name, bridge.options, options, bridge.internal_options)
         except (KeyError, TypeError, ValueError):  # suffixes and values are those of the file

@@ -17,7 +17,6 @@ from keyframer.formats.nodeanim.bridge.reading import (
     copyright_in,
     interpolation_of,
     radians_per_unit,
-    to_scene,
 )
 from keyframer.formats.nodeanim.bridge.writing import UNITS, NodeWriter, OriginalConventions, WriteOptions, Writer
 from keyframer.formats.nodeanim.dialect import Dialect
@@ -34,9 +33,6 @@ class NodeRules(RecordRules):
 
 class Merger(bridge.Merger[Options]):
     rules = NodeRules()
-
-    def read(self, document: Document, options: Options) -> tuple[Scene, None]:
-        return to_scene(document, options), None
 
     def tree(self, document: Document, scene: Scene, links: None) -> Tree:
         return Tree(document, {id(record): ("nodes", number) for number, record in enumerate(document.find(Node))})
