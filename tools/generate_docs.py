@@ -74,7 +74,8 @@ _END = "<!-- End of the generated part. -->"
 
 def with_capabilities(page: str, formats: Iterable[Format]) -> str:
     """Return a page with a new generated part: what files of each format can store, by feature and by field."""
-    writers = {known.name: known.writer() for known in formats}
+    bridges = {known.name: known.bridge() for known in formats}
+    writers = {name: bridge.writer() for name, bridge in bridges.items() if bridge is not None}
     supported = {name: writer.capabilities.supported for name, writer in writers.items() if writer is not None}
     titles = dict(FEATURES)
     titles |= {field: f"`{field}`" for part in REPORTED_PARTS for field in all_fields(part)}
@@ -86,7 +87,7 @@ def with_capabilities(page: str, formats: Iterable[Format]) -> str:
 
 
 def _record_table(known: Format, types: list[type[Any]]) -> Iterator[str]:
-    """Return a table of all record types, with additional columns from the summary of the format."""
+    """Return a table of all record types, with additional columns from the bridge of the format."""
     extras = [_summary_columns(known, cls) for cls in types]
     columns = list(dict.fromkeys(name for extra in extras for name in extra))
     rows = []
@@ -108,9 +109,9 @@ def _field_table(known: Format, cls: type[Any]) -> list[str]:
 
 
 def _summary_columns(known: Format, cls: type[Any]) -> dict[str, str]:
-    """Return the columns that the summary of the format adds for a record type."""
-    summary = known.summary()
-    return {} if summary is None else dict(summary.describe(cls))
+    """Return the columns that the bridge of the format adds for a record type."""
+    bridge = known.bridge()
+    return {} if bridge is None else dict(bridge.describe(cls))
 
 
 def _docstring_lines(text: str | None) -> list[str]:

@@ -226,7 +226,7 @@ def _check_document(document: Document, make_scene: Callable[[], Scene], size: i
     scene = None
     readable = True
     try:
-        if document.format.reader() is not None:
+        if document.format.bridge() is not None:
             scene = make_scene()
     except FormatError as error:  # over a limit
         issues.add_issue(_issue(error))

@@ -1,10 +1,12 @@
-"""The code of docs/add-a-format.md is installed as a separate package, and every command works on its files."""
+"""The code of docs/add-a-format.md works in both places: as a separate package, with every command, and in a copy of
+this repository, with the linters and the tests that iterate over formats."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from contextlib import closing
@@ -13,9 +15,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.slow import SLOW
+from tests.waiting import PATIENCE
+
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs" / "add-a-format.md"
-FILES = ["__init__.py", "sniff.py", "records.py", "document.py", "bridge.py", "rules.py"]
+PAGE = (ROOT / "docs" / "add-a-format.md").read_text(encoding="utf-8")
+FILES = ["__init__.py", "document.py", "bridge.py"]
+REGISTRATION = re.compile(r"^```toml\n(\[project\.entry-points\.\"(.*?)\"\]\n(.*?) = \"(.*?)\"\n)```", re.M)
 
 OWN_TESTS = """
 import test_wagtail, keyframer
@@ -58,26 +64,117 @@ def run(site: Path, folder: Path, *arguments: str) -> subprocess.CompletedProces
     )
 
 
+def code_on_the_page() -> dict[str, str]:
+    """Return the files of the format, and its tests."""
+    files = {}
+    for section in re.split(r"^## \d+\. ", PAGE, flags=re.M)[1:]:
+        title, block = section.split("\n", 1)[0], re.search(r"^```python\n(\"\"\".*?)^```", section, re.M | re.S)
+        if block is not None:
+            named = re.search(r"`(\w+\.py)`", title)
+            files[named[1] if named else "test_wagtail.py"] = block[1]
+    return files
+
+
+def test_the_format_is_three_files_and_a_registration_of_at_most_150_lines() -> None:
+    declared = REGISTRATION.search(PAGE)
+    assert declared is not None
+    code = code_on_the_page()
+    assert list(code) == [*FILES, "test_wagtail.py"]
+    assert sum(code[name].count("\n") for name in FILES) + declared[1].count("\n") <= 150
+
+
 @pytest.fixture(scope="module")
 def wagtail(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Install the package of the page in a folder."""
     site = tmp_path_factory.mktemp("site")
-    package = site / "keyframer_wagtail"
-    package.mkdir()
-    written = []
-    for section in re.split(r"^## \d+\. ", PAGE.read_text(encoding="utf-8"), flags=re.M)[1:]:
-        title, block = section.split("\n", 1)[0], re.search(r"^```python\n(\"\"\".*?)^```", section, re.M | re.S)
-        if block is None:
-            continue
-        named = re.search(r"`(\w+\.py)`", title)
-        target = package / named[1] if named else site / "test_wagtail.py"
-        target.write_text(block[1], encoding="utf-8")
-        written.append(target.name)
-    assert written == [*FILES, "test_wagtail.py"]
-    declared = re.search(r"^```toml\n\[project\.entry-points\.\"(.*?)\"\]\n(.*?) = \"(.*?)\"", PAGE.read_text(), re.M)
+    (site / "keyframer_wagtail").mkdir()
+    for name, code in code_on_the_page().items():
+        (site / ("keyframer_wagtail" if name in FILES else "") / name).write_text(code, encoding="utf-8")
+    declared = REGISTRATION.search(PAGE)
     assert declared is not None
-    install(site, "keyframer_wagtail", f"[{declared[1]}]\n{declared[2]} = {declared[3]}\n")
+    install(site, "keyframer_wagtail", f"[{declared[2]}]\n{declared[3]} = {declared[4]}\n")
     return site
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Copy this repository, and add the format to the copy as the page says."""
+    copy = tmp_path_factory.mktemp("copy") / "keyframer"
+    ignored = shutil.ignore_patterns("node_modules", "__pycache__", "build", ".*")
+    for folder in ("benchmarks", "blender", "docs", "examples", "src", "tests", "tools"):
+        shutil.copytree(ROOT / folder, copy / folder, ignore=ignored)
+    for name in (".importlinter", "CHANGELOG.md", "CONTRIBUTING.md", "Makefile", "README.md", "pyproject.toml"):
+        shutil.copy(ROOT / name, copy)
+    formats, tests, samples = copy / "src/keyframer/formats", copy / "tests/formats/wagtail", copy / "tests/samples"
+    for folder in (formats / "wagtail", tests, samples / "wagtail"):
+        folder.mkdir()
+    for name, code in code_on_the_page().items():
+        place = formats / "wagtail" if name in FILES else tests
+        (place / name).write_text(code.replace("keyframer_wagtail", "keyframer.formats.wagtail"), encoding="utf-8")
+    registry = (formats / "__init__.py").read_text(encoding="utf-8")
+    registry = re.sub(r"^(from keyframer\.formats import .*)$", r"\1, wagtail", registry, flags=re.M)
+    registry = re.sub(r"(^BUILT_IN.*?)^\)", r"\1    wagtail.FORMAT,\n)", registry, flags=re.M | re.S)
+    (formats / "__init__.py").write_text(registry, encoding="utf-8")
+    (copy / "docs/formats/notes/wagtail.md").write_text(
+        "Birds were invented for the documentation.\n", encoding="utf-8"
+    )
+    sample = "import sys, test_wagtail; sys.stdout.buffer.write(test_wagtail.TWO_BIRDS)"
+    environment = {**os.environ, "PYTHONPATH": f"{tests}{os.pathsep}{copy / 'src'}"}
+    written = subprocess.run([sys.executable, "-c", sample], env=environment, capture_output=True, check=True)
+    (samples / "wagtail" / "two_birds.wag").write_bytes(written.stdout)
+    assert run(copy / "src", copy, "tools/generate_docs.py").returncode == 0
+    return copy
+
+
+def test_a_format_in_the_repository_passes_the_linters(repository: Path) -> None:
+    commands = [
+        ["-m", "ruff", "check", "--no-cache", "src/keyframer/formats", "tests/formats/wagtail"],
+        ["-m", "ruff", "format", "--no-cache", "--check", "src/keyframer/formats", "tests/formats/wagtail"],
+        ["-c", "from importlinter.cli import lint_imports_command; lint_imports_command(['--no-cache'])"],
+    ]
+    if SLOW:  # a minute without its cache
+        commands.append(["-m", "mypy", "--cache-dir", os.devnull])
+    for command in commands:
+        ran = run(repository / "src", repository, *command)
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+ALL_TESTS = (
+    "formats/wagtail",
+    "docs/test_generated.py",
+    "docs/test_structure.py",
+    "formats/test_bridge_reads.py",
+    "formats/test_format_basics.py",
+    "cli/test_formats_command.py",
+    "test_public_names.py",
+)
+ITS_TESTS = (
+    "conformance",
+    "checking/test_reported_once.py",
+    "exchange/test_gltf_samples.py",
+    "exchange/test_opening.py",
+    "formats/test_declared_fields.py",
+    "formats/test_every_pair.py",
+    "formats/test_reported_losses.py",
+    "inspecting/test_plain.py",
+)
+"""tests with many cases, of which only those of the new format are run"""
+
+
+def test_a_format_in_the_repository_passes_the_tests_of_all_formats(repository: Path) -> None:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
+    environment["PYTHONPATH"] = str(repository / "src")
+    names = " or ".join(re.sub(r".*/|\.py", "", path) for path in ALL_TESTS)
+    ran = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-k", f"wagtail or {names}"]
+        + [f"tests/{path}" for path in (*ALL_TESTS, *ITS_TESTS)],
+        cwd=repository,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    assert ran.returncode == 0, ran.stdout[-3000:] + ran.stderr
 
 
 def test_every_command_works_on_files_of_the_package(wagtail: Path, tmp_path: Path) -> None:
@@ -85,7 +182,7 @@ def test_every_command_works_on_files_of_the_package(wagtail: Path, tmp_path: Pa
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.split("\n")[:5] == [
         "test_a_count_that_exceeds_the_data",
-        "test_an_added_track",
+        "test_an_added_bird",
         "test_fields",
         "test_meaning",
         "every prefix keeps the law",

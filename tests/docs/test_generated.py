@@ -60,8 +60,8 @@ def test_every_record_of_every_format_is_on_its_page(known: object) -> None:
 @pytest.mark.parametrize("known", FORMATS, ids=lambda known: known.name)
 def test_every_option_for_reading_is_in_the_table_of_its_page(known: object) -> None:
     page = PAGES[ROOT / "docs" / "formats" / f"{known.name}.md"]  # type: ignore[attr-defined]
-    table = page[page.index("| option | meaning | default |") :].split("\n\n")[0]
-    for name in known.option_types().keys() - known.scene_reader().internal_options:  # type: ignore[attr-defined]
+    table = page.partition("| option | meaning | default |")[2].split("\n\n")[0]
+    for name in known.option_types().keys() - known.scene_bridge().internal_options:  # type: ignore[attr-defined]
         assert f"`{name}`" in table
 
 

@@ -156,7 +156,7 @@ def edited_fields(scene: Scene) -> Iterator[tuple[str, str, Any]]:
 def read_again(written: Written) -> tuple[Document, Scene]:
     format = written.document.format
     saved = keyframer.decode(keyframer.encode(written.document), format=format.name)
-    merger = format.merger()
+    merger = format.scene_writer().merger
     assert merger is not None
     return saved, scene_of(saved, merger.companion_options(written))
 

@@ -79,7 +79,7 @@ def test_missing_values_and_unusual_types() -> None:
 @pytest.mark.parametrize("known", FORMATS, ids=lambda known: known.name)
 def test_every_format_can_be_dumped(known: Any) -> None:
     """Attributes of records besides fields have a resolved type, and so has the dialect if the format has any."""
-    dialect = known.dialect_type()
+    dialect = known.codec().dialect
     assert dialect is None or issubclass(dialect, Enum) or is_dataclass(dialect)
     for cls in known.record_types().values():
         for name, (wanted, _) in extra_attributes(cls).items():

@@ -154,7 +154,7 @@ def save(
     """
     if dialect is not None:
         options = {**options, "dialect": dialect}
-    options = {**format.options_for(path.suffix.lower()), **options}
+    options = {**format.scene_writer().options_for(path.suffix.lower()), **options}
     unpacked = UnpackedImages(format.image_names, scene, path.parent)
     written = format.from_scene(unpacked.scene, options)
     unpacked.report(written.report)

@@ -113,7 +113,7 @@ class OpenedFile:
         match = match_format(self._chosen_reader, self.data[:HEAD_SIZE], len(self.data))
         if match is None:
             return Detection(self._chosen_reader, 0.0, "")
-        return Detection(self._chosen_reader, match.score, match.reason, match.version, match.dialect)
+        return Detection(self._chosen_reader, *match)
 
     @cached_property
     def reader(self) -> Format | Importer:
@@ -153,7 +153,7 @@ class OpenedFile:
         given = options_from_text(reader.option_types(), self.given_options) if self.given_options else {}
         if isinstance(reader, Importer) or self.path is None or not reader.companions:
             return given
-        companions = reader.scene_reader().companions(self.document, self.path)
+        companions = reader.scene_bridge().companions(self.document, self.path)
         return given if set(companions) & set(given) else {**companions, **given}
 
     def scene(self, *, salvage: bool = False) -> Scene:

@@ -7,14 +7,12 @@ To add a format, add one folder and one line in `BUILT_IN`, or install a package
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from keyframer.formats import ase, hale3d, midtown, nodeanim, threeds, uto3d
 from keyframer.formats.contract import HEAD_SIZE, Format, Match
 from keyframer.plugins import call_plugin, load_plugins
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 BUILT_IN: tuple[Format, ...] = (
     threeds.FORMAT,
@@ -44,24 +42,14 @@ SURE = 0.9
 """a match with at least this score is accepted without asking the remaining formats"""
 
 
-class Detection(Match):
+class Detection(NamedTuple):
     """Result of detection: the format (None if no format matches), a score from 0 to 1, and the reason."""
 
-    __slots__ = ("format",)
-
-    def __init__(
-        self,
-        format: Format | None,
-        score: float,
-        reason: str,
-        version: str | None = None,
-        dialect: str | None = None,
-    ) -> None:
-        super().__init__(score, reason, version, dialect)
-        self.format = format
-
-    def __repr__(self) -> str:
-        return f"Detection({self.format!r}, {self.score!r}, {self.reason!r}, {self.version!r}, {self.dialect!r})"
+    format: Format | None
+    score: float
+    reason: str
+    version: str | None = None
+    dialect: str | None = None
 
 
 def supported_formats() -> tuple[Format, ...]:
@@ -85,7 +73,7 @@ def text_mode_damage(detection: Detection, head: bytes, read_all: Callable[[], b
     if detection.score >= 1:
         return None
     damage = _cr_added(read_all()) if b"\r\n" in head and _all_lines_have_cr(head) else None
-    if damage is None and detection.format is not None and detection.format.diagnoses_damage:
+    if damage is None and detection.format is not None and detection.format.diagnose is not None:
         damage = detection.format.diagnose(read_all())
     return damage
 
@@ -131,7 +119,7 @@ def detect(data: bytes, *, size: int | None = None, name: str = "") -> Detection
         match = match_format(candidate, head, size)
         if match is not None:
             if match.score >= SURE and not matches:  # the usual case
-                return Detection(candidate, match.score, match.reason, match.version, match.dialect)
+                return Detection(candidate, *match)
             extension = os.path.splitext(name)[1].lower()
             matches.append((match.score, extension in candidate.extensions, candidate, match))
             if match.score >= SURE:  # formats without a signature take longer and need not be tried
@@ -143,7 +131,7 @@ def detect(data: bytes, *, size: int | None = None, name: str = "") -> Detection
         reason = f"this is {description}" if description else f"not a file of a known format ({titles})"
         return Detection(None, 0.0, reason)
     _, _, best, match = max(matches, key=lambda entry: entry[:2])
-    return Detection(best, match.score, match.reason, match.version, match.dialect)
+    return Detection(best, *match)
 
 
 def match_format(candidate: Format, head: bytes, size: int) -> Match | None:

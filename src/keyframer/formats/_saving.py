@@ -16,7 +16,7 @@ from keyframer.errors import FormatError
 from keyframer.formats._edit_report import Edit, parts_of, report_edits, report_removed_unknown, report_rewrite
 from keyframer.formats._matching import identity_matching, match, reorder_parts
 from keyframer.formats._scene_differences import Comparison, Path, tracks_by_node_and_kind
-from keyframer.formats.bridge import Original
+from keyframer.formats.bridge import Merger, Original
 from keyframer.formats.contract import Format, make_options
 from keyframer.formats.document import Document
 from keyframer.formats.guard import GcPaused
@@ -43,7 +43,7 @@ def write_scene(format: Format, scene: Scene, options: dict[str, object]) -> Wri
     with budgeted(size=scene.stored_bytes), np.errstate(all="ignore"), measured_once():
         scene, removed_links = without_invalid_links(scene)
         with GcPaused():
-            merged = _merged(format, scene, options)
+            merged = _merged(format, writer.merger, scene, options)
         if isinstance(merged, Written):
             written = merged
         else:
@@ -52,13 +52,11 @@ def write_scene(format: Format, scene: Scene, options: dict[str, object]) -> Wri
     for path, reason in removed_links:
         written.report.add(Outcome.DROPPED, path, reason)
     if isinstance(merged, str) and scene.origin is not None:
-        merger = format.merger()
-        equivalent = merger.equivalent_records if merger is not None else ()
-        report_rewrite(scene.origin.document, written, merged, equivalent)
+        report_rewrite(scene.origin.document, written, merged, writer.merger.equivalent_records)
     return written
 
 
-def _merged(format: Format, scene: Scene, options: dict[str, object]) -> Written | str | None:
+def _merged(format: Format, merger: Merger[Any], scene: Scene, options: dict[str, object]) -> Written | str | None:
     """Return the original with the edits, or why it cannot be edited; None without an original of this format."""
     origin = scene.origin
     if origin is None or origin.document.format.name != format.name:
@@ -66,15 +64,12 @@ def _merged(format: Format, scene: Scene, options: dict[str, object]) -> Written
     original: Document = origin.document
     if scene.issues.first_unsafe() is not None:
         return "unsafe parts of the original are left out"
-    merger = format.merger()
-    if merger is None:
-        return "documents of this format cannot be edited"
     requested = {name: value for name, value in options.items() if name not in _LAYOUT_INDEPENDENT_OPTIONS}
     if not merger.keeps_layout(original, requested, origin.options):
         return "a different layout was requested"
     reader_options = dict(origin.options)
-    reader = format.scene_reader()
-    chosen = make_options(format.name, reader.options, reader_options, reader.internal_options)
+    bridge = format.scene_bridge()
+    chosen = make_options(format.name, bridge.options, reader_options, bridge.internal_options)
     with budgeted(original.limits, original.size):
         before, links = merger.read(original, chosen)
     report = LossReport(format.name)

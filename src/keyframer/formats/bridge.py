@@ -1,13 +1,14 @@
-"""The interface of a format's bridge: a reader, a writer and a merger of scenes, with defaults for optional parts."""
+"""The interface for writing scenes: the writer of a bridge, and its merger, which writes edits into originals."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
-from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple
 
 from keyframer.formats._matching import Matching
 from keyframer.formats._scene_differences import Path
+from keyframer.formats.contract import Bridge, KeyLocation, O
 from keyframer.formats.document import Document
 from keyframer.formats.kit.declared_fields import Capabilities
 from keyframer.formats.kit.frame_times import in_time_unit_of
@@ -15,39 +16,44 @@ from keyframer.formats.kit.scene_reading import Reporter, UniqueNames
 from keyframer.formats.kit.scene_writing import CannotMerge, Written
 from keyframer.formats.kit.unsupported_features import report_dropped
 from keyframer.formats.merging import RecordRules, Tree
-from keyframer.formats.scene_reader import KeyLocation, SceneReader
 from keyframer.scene import Scene
-from keyframer.scene.loss_report import LossReport
+from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.wire.record import Record
 
 __all__ = [
+    "Bridge",
     "CannotMerge",
     "Capabilities",
     "KeyLocation",
     "Merger",
     "Original",
+    "Outcome",
     "Reporter",
-    "SceneReader",
     "SceneWriter",
     "UniqueNames",
     "Written",
     "report_dropped",
 ]
 
-O = TypeVar("O")  # noqa: E741  # a dataclass of options
-
 
 class SceneWriter(ABC, Generic[O]):
-    """Writes documents from scenes."""
+    """Writes documents from scenes. Without a merger of its own, an edited scene becomes a new document."""
 
-    options: type[O]
-    """a dataclass; all its fields have defaults"""
+    options: type[O] = object  # type: ignore[assignment]
+    """a dataclass whose fields all have defaults; by default there are none"""
     capabilities: ClassVar[Capabilities] = Capabilities(())
     """the features and fields that its documents can store"""
+
+    def __init__(self, merger: Merger[Any] | None = None) -> None:
+        self.merger = merger or Merger[Any]()
 
     @abstractmethod
     def from_scene(self, scene: Scene, options: O) -> Written:
         """Return a new document with its loss report."""
+
+    def options_for(self, suffix: str) -> dict[str, object]:
+        """Return options that follow from the extension of the output."""
+        return {}
 
 
 class Original(NamedTuple):
@@ -76,8 +82,11 @@ class Original(NamedTuple):
         return {new: old for new, old in pairs.items() if after[new].name == before[old].name}
 
 
-class Merger(ABC, Generic[O]):
-    """Merges edited scenes into their original documents. ``O`` are the options of the reader."""
+class Merger(Generic[O]):
+    """Merges edited scenes into their original documents. ``O`` are the options of the reader.
+
+    This one merges nothing: a scene that was not edited gives its original, any other a new document.
+    """
 
     rules: ClassVar[RecordRules] = RecordRules()
     """rules for matching records"""
@@ -90,17 +99,17 @@ class Merger(ABC, Generic[O]):
     equivalent_records: ClassVar[tuple[type[Record], ...]] = ()
     """record types that new documents replace by equivalent ones"""
 
-    @abstractmethod
     def read(self, document: Document, options: O) -> tuple[Scene, Any]:
         """Return the scene of a document, and links to its records."""
+        return document.format.scene_bridge().read(document, options), None
 
     def tree(self, document: Document, scene: Scene, links: Any) -> Tree:
         """Return the document as a tree for merging, with the nodes and materials of its records."""
         return Tree(document, {})
 
-    @abstractmethod
     def write(self, scene: Scene, original: Original) -> Written:
         """Return a document of the scene with the conventions of the original, and its ``parts``, for `merge`."""
+        raise CannotMerge("documents of this format cannot be edited")
 
     def stores(self, scene: Scene, path: Path) -> bool:
         """Return whether a table stores a field of the scene."""

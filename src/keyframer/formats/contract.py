@@ -1,61 +1,42 @@
-"""The interface of a format: a class with one subclass for each format.
+"""The interface of a format: its facts, its codec and its bridge.
 
-Optional parts have defaults here. Modules that need more than the standard library are imported on first use, so that
-listing formats and detecting files start fast.
+A format is a subclass of `Format` with its facts and its detection. Its two halves are loaded on first use, so that
+listing formats and detecting files start fast: the codec, in the module ``document`` of its package, turns bytes into
+documents and back; the bridge, in its module or package ``bridge``, turns documents into scenes and back.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from keyframer.plugins import PluginErrorBoundary
 from keyframer.text import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
-    from typing import Any, Protocol
+    from pathlib import Path
 
-    from keyframer.formats.bridge import Merger, SceneReader, SceneWriter
+    from keyframer.formats.bridge import SceneWriter
     from keyframer.formats.document import Document
     from keyframer.formats.kit.scene_reading import Reporter
     from keyframer.formats.kit.scene_writing import Written
     from keyframer.formats.kit.summary_tables import Table
     from keyframer.limits import Limits
-    from keyframer.scene import Scene
+    from keyframer.scene import Channel, Scene
+    from keyframer.wire.record import Record
 
-    class Codec(Protocol):
-        """Decodes bytes to documents and encodes them: usually the module ``document`` of the format."""
-
-        def decode(self, data: bytes, limits: Limits) -> Document: ...
-
-        def encode(self, document: Document) -> bytes: ...
-
-        def record_types(self) -> Mapping[str, type[Any]]:
-            """Return every record type that the format declares, by name."""
-
-    Rules = Callable[[Document, "Scene | None", Reporter], None]
-
-    class Summary(Protocol):
-        """Summarises a document in tables and describes record types for the documentation."""
-
-        def summarise(self, document: Document) -> list[Table]: ...
-
-        def describe(self, cls: type[Any]) -> Mapping[str, str]: ...
+O = TypeVar("O")  # noqa: E741  # a dataclass of options
 
 
-class Match:
+class Match(NamedTuple):
     """Result of `Format.sniff`: a score from 0 to 1, the reason, and the version and dialect, if known."""
 
-    __slots__ = ("dialect", "reason", "score", "version")
-
-    def __init__(self, score: float, reason: str, version: str | None = None, dialect: str | None = None) -> None:
-        self.score = score
-        self.reason = reason
-        self.version = version
-        self.dialect = dialect
-
-    def __repr__(self) -> str:
-        return f"Match({self.score!r}, {self.reason!r}, {self.version!r}, {self.dialect!r})"
+    score: float
+    reason: str
+    version: str | None = None
+    dialect: str | None = None
 
 
 def companion_names(name: str, endings: Iterable[str]) -> list[str]:
@@ -66,32 +47,90 @@ def companion_names(name: str, endings: Iterable[str]) -> list[str]:
     return [candidate for candidate in names if candidate != name]
 
 
-class Companion:
+class Companion(NamedTuple):
     """A second file that belongs to a file: the option that names it, its extension, and its text in ``--help``."""
 
-    __slots__ = ("description", "extension", "option")
-
-    def __init__(self, option: str, extension: str, description: str) -> None:
-        self.option = option
-        self.extension = extension
-        self.description = description
+    option: str
+    extension: str
+    description: str
 
 
-class ImageNames:
-    """How a format stores image names: the maximum length without extension, and the map slots that store a name."""
+class ImageNames(NamedTuple):
+    """How a format stores image names."""
 
-    __slots__ = ("longest", "slots", "upper")
+    longest: int
+    """the maximum length without extension"""
+    slots: tuple[str, ...] | None = None
+    """the map slots that store a name; None for all"""
+    upper: bool = False
+    """whether names are stored in upper case"""
 
-    def __init__(self, longest: int, *, slots: tuple[str, ...] | None = None, upper: bool = False) -> None:
-        self.longest = longest
-        self.slots = slots
-        """map slots; None for all"""
-        self.upper = upper
-        """whether names are stored in upper case"""
+
+class Codec(NamedTuple):
+    """Decodes bytes to documents and encodes them: ``CODEC`` in the module ``document`` of a format."""
+
+    decode: Callable[[bytes, Limits], Document]
+    encode: Callable[[Document], bytes]
+    records: tuple[type[Record], ...]
+    """every record type that the format declares"""
+    dialect: type[Any] | None = None
+    """the type of ``document.dialect``: an enum or a dataclass of plain values; None for a single layout"""
+
+
+class KeyLocation(NamedTuple):
+    """Where a record stores the keys of a track: rows of a table."""
+
+    field: str = "keys"
+    """field of the record: a table with one row for each key"""
+    holder: type[Record] | None = None
+    """type of the record that has the table, if it is not the record of the track"""
+    columns: tuple[int, int] | None = None
+    """first byte and number of bytes in each row; None for the whole row"""
+    order: Sequence[int | None] | None = None
+    """the row of each key, None for a key that is not stored; by default row n is key n"""
+
+
+class Bridge(ABC, Generic[O]):
+    """Gives documents a meaning: reads, checks and summarises them. ``BRIDGE`` in the module ``bridge`` of a format.
+
+    Its writer makes documents from scenes. It may be imported on first use, because most programs only read.
+    """
+
+    options: type[O] = object  # type: ignore[assignment]
+    """options for reading: a dataclass whose fields all have defaults; by default there are none"""
+    internal_options: ClassVar[tuple[str, ...]] = ()
+    """options that `companions` sets, not the user"""
+
+    @abstractmethod
+    def read(self, document: Document, options: O) -> Scene:
+        """Return the scene of a document."""
+
+    def writer(self) -> SceneWriter[Any] | None:
+        """Return the writer of scenes; None if the format has none."""
+        return None
+
+    def check(self, document: Document, scene: Scene | None, reporter: Reporter) -> None:
+        """Report issues beyond those of decoding and reading; there is no scene if it cannot be built."""
+
+    def summarise(self, document: Document) -> list[Table]:
+        """Return tables that only this format has; rows of a table "overview" are added to the overview."""
+        return []
+
+    def describe(self, cls: type[Any]) -> Mapping[str, str]:
+        """Return columns for a record type in the documentation."""
+        return {}
+
+    def companions(self, document: Document, path: Path) -> dict[str, object]:
+        """Return options for the companions in the folder of a file."""
+        return {}
+
+    def key_location(self, record: Record, channel: Channel) -> KeyLocation | None:
+        """Return where the record of a channel stores its keys; None if they are not stored."""
+        return KeyLocation() if hasattr(record, "keys") else None
 
 
 class Format:
-    """A file format. Subclasses set its properties and override the parts that it supports."""
+    """A file format. Subclasses set its properties and override `sniff`."""
 
     # Identity
     name: str
@@ -120,15 +159,15 @@ class Format:
     key_flags_are_tcb_bits: bool = False
     """whether bits 0 to 4 of a key's flags say which of tension, continuity, bias, ease to and ease from are stored"""
     tables: tuple[str, ...] = ()
-    """names of the tables that its `summary` adds to the overview"""
+    """names of the tables of its bridge, besides the overview"""
     bookkeeping: tuple[str, ...] = ()
     """keys of its extras that only describe the numbering and layout of its files: conversions to other formats lose
     nothing without them
     """
     preload: tuple[str, ...] = ()
     """modules that batch workers import in advance, for formats that are common in archives"""
-    diagnoses_damage: bool = False
-    """whether `diagnose` is implemented, which needs the whole file"""
+    diagnose: Callable[[bytes], str | None] | None = None
+    """describes how a file was damaged in transfer, from all its bytes; None if no damage is recognised"""
 
     def sniff(self, head: bytes, size: int) -> Match | None:
         """Return the match of a file with these first `HEAD_SIZE` bytes and this size; None if it does not match."""
@@ -138,48 +177,27 @@ class Format:
         """Describe an unsupported file of the same program, as text for "this is …"; None if its type is unknown."""
         return None
 
-    # Parts; each method imports its module on first use
     def codec(self) -> Codec:
-        """Return the codec, which decodes and encodes documents: usually the module ``document``."""
-        raise NotImplementedError
+        """Return the codec: ``CODEC`` in the module ``document`` of the format's package."""
+        codec: Codec = import_module(f"{type(self).__module__}.document").CODEC
+        return codec
 
-    def reader(self) -> SceneReader[Any] | None:
-        """Return the reader, which makes scenes from documents; None if the format has none."""
-        return None
-
-    def writer(self) -> SceneWriter[Any] | None:
-        """Return the writer, which makes documents from scenes; None if the format has none."""
-        return None
-
-    def merger(self) -> Merger[Any] | None:
-        """Return the merger, which merges edited scenes into their original documents; None if the format has none."""
-        return None
-
-    def rules(self) -> Rules | None:
-        """Return the function with the checks that only this format has, or None."""
-        return None
-
-    def summary(self) -> Summary | None:
-        """Return the summary, which makes tables that only this format has, or None."""
-        return None
-
-    def dialect_type(self) -> type[Any] | None:
-        """Return the type of ``document.dialect``: an enum or a dataclass of plain values; None for a single layout."""
-        return None
-
-    def diagnose(self, data: bytes) -> str | None:
-        """Describe how a file was damaged in transfer; None if no damage is recognised."""
-        return None
+    def bridge(self) -> Bridge[Any] | None:
+        """Return the bridge: ``BRIDGE`` in the module ``bridge`` of the format's package; None without this module."""
+        name = f"{type(self).__module__}.bridge"
+        try:
+            bridge: Bridge[Any] = import_module(name).BRIDGE
+        except ModuleNotFoundError as error:
+            if error.name != name:
+                raise
+            return None
+        return bridge
 
     def check_dialect(self, dialect: str) -> None:
         """Raise ValueError for a dialect that cannot be written."""
         if dialect not in self.dialects:
             known = f"it has: {', '.join(self.dialects)}" if self.dialects else "it has none"
             raise ValueError(f"{self.name} has no dialect {dialect!r} ({known})")
-
-    def options_for(self, suffix: str) -> dict[str, object]:
-        """Return options for writing that follow from the extension of the output."""
-        return {}
 
     # Methods for callers
     def decode(self, data: bytes, limits: Limits) -> Document:
@@ -195,17 +213,17 @@ class Format:
 
     def record_types(self) -> Mapping[str, type[Any]]:
         """Return every record type that the format declares, by name."""
-        return self.codec().record_types()
+        return {cls.__name__: cls for cls in self.codec().records}
 
     def to_scene(self, document: Document, options: Mapping[str, object]) -> Scene:
         """Return the scene of a document, read with these options; raises ValueError for an unknown option."""
         from keyframer.formats.guard import guarded
         from keyframer.limits import budgeted
 
-        reader = self.scene_reader()
-        chosen = make_options(self.name, reader.options, options, reader.internal_options)
+        bridge = self.scene_bridge()
+        chosen = make_options(self.name, bridge.options, options, bridge.internal_options)
         with budgeted(document.limits, document.size), guarded(self):
-            return reader.to_scene(document, chosen)
+            return bridge.read(document, chosen)
 
     def from_scene(self, scene: Scene, options: Mapping[str, object] | None = None) -> Written:
         """Write a scene as a document and report losses; ``options`` are those of the writer.
@@ -221,7 +239,7 @@ class Format:
 
     def option_types(self) -> dict[str, str]:
         """Return the options for reading a scene, with the declared type of each as text."""
-        return _types(self.scene_reader().options)
+        return _types(self.scene_bridge().options)
 
     def write_option_types(self) -> dict[str, str]:
         """Return the options for writing a scene, with the declared type of each as text."""
@@ -229,25 +247,26 @@ class Format:
 
     def apply_rules(self, document: Document, scene: Scene | None, reporter: Reporter) -> None:
         """Check a document with the rules of the format and report issues."""
-        rules = self.rules()
-        if rules is not None:
+        bridge = self.bridge()
+        if bridge is not None:
             from keyframer.formats.guard import guarded
 
             with guarded(self):
-                rules(document, scene, reporter)
+                bridge.check(document, scene, reporter)
 
-    def scene_reader(self) -> SceneReader[Any]:
-        """Return the reader; raises ValueError if the format has no scene reader."""
+    def scene_bridge(self) -> Bridge[Any]:
+        """Return the bridge; raises ValueError if the format has none."""
         with PluginErrorBoundary(self):
-            reader = self.reader()
-        if reader is None:
+            bridge = self.bridge()
+        if bridge is None:
             raise ValueError(f"{self.name} files can be read, but not as scenes")
-        return reader
+        return bridge
 
     def scene_writer(self) -> SceneWriter[Any]:
         """Return the writer; raises ValueError if scenes cannot be written to the format."""
         with PluginErrorBoundary(self):
-            writer = self.writer()
+            bridge = self.bridge()
+            writer = None if bridge is None else bridge.writer()
         if writer is None:
             raise ValueError(f"scenes cannot be written as {self.name}")
         return writer
@@ -303,9 +322,9 @@ def _converted_value(name: str, value: object, kind: str) -> object:
 
 
 def _types(options: type[Any]) -> dict[str, str]:
-    from dataclasses import fields
+    from dataclasses import fields, is_dataclass
 
-    return {field.name: str(field.type) for field in fields(options)}
+    return {field.name: str(field.type) for field in fields(options)} if is_dataclass(options) else {}
 
 
 HEAD_SIZE = 4096

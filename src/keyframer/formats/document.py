@@ -8,18 +8,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Self, TypeVar
 
-from keyframer.catalogue import IO_EMPTY, IO_UNRECOGNISED
+from keyframer.catalogue import CATALOGUE, IO_EMPTY, IO_UNRECOGNISED, LIMIT_RECORDS, STRUCT_TRAILING_DATA
+from keyframer.errors import FormatError
 from keyframer.files import PathLike, check_size, write_bytes
 from keyframer.formats import detect, format_by_name
 from keyframer.formats.contract import Format
-from keyframer.issues import IssueLog
+from keyframer.issues import Issue, IssueLog
 from keyframer.limits import DEFAULT_LIMITS, Budget, Limits, open_or_new_budget
 from keyframer.text import counted
-from keyframer.wire.cursor import Place
+from keyframer.wire.cursor import Cursor, Place
+from keyframer.wire.encoding_style import Style
 from keyframer.wire.field_types import blob
-from keyframer.wire.record import Raw, Record, record
+from keyframer.wire.record import Raw, Record, record, take_record
 
 R = TypeVar("R", bound=Record)
 
@@ -46,16 +48,45 @@ class Document:
     records: list[Record] = field(default_factory=list)
     trailing: bytes = b""
     dialect: object | None = None
-    issues: IssueLog = field(default_factory=IssueLog)
+    issues: IssueLog = None  # type: ignore[assignment]  # a new one, with the limits
     limits: Limits = DEFAULT_LIMITS
     """limits for decoding and for building a scene"""
     size: int = 0
     """size of the source file in bytes; 0 for a new document"""
 
+    def __post_init__(self) -> None:
+        if self.issues is None:
+            self.issues = IssueLog(self.limits.issues_per_code, self.limits.issues)
+
     @property
     def budget(self) -> Budget:
         """The budget for building a scene from the document."""
         return open_or_new_budget(self.limits, self.size)
+
+    def reader(self, data: bytes) -> RecordReader:
+        """Return a reader of records that follow each other without sizes."""
+        return RecordReader(self, Cursor(data, limits=self.limits))
+
+    def add_failure(self, error: FormatError) -> None:
+        """Add the issue of a record that could not be read; raises the error if it is a limit."""
+        if error.code.startswith("LIMIT_"):
+            raise error
+        self.issues.add_issue(Issue(CATALOGUE[error.code], error.path, error.offset, error.details))
+
+    def keep_rest(self, siblings: list[Record], cursor: Cursor, start: int, error: FormatError) -> None:
+        """Keep everything from a record that could not be read to the end of the file: a `RawRun` after its siblings.
+
+        Raises the error if it is a limit.
+        """
+        self.add_failure(error)
+        cursor.pos = start
+        siblings.append(RawRun(cursor.take_rest(), error.code, offset=start))
+
+    def keep_trailing(self, cursor: Cursor) -> None:
+        """Keep the bytes after the last record, if any, and report them."""
+        if cursor.left:
+            self.issues.add(STRUCT_TRAILING_DATA, "/", cursor.pos, size=cursor.left)
+            self.trailing = cursor.take_rest()
 
     def walk(self) -> Iterator[tuple[Place, Record]]:
         """Yield every record with its place (``str(place)`` is its path), parents before children, in file order."""
@@ -115,6 +146,56 @@ class Document:
         frequent = ", ".join(f"{count} {name}" for name, count in kinds.most_common(4))
         records, issues = counted(sum(kinds.values()), "record"), counted(self.issues.total, "issue")
         return f"<{self.format.name} document: {records} ({frequent}), {issues}>"
+
+
+class RecordReader:
+    """Reads records without sizes, one after the other; from the first that cannot be read, the rest is a `RawRun`.
+
+    It is a context manager. At its end, bytes after the last record become trailing bytes. A limit is raised.
+    """
+
+    def __init__(self, document: Document, cursor: Cursor, style: Style | None = None) -> None:
+        """``style`` is how the file stores numbers and text, if it is not as declared."""
+        self.document = document
+        self.cursor = cursor
+        self.style = style
+        self.siblings = document.records
+        """list that the next record is added to"""
+        self.start = cursor.pos
+        """offset of the next record"""
+
+    def read(self, kind: type[R], index: int | None = None) -> R:
+        """Read the next record, and add it to its siblings."""
+        cursor, parent = self.cursor, self.cursor.place
+        cursor.place = parent.child(kind().segment, index)
+        record = take_record(kind, cursor, kind.plan.adapted(self.style) if self.style else None)
+        cursor.place, self.start = parent, cursor.pos
+        self.siblings.append(record)
+        return record
+
+    def open(self, parent: Record) -> None:
+        """Make a record the parent of all that follow."""
+        self.cursor.place = self.cursor.place.child(parent.segment)
+        self.siblings = parent.children = []
+
+    def read_counted(self, kind: type[Record], count: int, field: str, offset: int) -> None:
+        """Read ``count`` records of a kind; ``field`` at ``offset`` is the count, which is checked before the first."""
+        cursor, limit = self.cursor, self.cursor.limits.records
+        cursor.need_entries(count, kind.plan.minimum, field, offset)
+        if count + len(self.siblings) + 1 > limit:
+            cursor.fail(LIMIT_RECORDS, field, offset, limit=limit)
+        for index in range(count):
+            self.read(kind, index)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
+        if error is None:
+            self.document.keep_trailing(self.cursor)
+        elif isinstance(error, FormatError):
+            self.document.keep_rest(self.siblings, self.cursor, self.start, error)
+        return isinstance(error, FormatError)
 
 
 def _with_places(records: list[Record], parent: Place) -> Iterator[tuple[Place, Record]]:

@@ -54,8 +54,8 @@ def check_text(verdict: str, issues: IssueLog) -> str:
 
 def document_tables(document: Document, size: int) -> list[Table]:
     """Return the tables of a document without its issues: always the overview, and all others that have rows."""
-    summariser = document.format.summary()
-    summary = [] if summariser is None else summariser.summarise(document)
+    bridge = document.format.bridge()
+    summary = [] if bridge is None else bridge.summarise(document)
     overview = _overview(document, size)
     for table in summary:
         if table.name == "overview":
@@ -150,7 +150,7 @@ def summary_of(opened: OpenedFile, tables: Sequence[Table], verdict: str, issues
 
 
 def _has_scene(opened: OpenedFile) -> bool:
-    return opened.importer is not None or opened.document.format.reader() is not None
+    return opened.importer is not None or opened.document.format.bridge() is not None
 
 
 def summary_table(summary: Summary, tables: Sequence[Table]) -> Table:

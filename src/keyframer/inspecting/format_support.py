@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from keyframer.exchange import EXPORTERS, IMPORTERS, NativeExporter
 from keyframer.formats import FORMATS, Format
+from keyframer.formats.contract import Bridge
 from keyframer.formats.kit.summary_tables import Table
 from keyframer.plugins import call_plugin
 
@@ -13,12 +14,13 @@ SCHEMA_VERSION = 1
 
 def supported_features(known: Format) -> list[str]:
     """Return what a format supports. Every format reads and writes documents byte for byte."""
+    bridge = known.bridge()
     optional = {
-        "info": known.summary() is not None,
-        "diagnose": known.diagnoses_damage,
-        "scene": known.reader() is not None,
-        "checks": known.rules() is not None,
-        "save": known.writer() is not None,
+        "info": bridge is not None and type(bridge).summarise is not Bridge.summarise,
+        "diagnose": known.diagnose is not None,
+        "scene": bridge is not None,
+        "checks": bridge is not None and type(bridge).check is not Bridge.check,
+        "save": bridge is not None and bridge.writer() is not None,
     }
     return ["read", "write", "text", *(feature for feature, supported in optional.items() if supported)]
 

@@ -254,7 +254,7 @@ def _document(value: object) -> tuple[Document, list[tuple[Path, Record]]]:
 def _dialect(known: Format, value: object) -> object | None:
     if value is None:
         return None
-    expected = known.dialect_type()
+    expected = known.codec().dialect
     if expected is None:
         raise _InvalidValue(("dialect",), f"{known.title} files have no dialects")
     try:

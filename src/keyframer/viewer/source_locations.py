@@ -63,14 +63,14 @@ class KeyFinder:
     def __init__(self, document: Document, data: bytes, ranges: RecordRanges) -> None:
         self._document = document
         self._data = data
-        self._reader = document.format.scene_reader()
+        self._bridge = document.format.scene_bridge()
         self.ranges = ranges
         self._tables: dict[int, Strided | None] = {}
         self._holders: dict[type, int | None] = {}
 
     def keys(self, channel: Channel, number: int) -> Rows | None:
         """Return the locations of the keys of a channel in the record with this index; None if unknown."""
-        location = self._reader.key_location(self.ranges.records[number], channel)
+        location = self._bridge.key_location(self.ranges.records[number], channel)
         if location is None:
             return None
         holder = number if location.holder is None else self._holder(location.holder)

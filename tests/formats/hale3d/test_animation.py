@@ -14,7 +14,7 @@ import keyframer
 from keyframer.formats.document import RawRun
 from keyframer.formats.hale3d import FORMAT
 from keyframer.formats.hale3d.dialect import Dialect
-from keyframer.formats.hale3d.document import new_animation, record_types
+from keyframer.formats.hale3d.document import new_animation
 from keyframer.formats.hale3d.records import Animation, Frames, Joint
 from keyframer.formats.kit.scene_reading import Reporter
 from keyframer.issues import IssueLog
@@ -214,7 +214,7 @@ def test_text_form_of_every_record() -> None:
 
 
 def test_every_record_is_described() -> None:
-    types = record_types()
+    types = FORMAT.record_types()
     assert list(types) == ["Animation", "Joint", "Frames", "Model", "Mesh", "ModelJoint", "RawRun"]
     for cls in types.values():
         assert cls.__doc__

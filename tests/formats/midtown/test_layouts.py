@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 import keyframer
 from keyframer.formats.document import RawRun
-from keyframer.formats.midtown.document import new_document, record_types
+from keyframer.formats.midtown import FORMAT
+from keyframer.formats.midtown.document import new_document
 from keyframer.formats.midtown.records import Channel, Clip, Dialect, OldChannel, OldClip, make_channel
 from keyframer.wire.record import describe_fields, dump_fields, restore_fields
 from tests.formats.midtown.writer import beta, channel, old, retail, walk
@@ -296,7 +297,7 @@ def test_text_form_of_every_record() -> None:
 
 
 def test_every_record_is_described() -> None:
-    for cls in record_types().values():
+    for cls in FORMAT.record_types().values():
         assert cls.__doc__
         assert all(row.description and row.type for row in describe_fields(cls))
 

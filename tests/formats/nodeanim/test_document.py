@@ -9,8 +9,9 @@ import pytest
 
 import keyframer
 from keyframer.formats.kit.scene_reading import scene_of
+from keyframer.formats.nodeanim import FORMAT
 from keyframer.formats.nodeanim.dialect import Dialect
-from keyframer.formats.nodeanim.document import new_document, record_types
+from keyframer.formats.nodeanim.document import new_document
 from keyframer.formats.nodeanim.records import LINEAR, TCB, TCB_COLUMNS, Animations, Header, Node, NodeKeys, RawChunk
 from keyframer.wire.cursor import Cursor
 from keyframer.wire.record import describe_fields, dump_fields, restore_fields, take_record
@@ -223,7 +224,7 @@ def test_errors_for_invalid_text_forms(rows: object, words: str) -> None:
 
 
 def test_record_types_have_descriptions() -> None:
-    types = record_types()
+    types = FORMAT.record_types()
     assert set(types) == {"Header", "Animations", "Node", "RawChunk"}
     assert [(row.name, row.type) for row in describe_fields(Header)] == [
         ("flags", "i32"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from keyframer.formats.threeds import records
+from keyframer.formats.threeds import FORMAT, records
 from keyframer.formats.threeds.chunk import CHUNKS, Chunk, RawChunk, chunk, chunk_name, declare
 from tests.formats.threeds.build import chunk as framed
 from tests.formats.threeds.build import decoded, in_container, innermost
@@ -151,9 +151,7 @@ def test_an_id_cannot_be_declared_twice() -> None:
 
 
 def test_record_types_are_found_by_name() -> None:
-    from keyframer.formats.threeds.document import record_types
-
-    types = record_types()
+    types = FORMAT.record_types()
     assert types["PointArray"] is records.PointArray
     assert types["RawChunk"] is RawChunk
     assert types["ProjectSetting"].opaque

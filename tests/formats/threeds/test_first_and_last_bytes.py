@@ -9,9 +9,9 @@ import pytest
 import keyframer
 from keyframer.formats.threeds import FORMAT
 from keyframer.formats.threeds import records as r
+from keyframer.formats.threeds.bridge.summary import describe
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.formats.threeds.sniff import find_invalid_chunk
-from keyframer.formats.threeds.summary import describe
 from tests.formats.threeds.bridge import make
 
 

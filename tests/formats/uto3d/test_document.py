@@ -7,7 +7,8 @@ import pytest
 
 import keyframer
 from keyframer.formats.kit.scene_reading import Reporter
-from keyframer.formats.uto3d.document import new_document, record_types
+from keyframer.formats.uto3d import FORMAT
+from keyframer.formats.uto3d.document import new_document
 from keyframer.formats.uto3d.records import (
     LINEAR,
     POSITION,
@@ -135,7 +136,7 @@ def test_every_record_survives_its_dump(name: str) -> None:
 
 
 def test_every_record_is_described() -> None:
-    types = record_types()
+    types = FORMAT.record_types()
     assert {"FileHeader", "Main", "Mesh", "FlexporterLight", "LiteralLight", "NoController", "RawRest"} <= set(types)
     for cls in types.values():
         assert cls.__doc__

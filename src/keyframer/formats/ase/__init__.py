@@ -8,16 +8,7 @@ read.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from keyframer.formats.contract import Format, ImageNames, Match
-
-if TYPE_CHECKING:
-    from keyframer.formats.ase.bridge.scene import Options
-    from keyframer.formats.ase.bridge.writing import WriteOptions
-    from keyframer.formats.ase.document import Dialect
-    from keyframer.formats.bridge import Merger, SceneReader, SceneWriter
-    from keyframer.formats.contract import Codec, Rules, Summary
 
 SLOTS = {
     b"MAP_DIFFUSE": "texture1",
@@ -44,41 +35,6 @@ class Ase(Format):
         from keyframer.formats.ase.sniff import sniff
 
         return sniff(head, size)
-
-    def codec(self) -> Codec:
-        from keyframer.formats.ase import document
-
-        return document
-
-    def reader(self) -> SceneReader[Options]:
-        from keyframer.formats.ase.bridge.scene import Reader
-
-        return Reader()
-
-    def writer(self) -> SceneWriter[WriteOptions]:
-        from keyframer.formats.ase.bridge.writing import Writer
-
-        return Writer()
-
-    def merger(self) -> Merger[Options]:
-        from keyframer.formats.ase.bridge.merging import Merger
-
-        return Merger()
-
-    def rules(self) -> Rules:
-        from keyframer.formats.ase.rules import apply_rules
-
-        return apply_rules
-
-    def summary(self) -> Summary:
-        from keyframer.formats.ase import summary
-
-        return summary
-
-    def dialect_type(self) -> type[Dialect]:
-        from keyframer.formats.ase.document import Dialect
-
-        return Dialect
 
 
 FORMAT = Ase()

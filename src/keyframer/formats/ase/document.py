@@ -31,12 +31,13 @@ from keyframer.formats.ase.records import (
 )
 from keyframer.formats.ase.sniff import BYTE_ORDER_MARKS, find_encoding
 from keyframer.formats.ase.text_values import KEYWORD, Values, describe_signature, read_values, write_values
+from keyframer.formats.contract import Codec
 from keyframer.formats.document import Document, place_of
-from keyframer.issues import IssueLog, IssueType, Severity
+from keyframer.issues import IssueType, Severity
 from keyframer.limits import DEFAULT_LIMITS, Limits
 from keyframer.text import is_utf8, show_name
 from keyframer.wire.cursor import Place
-from keyframer.wire.record import NO_CHILDREN, Record, write_fields
+from keyframer.wire.record import NO_CHILDREN, write_fields
 from keyframer.wire.sink import Sink
 
 Encoding = Literal["utf-8", "cp1252", "utf-16-le", "utf-16-be"]
@@ -129,7 +130,7 @@ def decode(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Document:
     text, dialect, last_byte = read_text(data)
     if not _HEAD.match(text):
         raise IO_UNRECOGNISED.failure(0, "/", reason="an ASE file begins with a star and a keyword")
-    document = Document(FORMAT, issues=IssueLog(limits.issues_per_code, limits.issues), dialect=dialect)
+    document = Document(FORMAT, limits=limits, dialect=dialect)
     end = _Reader(document, text, Offsets(text, dialect), limits).read()
     document.dialect, document.trailing = replace(dialect, ending=text[end:].decode("latin-1")), last_byte
     return document
@@ -367,7 +368,5 @@ def _values_text(signature: str, values: Values) -> bytes:
     return write_values(signature, values).encode("latin-1")
 
 
-def record_types() -> dict[str, type[Record]]:
-    """Return every record type by the name of its class."""
-    classes: tuple[type[Record], ...] = (Line, *BLOCK_TYPES.values(), Block, *dict.fromkeys(TABLES.values()), RawText)
-    return {cls.__name__: cls for cls in classes}
+_RECORDS: tuple[type[AseRecord], ...] = (Line, *BLOCK_TYPES.values(), Block, *dict.fromkeys(TABLES.values()), RawText)
+CODEC = Codec(decode, encode, _RECORDS, Dialect)

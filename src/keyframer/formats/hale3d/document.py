@@ -9,34 +9,28 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from copy import copy
-from typing import TypeVar
 
 import numpy.typing as npt
 
 from keyframer.catalogue import (
-    CATALOGUE,
     IO_UNRECOGNISED,
-    LIMIT_RECORDS,
     STRUCT_NAME_SUSPECT,
-    STRUCT_TRAILING_DATA,
 )
 from keyframer.errors import FormatError
-from keyframer.formats.document import Document, RawRun
+from keyframer.formats.contract import Codec
+from keyframer.formats.document import Document, RawRun, RecordReader
 from keyframer.formats.hale3d import FORMAT
 from keyframer.formats.hale3d.dialect import Dialect
 from keyframer.formats.hale3d.model import Mesh, Model, ModelJoint
 from keyframer.formats.hale3d.records import BOUNDS_FLOATS, Animation, Frames, Joint
 from keyframer.formats.hale3d.sniff import ANIMATION_ID, MODEL_ID
-from keyframer.issues import Issue, IssueLog
 from keyframer.limits import DEFAULT_LIMITS, Limits
 from keyframer.text import bytes_to_ascii
-from keyframer.wire.cursor import Cursor, Place
+from keyframer.wire.cursor import Cursor
 from keyframer.wire.encoding_style import Style
 from keyframer.wire.field_types import as_rows
-from keyframer.wire.record import Record, blank, read_fields, take_record, write_fields
+from keyframer.wire.record import Record, blank, read_fields, write_fields
 from keyframer.wire.sink import Sink
-
-R = TypeVar("R", bound=Record)
 
 _NOT_PRINTABLE = re.compile(rb"[^\x20-\x7e]")
 
@@ -67,47 +61,31 @@ def _reason_to_refuse(start: bytes) -> str:
     return f"a Hale3D file begins with {signatures}, not with {bytes_to_ascii(start)}"
 
 
-class _Reading:
-    """A file as read in one dialect; after an error, the rest is a raw run."""
+class _Reading(RecordReader):
+    """A file as read in one dialect."""
 
     def __init__(self, data: bytes, limits: Limits, dialect: Dialect) -> None:
-        self.cursor = Cursor(data, limits=limits)
-        self.style = dialect.style
-        self.root = self.cursor.place
-        issues = IssueLog(limits.issues_per_code, limits.issues)
-        self.document = Document(FORMAT, dialect=dialect, issues=issues)
-        self.record_start = 0
-        """offset of the record that is being read"""
-        self.siblings = self.document.records
-        """list that the record will be added to"""
+        super().__init__(Document(FORMAT, dialect=dialect, limits=limits), Cursor(data, limits=limits), dialect.style)
+        self.fits = False
+        """whether the file ends with its last record"""
         self.limit: FormatError | None = None
         """the failure if the file exceeds a limit"""
-        cursor, failure = self.cursor, None
         try:
-            if data[:4] == ANIMATION_ID:
-                self._read_animation()
-            else:
-                self._read_model()
+            with self:
+                self._read_animation() if data[:4] == ANIMATION_ID else self._read_model()
+                self.fits = not self.cursor.left
         except FormatError as error:
-            failure = error
-        self.fits = failure is None and not cursor.left
-        """whether the file ends with its last record"""
-        if failure is not None and failure.code.startswith("LIMIT_"):
-            self.limit = failure
-        elif failure is not None:
+            self.limit = error
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
+        if not self.fits:
             self._report_suspicious_name()
-            issues.add_issue(Issue(CATALOGUE[failure.code], failure.path, failure.offset, failure.details))
-            cursor.pos = self.record_start
-            self.siblings.append(RawRun(cursor.take_rest(), failure.code, offset=self.record_start))
-        elif cursor.left:
-            self._report_suspicious_name()
-            issues.add(STRUCT_TRAILING_DATA, "/", cursor.pos, size=cursor.left)
-            self.document.trailing = cursor.take_rest()
+        return super().__exit__(kind, error, trace)
 
     def _read_animation(self) -> None:
-        top = self._read_record(Animation, self.root.child("animation"))
-        self._open(top)
-        self._read_records(Joint, top.joint_count, "joint_count", 16)
+        top = self.read(Animation)
+        self.open(top)
+        self.read_counted(Joint, top.joint_count, "joint_count", 16)
         cursor = self.cursor
         cursor.need_entries(top.frame_count, 4 * (BOUNDS_FLOATS + top.component_count), "frame_count", 8)
         frames = blank(Frames, cursor.pos)
@@ -116,36 +94,10 @@ class _Reading:
         self.siblings.append(frames)
 
     def _read_model(self) -> None:
-        top = self._read_record(Model, self.root.child("model"))
-        self._open(top)
-        self._read_records(Mesh, top.mesh_count, "mesh_count", 8)
-        self._read_records(ModelJoint, top.joint_count, "joint_count", 12)
-
-    def _open(self, top: Record) -> None:
-        """Make the top record the parent of the following records."""
-        self.siblings = top.children = []
-        self.record_start = self.cursor.pos
-
-    def _read_records(self, cls: type[Record], count: int, field: str, field_offset: int) -> None:
-        """Read ``count`` records of a kind; the count is checked before the first."""
-        cursor = self.cursor
-        cursor.need_entries(count, cls.plan.minimum, field, field_offset)
-        limit = cursor.limits.records
-        if count + len(self.siblings) + 1 > limit:
-            cursor.fail(LIMIT_RECORDS, field, field_offset, limit=limit)
-        parent = cursor.place
-        segment = cls().segment
-        for index in range(count):
-            self._read_record(cls, Place(segment, parent, index))
-        cursor.place = parent
-
-    def _read_record(self, cls: type[R], place: Place) -> R:
-        """Read the next record and add it to its parent."""
-        self.cursor.place = place
-        record = take_record(cls, self.cursor, cls.plan.adapted(self.style))
-        self.siblings.append(record)
-        self.record_start = self.cursor.pos
-        return record
+        top = self.read(Model)
+        self.open(top)
+        self.read_counted(Mesh, top.mesh_count, "mesh_count", 8)
+        self.read_counted(ModelJoint, top.joint_count, "joint_count", 12)
 
     def _report_suspicious_name(self) -> None:
         """Report the first name that is not printable ASCII, which is probably too long if the sizes do not add up.
@@ -246,6 +198,4 @@ def _with_counts(top: Animation | Model) -> Animation | Model:
     return header
 
 
-def record_types() -> dict[str, type[Record]]:
-    """Return every record type by the name of its class, animation before model."""
-    return {cls.__name__: cls for cls in (Animation, Joint, Frames, Model, Mesh, ModelJoint, RawRun)}
+CODEC = Codec(decode, encode, (Animation, Joint, Frames, Model, Mesh, ModelJoint, RawRun), Dialect)

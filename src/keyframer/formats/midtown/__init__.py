@@ -7,17 +7,7 @@ which no file is known, and the compressed variant of Smuggler's Run 2.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from keyframer.formats.contract import Companion, Format, Match
-
-if TYPE_CHECKING:
-    from typing import Any
-
-    from keyframer.formats.bridge import Merger, SceneReader, SceneWriter
-    from keyframer.formats.contract import Codec, Rules
-    from keyframer.formats.midtown.bridge.scene import Options
-    from keyframer.formats.midtown.bridge.writing import WriteOptions
 
 
 class Midtown(Format):
@@ -38,36 +28,6 @@ class Midtown(Format):
         if head.startswith(b"cmp\x00"):
             return "a compressed animation of Smuggler's Run 2, whose layout is not documented"
         return None
-
-    def codec(self) -> Codec:
-        from keyframer.formats.midtown import document
-
-        return document
-
-    def reader(self) -> SceneReader[Options]:
-        from keyframer.formats.midtown.bridge.scene import Reader
-
-        return Reader()
-
-    def writer(self) -> SceneWriter[WriteOptions]:
-        from keyframer.formats.midtown.bridge.writing import Writer
-
-        return Writer()
-
-    def merger(self) -> Merger[Options]:
-        from keyframer.formats.midtown.bridge.merging import Merger
-
-        return Merger()
-
-    def rules(self) -> Rules:
-        from keyframer.formats.midtown.rules import apply_rules
-
-        return apply_rules
-
-    def dialect_type(self) -> type[Any]:
-        from keyframer.formats.midtown.records import Dialect
-
-        return Dialect
 
 
 FORMAT = Midtown()

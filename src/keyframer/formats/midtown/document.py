@@ -10,14 +10,13 @@ from copy import copy
 from typing import NamedTuple
 
 from keyframer.catalogue import (
-    CATALOGUE,
     IO_UNRECOGNISED,
     LIMIT_RECORDS,
     SEM_ZERO_WIDTH_FRAMES,
     STRUCT_COUNT_EXCEEDS_DATA,
-    STRUCT_TRAILING_DATA,
 )
 from keyframer.errors import FormatError
+from keyframer.formats.contract import Codec
 from keyframer.formats.document import Document, RawRun
 from keyframer.formats.midtown import FORMAT
 from keyframer.formats.midtown.records import (
@@ -30,12 +29,11 @@ from keyframer.formats.midtown.records import (
     bones_in,
 )
 from keyframer.formats.midtown.sniff import COMPRESSED, is_text
-from keyframer.issues import Issue, IssueLog
 from keyframer.limits import DEFAULT_LIMITS, Limits
 from keyframer.text import counted
 from keyframer.wire.cursor import Cursor, Place
 from keyframer.wire.field_types import as_rows
-from keyframer.wire.record import Record, blank, read_fields, take_record, write_fields
+from keyframer.wire.record import blank, read_fields, take_record, write_fields
 from keyframer.wire.sink import Sink
 
 
@@ -99,7 +97,7 @@ def _read_old(cursor: Cursor) -> _Reading | None:
 
     Without frames the file must end after the header: a longer file that begins with 0 is a retail clip.
     """
-    document = _new_document(cursor, Dialect.OLD)
+    document = Document(FORMAT, dialect=Dialect.OLD, limits=cursor.limits)
     cursor.place = cursor.place.child("oldclip")
     try:
         top = take_record(OldClip, cursor)
@@ -112,7 +110,7 @@ def _read_old(cursor: Cursor) -> _Reading | None:
         return None
     top.children = [channel]
     document.records.append(top)
-    _keep_trailing(cursor, document)
+    document.keep_trailing(cursor)
     return _Reading(document, channel.type)
 
 
@@ -130,7 +128,8 @@ def _read_clip(cursor: Cursor) -> _Reading | None:
     count = top.channels or 1
     if count * least > cursor.left:
         return None
-    document = _new_document(cursor, Dialect.BETA if top.channels else Dialect.RETAIL)
+    dialect = Dialect.BETA if top.channels else Dialect.RETAIL
+    document = Document(FORMAT, dialect=dialect, limits=cursor.limits)
     if count + 1 > cursor.limits.records:
         cursor.fail(LIMIT_RECORDS, "channels", 0, limit=cursor.limits.records)
     top.children = []
@@ -144,9 +143,7 @@ def _read_clip(cursor: Cursor) -> _Reading | None:
         try:
             channel = _read_channel(cursor, top.frames)
         except FormatError as error:
-            document.issues.add_issue(Issue(CATALOGUE[error.code], error.path, error.offset, error.details))
-            cursor.pos = start
-            top.children.append(RawRun(cursor.take_rest(), error.code, offset=start))
+            document.keep_rest(top.children, cursor, start, error)
             return _Reading(document, first_type, False, has_bones)
         if top.frames and not channel.floats:
             path = f"{cursor.place}/floats"
@@ -154,7 +151,7 @@ def _read_clip(cursor: Cursor) -> _Reading | None:
                 raise SEM_ZERO_WIDTH_FRAMES.failure(start, path, frames=top.frames)
             document.issues.add(SEM_ZERO_WIDTH_FRAMES, path, start, frames=top.frames)
         top.children.append(channel)
-    _keep_trailing(cursor, document)
+    document.keep_trailing(cursor)
     return _Reading(document, first_type, True, has_bones)
 
 
@@ -177,17 +174,6 @@ def _read_channel(cursor: Cursor, frames: int) -> Channel:
     channel.frames = frames
     read_fields(channel, cursor)
     return channel
-
-
-def _new_document(cursor: Cursor, layout: Dialect) -> Document:
-    limits = cursor.limits
-    return Document(FORMAT, dialect=layout, issues=IssueLog(limits.issues_per_code, limits.issues))
-
-
-def _keep_trailing(cursor: Cursor, document: Document) -> None:
-    if cursor.left:
-        document.issues.add(STRUCT_TRAILING_DATA, "/", cursor.pos, size=cursor.left)
-        document.trailing = cursor.take_rest()
 
 
 def new_document(channels: Sequence[Channel], *, layout: Dialect = Dialect.BETA) -> Document:
@@ -252,6 +238,4 @@ def _with_counts(top: Clip | OldClip, layout: Dialect) -> Clip | OldClip:
     return header
 
 
-def record_types() -> dict[str, type[Record]]:
-    """Return every record by the name of its class."""
-    return {cls.__name__: cls for cls in (Clip, Channel, OldClip, OldChannel, RawRun)}
+CODEC = Codec(decode, encode, (Clip, Channel, OldClip, OldChannel, RawRun), Dialect)

@@ -8,17 +8,7 @@ the notes in ``docs/formats/notes/nodeanim.md``).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from keyframer.formats.contract import Format, Match
-
-if TYPE_CHECKING:
-    from typing import Any
-
-    from keyframer.formats.bridge import Merger, SceneReader, SceneWriter
-    from keyframer.formats.contract import Codec, Rules
-    from keyframer.formats.nodeanim.bridge.reading import Options
-    from keyframer.formats.nodeanim.bridge.writing import WriteOptions
 
 _SMALLEST_SIZE = 10
 """bytes; no smaller file is detected: chunk 1 with an id of one byte and empty texts, and the id of chunk 2"""
@@ -37,38 +27,10 @@ class NodeAnimation(Format):
 
         return sniff(head, size)
 
-    def codec(self) -> Codec:
-        from keyframer.formats.nodeanim import document
-
-        return document
-
-    def reader(self) -> SceneReader[Options]:
-        from keyframer.formats.nodeanim.bridge.reading import Reader
-
-        return Reader()
-
-    def writer(self) -> SceneWriter[WriteOptions]:
-        from keyframer.formats.nodeanim.bridge.writing import Writer
-
-        return Writer()
-
-    def merger(self) -> Merger[Options]:
-        from keyframer.formats.nodeanim.bridge.merging import Merger
-
-        return Merger()
-
-    def rules(self) -> Rules:
-        from keyframer.formats.nodeanim.bridge.reading import apply_rules
-
-        return apply_rules
-
-    def dialect_type(self) -> type[Any]:
+    def check_dialect(self, dialect: str) -> None:
         from keyframer.formats.nodeanim.dialect import Dialect
 
-        return Dialect
-
-    def check_dialect(self, dialect: str) -> None:
-        self.dialect_type().parse(dialect)
+        Dialect.parse(dialect)
 
 
 FORMAT = NodeAnimation()

@@ -15,7 +15,6 @@ import copy
 from functools import partial
 
 from keyframer.catalogue import (
-    CATALOGUE,
     IO_UNRECOGNISED,
     LIMIT_RECORDS,
     SEM_AMBIGUOUS_DIALECT,
@@ -35,19 +34,20 @@ from keyframer.catalogue import (
     STRUCT_UNKNOWN_CHUNK,
 )
 from keyframer.errors import FormatError
+from keyframer.formats.contract import Codec
 from keyframer.formats.document import Document
 from keyframer.formats.nodeanim import FORMAT
 from keyframer.formats.nodeanim.dialect import Dialect, with_tcb_by_key
 from keyframer.formats.nodeanim.records import Animations, Chunk, Header, Node, RawChunk, segment_of
 from keyframer.formats.nodeanim.sniff import TYPES, beginnings, is_printable
-from keyframer.issues import Issue, IssueLog, Severity
+from keyframer.issues import Severity
 from keyframer.limits import DEFAULT_LIMITS, Limits
 from keyframer.text import counted
 from keyframer.wire.cursor import Cursor, Place
 from keyframer.wire.record import NO_CHILDREN, Record, blank, read_fields, take_record, write_fields
 from keyframer.wire.sink import Sink
 
-__all__ = ["Dialect", "decode", "encode", "new_document", "record_types"]
+__all__ = ["Dialect", "decode", "encode", "new_document"]
 
 _NAMES = {Header.ID: "chunk 1 (header)", Animations.ID: "chunk 2 (animations)"}
 _COMPARED_RECORDS = 64
@@ -111,8 +111,8 @@ class _Reading:
         self.limits = limits
         self.most = most
         """None as soon as the whole file is read"""
-        self.issues = IssueLog(limits.issues_per_code, limits.issues)
-        self.document = Document(FORMAT, dialect=dialect, issues=self.issues)
+        self.document = Document(FORMAT, dialect=dialect, limits=limits)
+        self.issues = self.document.issues
         self.root = Place()
         self.counts: dict[int, int] = {}
         """number of chunks read so far, by id"""
@@ -238,7 +238,7 @@ class _Reading:
         try:
             chunk = self._read_header(window, at) if chunk_id == Header.ID else self._read_nodes(window, at)
         except FormatError as error:
-            self._report_failure(error)
+            self.document.add_failure(error)
             return _raw(chunk_id, at, self.data[start:end], error.code)
         if window.left:
             self.issues.add(STRUCT_CHUNK_SLACK, place.__str__, window.pos, size=window.left)
@@ -293,7 +293,7 @@ class _Reading:
             animations.children = list[Record](nodes)
         animations.nodes_read = len(animations.children)
         if failure is not None and not negative:
-            self._report_failure(failure)
+            self.document.add_failure(failure)
             animations.tail = window.take_rest()
         elif declared is not None and len(nodes) < declared:
             left, size, path = window.pos - start, plan.minimum, "/header/node_count"
@@ -330,11 +330,6 @@ class _Reading:
         self.record_count += 1
         if self.record_count > self.limits.records:
             raise LIMIT_RECORDS.failure(at, str(place), limit=self.limits.records)
-
-    def _report_failure(self, error: FormatError) -> None:
-        if error.code.startswith("LIMIT_"):
-            raise error
-        self.issues.add_issue(Issue(CATALOGUE[error.code], error.path, error.offset, error.details))
 
 
 def _raw(chunk_id: int, at: int, data: bytes, reason: str) -> RawChunk:
@@ -395,6 +390,4 @@ def _chunk_header(chunk: Chunk, dialect: Dialect, size: int) -> bytes:
     return dialect.header.pack(*(number for _, number, width in fields if width))
 
 
-def record_types() -> dict[str, type[Record]]:
-    """Return every declared record by the name of its class."""
-    return {cls.__name__: cls for cls in (Header, Animations, Node, RawChunk)}
+CODEC = Codec(decode, encode, (Header, Animations, Node, RawChunk), Dialect)

@@ -151,8 +151,7 @@ def sniff(head: bytes, size: int) -> Match | None:
         ]
         best = max((match for match in matches if match), key=lambda match: match.score, default=None)
         if best is not None:
-            best.score = round(best.score * weight, 2)
-            return best
+            return best._replace(score=round(best.score * weight, 2))
     return None
 
 

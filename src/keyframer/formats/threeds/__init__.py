@@ -7,16 +7,8 @@ gradient's colours and the unit of the morph angle; the layouts that `records` d
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from keyframer.formats.contract import Format, ImageNames, Match
 from keyframer.formats.threeds.sniff import diagnose, sniff
-
-if TYPE_CHECKING:
-    from keyframer.formats.bridge import Merger, SceneReader, SceneWriter
-    from keyframer.formats.contract import Codec, Rules, Summary
-    from keyframer.formats.threeds.bridge.context import Options
-    from keyframer.formats.threeds.bridge.writing import WriteOptions
 
 
 class ThreeDS(Format):
@@ -34,8 +26,7 @@ class ThreeDS(Format):
         *("parent", "revision", "time_max", "time_min", "toggles"),
         *("Version", "KeyframerVersion", "MeshVersion", "Null", "Dummy"),
     )
-    preload = tuple(f"{__name__}.{module}" for module in ("sniff", "document", "bridge.scene", "rules", "summary"))
-    diagnoses_damage = True
+    preload = tuple(f"{__name__}.{module}" for module in ("document", "bridge"))
 
     def sniff(self, head: bytes, size: int) -> Match | None:
         return sniff(head, size)
@@ -48,36 +39,6 @@ class ThreeDS(Format):
         if head[:2] == b"=-":
             return "a 3D Studio lofter file (.lft), which holds paths and no animation"
         return None
-
-    def codec(self) -> Codec:
-        from keyframer.formats.threeds import document
-
-        return document
-
-    def reader(self) -> SceneReader[Options]:
-        from keyframer.formats.threeds.bridge.scene import Reader
-
-        return Reader()
-
-    def writer(self) -> SceneWriter[WriteOptions]:
-        from keyframer.formats.threeds.bridge.writing import Writer
-
-        return Writer()
-
-    def merger(self) -> Merger[Options]:
-        from keyframer.formats.threeds.bridge.merging import Merger
-
-        return Merger()
-
-    def rules(self) -> Rules:
-        from keyframer.formats.threeds.rules import apply_rules
-
-        return apply_rules
-
-    def summary(self) -> Summary:
-        from keyframer.formats.threeds import summary
-
-        return summary
 
     def diagnose(self, data: bytes) -> str | None:
         return diagnose(data)

@@ -29,6 +29,7 @@ from keyframer.catalogue import (
     STRUCT_UNKNOWN_CHUNK,
 )
 from keyframer.errors import FormatError
+from keyframer.formats.contract import Codec
 from keyframer.formats.document import Document
 from keyframer.formats.threeds import FORMAT
 from keyframer.formats.threeds.chunk import (
@@ -40,7 +41,7 @@ from keyframer.formats.threeds.chunk import (
     chunk_name,
 )
 from keyframer.formats.threeds.records import TOP_IDS, Main
-from keyframer.issues import Issue, IssueLog, IssueType, Severity
+from keyframer.issues import Issue, IssueType, Severity
 from keyframer.limits import DEFAULT_LIMITS, Limits
 from keyframer.text import counted
 from keyframer.wire.cursor import Cursor, Place
@@ -90,7 +91,7 @@ def decode(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Document:
     chunk_id, size = _unpack_header(data)
     if chunk_id not in TOP_IDS:
         raise IO_UNRECOGNISED.failure(0, "/", reason=f"a 3D Studio file does not begin with {chunk_id:04x}")
-    document = Document(FORMAT, issues=IssueLog(limits.issues_per_code, limits.issues))
+    document = Document(FORMAT, limits=limits)
     _Reader(data, limits, document).read(chunk_id, size)
     return document
 
@@ -313,6 +314,4 @@ def _header(chunk: Chunk, is_last: bool, size: int) -> bytes:
         raise ValueError(f"{chunk!r}: id {chunk.id:#x} must fit in 16 bits and length {size} in 32 bits") from None
 
 
-def record_types() -> dict[str, type[Chunk]]:
-    """Return every declared class of chunks, and `RawChunk`, by name."""
-    return {cls.__name__: cls for cls in (*CHUNKS.values(), RawChunk)}
+CODEC = Codec(decode, encode, (*CHUNKS.values(), RawChunk))

@@ -9,17 +9,7 @@ last frame as frames or as ticks.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from keyframer.formats.contract import Format, Match
-
-if TYPE_CHECKING:
-    from typing import Any
-
-    from keyframer.formats.bridge import Merger, SceneReader, SceneWriter
-    from keyframer.formats.contract import Codec, Rules
-    from keyframer.formats.uto3d.bridge.scene import Options
-    from keyframer.formats.uto3d.bridge.writing import WriteOptions
 
 
 class Uto3D(Format):
@@ -45,36 +35,6 @@ class Uto3D(Format):
         if b"MAIN".startswith(head[6:10]):
             return Match(0.8, "begins with UTO! and ends early", version)
         return Match(0.7, "begins with UTO!, but MAIN does not follow", version)
-
-    def codec(self) -> Codec:
-        from keyframer.formats.uto3d import document
-
-        return document
-
-    def reader(self) -> SceneReader[Options]:
-        from keyframer.formats.uto3d.bridge.scene import Reader
-
-        return Reader()
-
-    def writer(self) -> SceneWriter[WriteOptions]:
-        from keyframer.formats.uto3d.bridge.writing import Writer
-
-        return Writer()
-
-    def merger(self) -> Merger[Options]:
-        from keyframer.formats.uto3d.bridge.merging import Merger
-
-        return Merger()
-
-    def rules(self) -> Rules:
-        from keyframer.formats.uto3d.rules import apply_rules
-
-        return apply_rules
-
-    def dialect_type(self) -> type[Any]:
-        from keyframer.formats.uto3d.sections import Dialect
-
-        return Dialect
 
 
 FORMAT = Uto3D()

@@ -6,6 +6,7 @@ import copy
 from collections.abc import Iterator
 
 from keyframer.catalogue import IO_UNRECOGNISED
+from keyframer.formats.contract import Codec
 from keyframer.formats.document import Document
 from keyframer.formats.uto3d import FORMAT
 from keyframer.formats.uto3d.section_reader import Reader
@@ -21,13 +22,12 @@ from keyframer.formats.uto3d.sections import (
     dialect_of,
     section_of,
 )
-from keyframer.issues import IssueLog
 from keyframer.limits import DEFAULT_LIMITS, Limits
 from keyframer.text import bytes_to_ascii, counted
 from keyframer.wire.record import Record, write_fields
 from keyframer.wire.sink import Sink
 
-__all__ = ["Dialect", "LightLayout", "decode", "encode", "new_document", "record_types"]
+__all__ = ["Dialect", "LightLayout", "decode", "encode", "new_document"]
 
 TICKS_PER_SECOND = 4800
 _HEADER_SIZE = 6
@@ -40,7 +40,7 @@ def decode(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Document:
         raise IO_UNRECOGNISED.failure(0, "/", reason=f"a U3D (UTO!) file begins with UTO!, not '{shown}'")
     if len(data) < _HEADER_SIZE:
         raise IO_UNRECOGNISED.failure(0, "/", reason=f"too short for a U3D (UTO!) scene ({counted(len(data), 'byte')})")
-    document = Document(FORMAT, issues=IssueLog(limits.issues_per_code, limits.issues))
+    document = Document(FORMAT, limits=limits)
     Reader(data, limits, document).read()
     return document
 
@@ -140,7 +140,5 @@ def new_document(
     return Document(FORMAT, [header], dialect=dialect_of(records))
 
 
-def record_types() -> dict[str, type[Record]]:
-    """Return every declared record by the name of its class."""
-    layouts = [layout for section in SECTIONS for layout in section.layouts]
-    return {cls.__name__: cls for cls in (FileHeader, Main, *SECTIONS, *layouts, RawRest)}
+_LAYOUTS = [layout for section in SECTIONS for layout in section.layouts]
+CODEC = Codec(decode, encode, (FileHeader, Main, *SECTIONS, *_LAYOUTS, RawRest), Dialect)

@@ -131,14 +131,14 @@ class Importer:
             raise embedded.fail(SEM_UNKNOWN_ENUM, "format", value=value, known=known_names)
         document = format.decode(self._embedded_file(main), self._limits)
         files = tuple((item.text("suffix"), self._embedded_file(item)) for item in companions)
-        merger, reader = format.merger(), format.scene_reader()
+        merger, bridge = format.scene_writer().merger, format.scene_bridge()
         stored = embedded.child("options")
         paths = {name for name, declared in format.option_types().items() if "PathLike" in declared}
         options = {} if stored is None else {name: value for name, value in stored.value.items() if name not in paths}
         try:
-            if files and merger is not None:
+            if files:
                 options |= merger.companion_options(Written(document, LossReport(format.name), files))
-            make_options(format.name, reader.options, options, reader.internal_options)
+            make_options(format.name, bridge.options, options, bridge.internal_options)
         except (KeyError, TypeError, ValueError):  # suffixes and values are those of the file
             wanted = f"companions and options for reading {format.name}"
             raise embedded.fail(STRUCT_SYNTAX, "options", wanted=wanted, found="others") from None

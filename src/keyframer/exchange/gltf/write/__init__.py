@@ -93,9 +93,9 @@ def _source_files(scene: Scene) -> tuple[Written, dict[str, object]]:
         raise ValueError("embed_source needs a scene that was loaded from a file, not from glTF")
     document = scene.origin.document
     format: Format = document.format
-    written, merger = format.from_scene(scene, {}), format.merger()
+    written, merger = format.from_scene(scene, {}), format.scene_writer().merger
     unchanged = any(loss.path == "/" and loss.outcome is Outcome.EXACT for loss in written.report)
-    if not unchanged or merger is None:
+    if not unchanged:
         raise ValueError(
             "embed_source: the scene was changed after loading, and the source file does not have the change"
         )

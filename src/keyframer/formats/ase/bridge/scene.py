@@ -41,7 +41,6 @@ from keyframer.formats.document import Document
 from keyframer.formats.kit.declared_fields import read_declared_fields
 from keyframer.formats.kit.scene_reading import Reporter, UniqueNames
 from keyframer.formats.merging import Parts
-from keyframer.formats.scene_reader import SceneReader
 from keyframer.limits import spend
 from keyframer.maths import affine
 from keyframer.posing.evaluation_order import evaluation_order
@@ -84,14 +83,6 @@ class Links(NamedTuple):
     """for each material the number in MATERIAL_REF and the id of a face that select it"""
     world: Floats
     """(N, 4, 4) stored matrices of nodes"""
-
-
-class Reader(SceneReader[Options]):
-    options = Options
-
-    def to_scene(self, document: Document, options: Options) -> Scene:
-        """Return the scene of a document, in the space of 3ds Max: Z up, right-handed."""
-        return read_scene(document, options)[0]
 
 
 def read_scene(document: Document, options: Options) -> tuple[Scene, Links]:

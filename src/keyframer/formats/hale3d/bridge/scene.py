@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
@@ -20,28 +19,25 @@ from keyframer.catalogue import (
 )
 from keyframer.curves import RotationForm, Track
 from keyframer.errors import FormatError
-from keyframer.files import PathLike, read_bytes
+from keyframer.files import PathLike
 from keyframer.formats.document import Document
 from keyframer.formats.hale3d.bridge.surface import bind_locals, bind_matrices, read_surface, with_w
 from keyframer.formats.hale3d.document import decode
 from keyframer.formats.hale3d.model import Mesh, Model, ModelJoint
-from keyframer.formats.hale3d.records import BOUNDS_FLOATS, COMPONENTS, Animation, Frames, Joint, unquoted
+from keyframer.formats.hale3d.records import COMPONENTS, Animation, Frames, Joint, unquoted
 from keyframer.formats.kit.scene_reading import (
     COMPANION,
     Reporter,
     UniqueNames,
     companion_error,
-    companion_paths,
     companion_prefix,
     read_companion,
     safe_parents,
 )
-from keyframer.formats.scene_reader import KeyLocation, SceneReader
 from keyframer.issues import Issue, Severity
 from keyframer.limits import Budget
 from keyframer.scene import Channel, Clip, Node, NodeKind, Scene, Space
 from keyframer.text import counted, decode_name
-from keyframer.wire.record import Record
 
 _SPACE = Space("z", v_up=False)
 """MD5 space: right-handed, Z up, texture origin at the upper left"""
@@ -268,31 +264,3 @@ def _add_model(scene: Scene, reporter: Reporter, model: Document, with_joints: b
     top = model.first(Model)
     assert top is not None
     scene.extras["hale3d"] = {"model_version": top.version}
-
-
-class Reader(SceneReader[Options]):
-    options = Options
-    internal_options = ("found",)
-
-    def to_scene(self, document: Document, options: Options) -> Scene:
-        return to_scene(document, options)
-
-    def companions(self, document: Document, path: Path) -> dict[str, object]:
-        """Return options with the other file of the pair, if it has the same stem and is in the same folder."""
-        option, suffix = ("model", ".mdl") if document.first(Animation) is not None else ("animation", ".anim")
-        for candidate in companion_paths(path, suffix):
-            try:
-                companion = decode(read_bytes(candidate))
-            except (OSError, FormatError):
-                continue
-            if companion.first(Model if option == "model" else Animation) is not None:
-                return {option: companion, "found": candidate.name}
-        return {}
-
-    def key_location(self, record: Record, channel: Channel) -> KeyLocation | None:
-        """Return which bytes of a frame belong to a channel: a frame has a box, then the components of all joints."""
-        if not isinstance(record, Joint):
-            return None
-        position_count, rotation_count = (record.flags & 7).bit_count(), (record.flags >> 3 & 7).bit_count()
-        first, count = (0, position_count) if channel.track.kind == "position" else (position_count, rotation_count)
-        return KeyLocation("rows", Frames, (4 * (BOUNDS_FLOATS + record.start_index + first), 4 * count))

@@ -101,6 +101,11 @@ class Writer(SceneWriter[WriteOptions]):
             return Written(document, report)
         return Written(document, report, ((".mdl", encode(model)),))
 
+    def options_for(self, suffix: str) -> dict[str, object]:
+        """Return the writer option that selects the file of the pair with this suffix."""
+        file = {".anim": "animation", ".mdl": "model"}.get(suffix)
+        return {} if file is None else {"file": file}
+
 
 def _animation(writer: PairWriter, clip: Clip, fps: int, dialect: Dialect, report: LossReport) -> Document:
     """Write an animation with components only for values that change: a flag for each of Tx Ty Tz Qx Qy Qz."""

@@ -1,1 +1,57 @@
 """The bridge between Midtown Madness 2 clips and scenes: `scene` reads, `writing` writes, `merging` merges edits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from keyframer.errors import FormatError
+from keyframer.files import read_bytes
+from keyframer.formats.contract import Bridge, KeyLocation
+from keyframer.formats.document import Document
+from keyframer.formats.kit.scene_reading import Reporter, companion_paths
+from keyframer.formats.midtown.bridge.rules import apply_rules
+from keyframer.formats.midtown.bridge.scene import Options, to_scene
+from keyframer.formats.midtown.skeleton import read_skeleton
+from keyframer.scene import Channel, Scene
+from keyframer.wire.record import Record
+
+if TYPE_CHECKING:
+    from keyframer.formats.bridge import SceneWriter
+
+
+class MidtownBridge(Bridge[Options]):
+    options = Options
+    internal_options = ("found", "skeleton_error")
+
+    def read(self, document: Document, options: Options) -> Scene:
+        return to_scene(document, options)
+
+    def check(self, document: Document, scene: Scene | None, reporter: Reporter) -> None:
+        apply_rules(document, scene, reporter)
+
+    def companions(self, document: Document, path: Path) -> dict[str, object]:
+        """Return options: the skeleton with the same stem in the folder of the clip, or why it cannot be read."""
+        skeleton_error = ""
+        for candidate in companion_paths(path, ".skel"):
+            try:
+                return {"skeleton": read_skeleton(read_bytes(candidate)), "found": candidate.name}
+            except OSError as error:
+                skeleton_error = skeleton_error or error.strerror or str(error)
+            except FormatError as error:
+                skeleton_error = skeleton_error or f"{error.code} at {error.offset:#x}: {error.message}"
+        return {"skeleton": None, "skeleton_error": skeleton_error} if skeleton_error else {}
+
+    def key_location(self, record: Record, channel: Channel) -> KeyLocation:
+        """Return the columns of a channel; a frame has the position of the root, then three angles for each bone."""
+        first = 0 if channel.track.kind == "position" else 3 + 3 * channel.node
+        return KeyLocation("rows", columns=(4 * first, 12))
+
+    def writer(self) -> SceneWriter[Any]:
+        from keyframer.formats.midtown.bridge.merging import Merger
+        from keyframer.formats.midtown.bridge.writing import Writer
+
+        return Writer(Merger())
+
+
+BRIDGE = MidtownBridge()

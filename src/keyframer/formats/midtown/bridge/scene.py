@@ -6,7 +6,6 @@ import math
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
@@ -21,19 +20,17 @@ from keyframer.catalogue import (
 )
 from keyframer.curves import RotationForm, Track
 from keyframer.errors import FormatError
-from keyframer.files import PathLike, read_bytes
+from keyframer.files import PathLike
 from keyframer.formats.document import Document
 from keyframer.formats.kit.scene_reading import (
     Reporter,
     UniqueNames,
     companion_error,
-    companion_paths,
     companion_prefix,
     read_companion,
 )
 from keyframer.formats.midtown import records as r
 from keyframer.formats.midtown.skeleton import Skeleton, default_skeleton, read_skeleton
-from keyframer.formats.scene_reader import KeyLocation, SceneReader
 from keyframer.issues import Severity
 from keyframer.maths import euler
 from keyframer.scene import Channel, Clip, Node, NodeKind, RawChannel, Scene, Space
@@ -209,28 +206,3 @@ def _read(path: PathLike) -> Skeleton:
         return read_skeleton(data)
     except FormatError as error:
         raise companion_error(error, role) from None
-
-
-class Reader(SceneReader[Options]):
-    options = Options
-    internal_options = ("found", "skeleton_error")
-
-    def to_scene(self, document: Document, options: Options) -> Scene:
-        return to_scene(document, options)
-
-    def companions(self, document: Document, path: Path) -> dict[str, object]:
-        """Return options: the skeleton with the same stem in the folder of the clip, or why it cannot be read."""
-        skeleton_error = ""
-        for candidate in companion_paths(path, ".skel"):
-            try:
-                return {"skeleton": read_skeleton(read_bytes(candidate)), "found": candidate.name}
-            except OSError as error:
-                skeleton_error = skeleton_error or error.strerror or str(error)
-            except FormatError as error:
-                skeleton_error = skeleton_error or f"{error.code} at {error.offset:#x}: {error.message}"
-        return {"skeleton": None, "skeleton_error": skeleton_error} if skeleton_error else {}
-
-    def key_location(self, record: Record, channel: Channel) -> KeyLocation:
-        """Return the columns of a channel; a frame has the position of the root, then three angles for each bone."""
-        first = 0 if channel.track.kind == "position" else 3 + 3 * channel.node
-        return KeyLocation("rows", columns=(4 * first, 12))

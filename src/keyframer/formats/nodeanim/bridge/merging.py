@@ -14,7 +14,6 @@ from keyframer.formats.kit.scene_writing import CannotMerge, Written, first_clip
 from keyframer.formats.merging import RecordRules, Tree
 from keyframer.formats.nodeanim.bridge.reading import (
     Options,
-    Reader,
     copyright_in,
     interpolation_of,
     radians_per_unit,
@@ -34,9 +33,6 @@ class NodeRules(RecordRules):
 
 class Merger(bridge.Merger[Options]):
     rules = NodeRules()
-
-    def read(self, document: Document, options: Options) -> tuple[Scene, None]:
-        return Reader().to_scene(document, options), None
 
     def tree(self, document: Document, scene: Scene, links: None) -> Tree:
         return Tree(document, {id(record): ("nodes", number) for number, record in enumerate(document.find(Node))})

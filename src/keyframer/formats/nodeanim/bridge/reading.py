@@ -30,12 +30,10 @@ from keyframer.formats.kit.common_rules import (
 )
 from keyframer.formats.kit.scene_reading import Reporter, UniqueNames, check_keys
 from keyframer.formats.nodeanim.records import BEZIER, TCB, TCB_COLUMNS, Animations, Header, Node, NodeKeys, RawChunk
-from keyframer.formats.scene_reader import KeyLocation, SceneReader
 from keyframer.maths import quat
 from keyframer.scene import Channel, Clip, Handedness, NodeKind, Scene, Space
 from keyframer.scene import Node as SceneNode
 from keyframer.text import decode_name
-from keyframer.wire.record import Record
 
 TICKS_PER_SECOND = 4800.0
 _TICK_GRIDS = (160, 200, 192)
@@ -189,37 +187,31 @@ def copyright_in(author: str) -> str:
     return author if any(mark in author.lower() for mark in ("(c)", "©", "copyright")) else ""
 
 
-class Reader(SceneReader[Options]):
-    options = Options
-
-    def to_scene(self, document: Document, options: Options) -> Scene:
-        """Return the scene of a document, with units from the options or from the numbers."""
-        scene = Scene(source_format="nodeanim", space=Space(options.up, Handedness(options.handedness)))
-        reporter, names = Reporter(document, scene.issues), UniqueNames()
-        nodes = list(document.find(Node))
-        times = key_times(nodes)
-        clip, radians = time_base(times, options), radians_per_unit(nodes, options)
-        clip.end = float(times[np.isfinite(times)].max()) if np.isfinite(times).any() else 0.0
-        header = document.first(Header)
-        if header is not None:
-            clip.name = scene.title = decode_name(header.name, options.encoding)
-            scene.author = decode_name(header.author, options.encoding)
-            scene.copyright = copyright_in(scene.author)
-            clip.extras["nodeanim"] = {"flags": header.flags, "node_count": header.node_count}
-        for index, record in enumerate(nodes):
-            name = names.claim(decode_name(record.name, options.encoding))
-            node = SceneNode(name, NodeKind.BONE, raw_name=record.name)
-            reporter.mark(node, "nodeanim", record, {"flags": record.flags})
-            scene.nodes.append(node)
-            clip.channels += [Channel(index, track) for track in _tracks(reporter, record, options, radians)]
-        scene.clips.append(clip)
-        extras = _unread_parts(document)
-        if extras:
-            scene.extras["nodeanim"] = extras
-        return scene
-
-    def key_location(self, record: Record, channel: Channel) -> KeyLocation:
-        return KeyLocation(KEY_FIELDS[channel.track.kind])
+def to_scene(document: Document, options: Options) -> Scene:
+    """Return the scene of a document, with units from the options or from the numbers."""
+    scene = Scene(source_format="nodeanim", space=Space(options.up, Handedness(options.handedness)))
+    reporter, names = Reporter(document, scene.issues), UniqueNames()
+    nodes = list(document.find(Node))
+    times = key_times(nodes)
+    clip, radians = time_base(times, options), radians_per_unit(nodes, options)
+    clip.end = float(times[np.isfinite(times)].max()) if np.isfinite(times).any() else 0.0
+    header = document.first(Header)
+    if header is not None:
+        clip.name = scene.title = decode_name(header.name, options.encoding)
+        scene.author = decode_name(header.author, options.encoding)
+        scene.copyright = copyright_in(scene.author)
+        clip.extras["nodeanim"] = {"flags": header.flags, "node_count": header.node_count}
+    for index, record in enumerate(nodes):
+        name = names.claim(decode_name(record.name, options.encoding))
+        node = SceneNode(name, NodeKind.BONE, raw_name=record.name)
+        reporter.mark(node, "nodeanim", record, {"flags": record.flags})
+        scene.nodes.append(node)
+        clip.channels += [Channel(index, track) for track in _tracks(reporter, record, options, radians)]
+    scene.clips.append(clip)
+    extras = _unread_parts(document)
+    if extras:
+        scene.extras["nodeanim"] = extras
+    return scene
 
 
 _new_track = unchecked_constructor(Track)

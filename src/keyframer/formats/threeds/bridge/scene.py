@@ -18,7 +18,6 @@ from keyframer.curves.lazy_fields import add_extras
 from keyframer.formats.document import Document
 from keyframer.formats.kit.declared_fields import read_declared_fields
 from keyframer.formats.kit.scene_reading import UniqueNames
-from keyframer.formats.scene_reader import KeyLocation, SceneReader
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge import vertex_space
 from keyframer.formats.threeds.bridge.context import (
@@ -54,7 +53,6 @@ from keyframer.maths import quat
 from keyframer.posing.evaluation_order import reachable
 from keyframer.posing.rest_pose import RestTransforms, world_at
 from keyframer.scene import Camera, Channel, Clip, Light, LightType, Node, NodeKind, Scene
-from keyframer.wire.record import Record
 
 _FULL_COMPARISONS = 8
 """all vertices are compared for this many nodes with the same mesh, and only a sample for further nodes"""
@@ -84,24 +82,6 @@ class Links:
     """None for the ambient light"""
     rest_frame: float = 0.0
     """the frame at which stored vertices and keyframer are compared"""
-
-
-class Reader(SceneReader[Options]):
-    options = Options
-
-    def to_scene(self, document: Document, options: Options) -> Scene:
-        """Return the scene of a document. Faces and links that are not valid are left out and reported."""
-        return to_linked_scene(document, options)[0]
-
-    def key_location(self, record: Record, channel: Channel) -> KeyLocation | None:
-        """Return where the keys of a channel are stored.
-
-        Keys of a visibility track are sorted; the first, with the state before the first toggle, is not stored.
-        """
-        location = super().key_location(record, channel)
-        if location is None or not isinstance(record, r.HideTrack):
-            return location
-        return location._replace(order=[None, *record.keys.time.argsort(kind="stable").tolist()])
 
 
 def to_linked_scene(document: Document, options: Options) -> tuple[Scene, Links]:

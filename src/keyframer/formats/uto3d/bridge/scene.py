@@ -21,7 +21,6 @@ from keyframer.catalogue import (
 from keyframer.formats.document import Document
 from keyframer.formats.kit.scene_reading import Reporter, UniqueNames
 from keyframer.formats.kit.scene_writing import rest_world
-from keyframer.formats.scene_reader import SceneReader
 from keyframer.formats.uto3d import records as r
 from keyframer.formats.uto3d.bridge import objects
 from keyframer.formats.uto3d.bridge.controllers import plain_track, read_controller
@@ -295,10 +294,3 @@ class _Builder:
                 skin.extras["uto3d"] = self.reporter.location_of(record)
                 node.skin = len(self.scene.skins)
                 self.scene.skins.append(skin)
-
-
-class Reader(SceneReader[Options]):
-    options = Options
-
-    def to_scene(self, document: Document, options: Options) -> Scene:
-        return to_scene(document, options)
