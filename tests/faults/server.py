@@ -23,7 +23,7 @@ MODULES = (
     "PIL.PngImagePlugin",
     "keyframer.exchange.gltf.read",
     "keyframer.exchange.gltf.write",
-    "keyframer.exchange.native_saving",
+    "keyframer.exchange.saving",
     "keyframer.inspecting.text_build",
     "keyframer.inspecting.charts",
     "keyframer.inspecting.samples",

@@ -120,9 +120,9 @@ class NativeExporter(Exporter):
     def save(
         self, scene: Scene, path: Path, *, dialect: str | None, overwrite: bool, options: dict[str, object]
     ) -> LossReport:
-        from keyframer.exchange.native_saving import save
+        from keyframer.exchange.saving import save_in_format
 
-        return save(self.format, scene, path, dialect, overwrite, options)
+        return save_in_format(self.format, scene, path, dialect, overwrite, options)
 
 
 class GltfExporter(Exporter):

@@ -1,22 +1,35 @@
-"""Saves scenes in any format, and converts files: `save` and `convert`."""
+"""Saves scenes in any format, and converts files: `save` and `convert`.
+
+The formats of `formats` refer to images by name: embedded images become files next to the output.
+"""
 
 from __future__ import annotations
 
 import io
 import os
+import re
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import IO
 
 from keyframer.exchange import exporter_for
+from keyframer.exchange.gltf.write.images import role_of
 from keyframer.exchange.opening import load, size_in_memory
-from keyframer.files import PathLike, running
+from keyframer.files import PathLike, running, write_set
+from keyframer.formats import Format
+from keyframer.formats.contract import ImageNames
+from keyframer.formats.document import encode
 from keyframer.limits import Limits, budgeted
 from keyframer.posing.bounds_and_duration import measured_once
-from keyframer.scene import Scene
+from keyframer.scene import Material, Scene, TextureMap
 from keyframer.scene.loss_report import Loss, LossReport, Outcome
 from keyframer.scene.scene import check_consistency
-from keyframer.text import counted
+from keyframer.text import counted, safe_text
+from keyframer.textures import ImageRefused, Texture, TextureFinder, TextureSource
+from keyframer.textures.file_names import split_name
+from keyframer.textures.image_files import as_png
+from keyframer.textures.texture_finder import HOW_FOUND
 
 
 def save(
@@ -144,3 +157,152 @@ def convert(
             limits=limits,
             **options,
         )
+
+
+def save_in_format(
+    format: Format, scene: Scene, path: Path, dialect: str | None, overwrite: bool, options: dict[str, object]
+) -> LossReport:
+    """Write the document, its companions and its images: all of them, or none if an existing file must not be replaced.
+
+    Existing images are never replaced: an image with other content gets the next free name.
+    """
+    if dialect is not None:
+        options = {**options, "dialect": dialect}
+    options = {**format.scene_writer().options_for(path.suffix.lower()), **options}
+    unpacked = UnpackedImages(format.image_names, scene, path.parent)
+    written = format.from_scene(unpacked.scene, options)
+    unpacked.report(written.report)
+    _report_axes(format, scene, written.report)
+    main = (path, encode(written.document) if written.data is None else written.data)
+    pair = [(path.with_suffix(suffix), content) for suffix, content in written.companions]
+    if any(companion == path for companion, _ in pair):
+        raise ValueError(f"{path.name} is also the name of the companion: use another extension for the output")
+    images = [(path.parent / name, content) for name, content in unpacked.files.items()]
+    write_set(main, pair=pair, shared=images, overwrite=overwrite)
+    written.report.written = [str(file) for file, _ in (main, *pair, *images)]
+    return written.report
+
+
+def _report_axes(format: Format, scene: Scene, report: LossReport) -> None:
+    """Report that the axes of all nodes were turned, unless the scene has those of the format."""
+    given, written = (scene.space.up, scene.space.handedness.value), format.axes
+    if given != written and scene.nodes and (scene.origin is None or scene.origin.document.format is not format):
+        names = [f"{up.upper()} up, {handedness}-handed" for up, handedness in (given, written)]
+        detail = f"the axes of the scene and of its nodes were turned: {names[0]} became {names[1]}"
+        report.add(Outcome.BAKED, "/space", detail)
+
+
+_EXTENSIONS = {b"\x89PNG": "png", b"\xff\xd8\xff": "jpg", b"RIFF": "webp"}
+_LEGACY_ROLES = ("color", "alpha", "emission")
+"""roles of glTF images that legacy formats have maps for"""
+
+
+class UnpackedImages:
+    """A scene with file names for its images, which were embedded or referenced by glTF, and the files to write."""
+
+    def __init__(self, image_names: ImageNames | None, scene: Scene, folder: Path) -> None:
+        self.files: dict[str, bytes] = {}
+        """content by file name"""
+        self._notes: list[tuple[Outcome, str, str]] = []
+        self._image_names = image_names
+        self._folder = folder
+        self._names: dict[tuple[int, str], str] = {}
+        self._alphas: dict[bytes, bytes] = {}
+        """PNGs of the alpha of images, by the content of these"""
+        self._source = TextureSource(TextureFinder([] if scene.folder is None else [scene.folder]))
+        self.scene = scene
+        if any(role_of(map) is not None for material in scene.materials for map in material.maps.values()):
+            self.scene = replace(scene, materials=[self._material(material) for material in scene.materials])
+
+    def report(self, report: LossReport) -> None:
+        for outcome, path, detail in self._notes:
+            report.add(outcome, path, detail)
+
+    def _material(self, material: Material) -> Material:
+        maps = {slot: self._map(material, slot, texture) for slot, texture in material.maps.items()}
+        return replace(material, maps={slot: map for slot, map in maps.items() if map is not None})
+
+    def _map(self, material: Material, slot: str, map: TextureMap) -> TextureMap | None:
+        """Return the map with the name of its image file, or without an image if that cannot be written; None for a map
+        that only glTF has."""
+        role = role_of(map)
+        if role is None:
+            return map
+        path = f"/materials/{material.name}/maps/{slot}"
+        try:
+            if self._image_names is None or slot not in (self._image_names.slots or (slot,)):
+                raise ImageRefused("the format cannot refer to this image")
+            data, extension, note = self._content(map, role)
+        except ImageRefused as refused:
+            self._notes.append((Outcome.DROPPED, path, f"the image {_location(map)}: {refused.reason}"))
+            # in files that Keyframer exported, the image was made from a map with a file name, which is kept
+            is_only_in_gltf = role not in _LEGACY_ROLES and "gltf" in map.extras
+            return None if is_only_in_gltf else replace(map, embedded=None)
+        name = self._name(self._image_names, map, role, data, extension)
+        self.files[name] = data
+        self._notes.append((Outcome.APPROXIMATED if note else Outcome.EXACT, path, f"written as the file {name}{note}"))
+        negative = map.negative and "gltf" in map.extras  # pixels that Keyframer exported are already inverted
+        return replace(map, file_name=name, raw_file_name=b"", embedded=None, negative=negative)
+
+    def _content(self, map: TextureMap, role: str) -> tuple[bytes, str, str]:
+        """Return content and extension of the file, and a note on what differs (empty if nothing does)."""
+        if role == "normal":
+            raise ImageRefused("a normal map cannot be used as a height map")
+        if role not in _LEGACY_ROLES:
+            raise ImageRefused(f"the format has no {role.replace('_', ' ')} map")
+        if role == "alpha":
+            texture = self._texture(map)
+            if texture.data not in self._alphas:
+                self._alphas[texture.data] = as_png(texture.image.convert("RGBA").getchannel("A"))
+            return self._alphas[texture.data], "png", ", with its alpha as grey"
+        data = map.embedded.data if map.embedded is not None else self._texture(map).data
+        extension = next((extension for head, extension in _EXTENSIONS.items() if data.startswith(head)), None)
+        if extension is None:
+            raise ImageRefused("not an image of a known type")
+        return data, extension, ", as self-illumination" if role == "emission" else ""
+
+    def _texture(self, map: TextureMap) -> Texture:
+        opened = self._source.open_map(map)
+        if opened.texture is None:
+            raise ImageRefused(opened.reason or HOW_FOUND[opened.match.how])
+        return opened.texture
+
+    def _name(self, rules: ImageNames, map: TextureMap, role: str, data: bytes, extension: str) -> str:
+        """Return a file name within the limits of the format, safe on every system, and not used for other content,
+        neither here nor in the folder.
+        """
+        key = (id(data if map.embedded is None else map.embedded.data), role)
+        if key not in self._names:
+            stored_name = map.file_name or (map.embedded.name if map.embedded is not None else "")
+            stem, stored_extension = os.path.splitext(re.split(r"[\\/]", stored_name)[-1])
+            if stored_extension.lower() in (".jpg", ".jpeg") and extension == "jpg":
+                extension = stored_extension[1:4]
+            stem = re.sub(r"[^A-Za-z0-9_-]+", "_", stem).strip("_") or "image"
+            name, number = _file_name(rules, stem[: rules.longest], extension), 2
+            while not (split_name(name).parts and self._is_free(name, data)):
+                suffix = str(number)
+                name = _file_name(rules, stem[: rules.longest - len(suffix)] + suffix, extension)
+                number += 1
+            self._names[key] = name
+        return self._names[key]
+
+    def _is_free(self, name: str, data: bytes) -> bool:
+        """Return whether a file name is unused, or used for the same content."""
+        if self.files.get(name, data) != data:
+            return False
+        path = self._folder / name
+        if not os.path.lexists(path):
+            return True
+        try:
+            return path.is_file() and path.stat().st_size == len(data) and path.read_bytes() == data
+        except OSError:
+            return False
+
+
+def _file_name(rules: ImageNames, stem: str, extension: str) -> str:
+    name = f"{stem}.{extension}"
+    return name.upper() if rules.upper else name
+
+
+def _location(map: TextureMap) -> str:
+    return "inside the file" if map.embedded is not None else f"{safe_text(map.file_name)[:200]!r} next to the file"
