@@ -203,15 +203,17 @@ def test_a_node_that_was_added_beside_the_root_stands_where_it_was_put() -> None
     np.testing.assert_allclose(keyframer.pose(changed, frames=[0]).world[0, changed.find("added"), :3, 3], [1, 2, 3])
 
 
-def test_a_camera_that_was_turned_away_has_no_target() -> None:
+@pytest.mark.parametrize(("degrees", "is_restored"), [(0.0, True), (0.3, True), (0.7, False), (90.0, False)])
+def test_a_target_is_restored_if_it_causes_the_rotation_within_half_a_degree(degrees: float, is_restored: bool) -> None:
     root, binary = split_glb(glb_of(SCENES["looking"]())[0])
-    turned = {node["name"]: node for node in root["nodes"]}["stored"]
-    turned["rotation"] = [0, 0, 0, 1]
+    x, y, z, w = named(root, "stored")["rotation"]
+    c, s = np.cos(np.radians(degrees) / 2), np.sin(np.radians(degrees) / 2)
+    named(root, "stored")["rotation"] = turned = [x * c + w * s, y * c + z * s, z * c - y * s, w * c - x * s]  # about x
     restored = loaded(glb(root, binary))
-    assert restored.cameras[2].target is None
-    place = restored.find("stored")
-    np.testing.assert_allclose(keyframer.pose(restored, frames=[0]).world[0, place, :3, :3], np.eye(3), atol=1e-6)
+    assert (restored.cameras[2].target is not None) is is_restored
     assert restored.nodes[restored.find("free")].target == restored.find("goal")  # that was not touched
+    if not is_restored:
+        np.testing.assert_allclose(restored.nodes[restored.find("stored")].rotation_xyzw, turned, atol=1e-6)
 
 
 def test_a_renamed_node_does_not_keep_its_old_name() -> None:

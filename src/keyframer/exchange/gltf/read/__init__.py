@@ -39,7 +39,7 @@ from keyframer.formats.contract import make_options, refuse_unknown
 from keyframer.formats.document import Document
 from keyframer.formats.kit.common_rules import LONGEST_NAME, name_problems, path_problems, shown
 from keyframer.formats.kit.scene_reading import scene_of
-from keyframer.formats.kit.scene_writing import DEFAULT_MAX_ERROR, Written
+from keyframer.formats.kit.scene_writing import Written
 from keyframer.issues import IssueLog, IssueType
 from keyframer.limits import Limits, open_or_new_budget
 from keyframer.scene import Morph, Scene, Space
@@ -173,7 +173,7 @@ class Importer:
         if from_keyframer:
             _remove_unused_shapes(scene)
             items = [self.hierarchy.items[number] for number in self.hierarchy.order]
-            TargetReader(scene, items, self._max_error()).restore(cameras.targets, lights.targets)
+            TargetReader(scene, items).restore(cameras.targets, lights.targets)
         self.issues.attempt(self._read_metadata, scene)
         _close_gaps(scene, cameras.lost, lights.lost)
         return scene
@@ -218,13 +218,6 @@ class Importer:
             if motion is not None and motion != number and motion in clips:
                 clips[motion] += clips.pop(number)
         return list(clips.values())
-
-    def _max_error(self) -> float:
-        """Return the error of motion that the exporter allowed, as a fraction of the size of the scene."""
-        asset = self.root.child("asset")
-        extras = None if asset is None else asset.keyframer_extras
-        options = None if extras is None else extras.child("options")
-        return DEFAULT_MAX_ERROR if options is None else options.number("max_error", DEFAULT_MAX_ERROR)
 
     def _read_metadata(self, scene: Scene) -> None:
         """Set data of the whole scene: copyright, source format, title, author, environment, extras, ambient lights."""
