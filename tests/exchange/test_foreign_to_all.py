@@ -6,7 +6,6 @@ played by `tests.oracles.gltf.sampler`, and the written file.
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +16,7 @@ from keyframer.formats.kit.coordinates import in_space
 from keyframer.formats.kit.scene_writing import Written
 from keyframer.scene import Scene, Space
 from keyframer.scene.loss_report import Outcome
-from tests.exchange.truth import ORACLES, needs_node_tools
+from tests.exchange.truth import needs_node_tools
 from tests.formats.random_scenes import SUFFIXES
 from tests.oracles.gltf.sampler import Gltf
 
@@ -45,18 +44,6 @@ LOST = {
     "ase": {"three": set(), "transform": set()},
 }
 """what must be said to be left out"""
-
-
-@pytest.fixture(scope="module")
-def exported_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    if not (ORACLES / "node_modules" / "@gltf-transform" / "core").is_dir():
-        pytest.skip("glTF-Transform is not installed (tools/install_node_tools.sh)")
-    folder = tmp_path_factory.mktemp("foreign")
-    for script in ("export_three.mjs", "export_transform.mjs"):
-        command = ["node", str(ORACLES / "gltf" / script), str(folder)]
-        ran = subprocess.run(command, capture_output=True, text=True, cwd=ORACLES, check=False)
-        assert ran.returncode == 0, ran.stderr
-    return folder
 
 
 def write(scene: Scene, format: str, path: Path) -> Written:

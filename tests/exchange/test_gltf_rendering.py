@@ -11,9 +11,8 @@ import pytest
 
 import keyframer
 from keyframer.scene import Handedness, Material, Node, Scene, Space
-from tests.exchange.test_gltf_textures import validate
 from tests.exchange.textured import make_files
-from tests.exchange.truth import needs_node_tools
+from tests.exchange.truth import assert_valid, needs_node_tools
 from tests.oracles.gltf.pictures import Painter, Shown, open_painter, why_no_pictures
 from tests.rendering.simple import scene_of, square, turned_square
 
@@ -127,4 +126,4 @@ def test_three_js_shows_the_same_faces(painter: Painter, tmp_path: Path) -> None
 
 @needs_node_tools
 def test_validator_accepts_the_files(converted: dict[str, Path]) -> None:
-    validate(list(converted.values()))
+    assert_valid(list(converted.values()))

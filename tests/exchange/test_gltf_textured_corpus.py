@@ -13,8 +13,8 @@ import keyframer
 from keyframer.scene import Scene
 from tests.corpus import CORPUS, needs_corpus, threeds_files
 from tests.exchange.test_gltf_corpus import strict_scene
-from tests.exchange.test_gltf_textures import image_bytes, picture, stencil, validate
-from tests.exchange.truth import needs_node_tools
+from tests.exchange.test_gltf_textures import image_bytes, picture, stencil
+from tests.exchange.truth import assert_valid, needs_node_tools
 from tests.oracles.gltf.sampler import Gltf
 from tests.samples import all_samples
 
@@ -57,7 +57,7 @@ def round_trip(paths: list[Path], folder: Path) -> int:
             image_bytes(other, at) for at in range(len(other.json.get("images", [])))
         }, path.name
         written += [first, second]
-    validate(written)
+    assert_valid(written)
     return maps
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import tracemalloc
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.textures import TextureFinder, TextureSource, image_files
 from keyframer.viewer.viewed_file import images_from
 from tests.corpus import CORPUS, needs_corpus
-from tests.exchange.truth import ALLOWED_INFOS, needs_node_tools, node_lines
+from tests.exchange.truth import assert_valid, needs_node_tools
 from tests.oracles.gltf.sampler import Gltf
 
 FORMATS = {"tga": "TGA", "gif": "GIF", "bmp": "BMP", "pcx": "PCX", "tif": "TIFF", "png": "PNG", "jpg": "JPEG"}
@@ -70,15 +69,6 @@ def outcome_of(report: LossReport, ending: str) -> tuple[Outcome, str]:
     return found.outcome, found.detail
 
 
-def validate(paths: list[Path]) -> None:
-    """Assert that Khronos' validator finds no errors, no warnings, and only known infos."""
-    lines = node_lines("validate.mjs", [str(path) for path in paths])
-    assert len(lines) == len(paths)
-    messages = [(Path(report["file"]).name, loss) for report in map(json.loads, lines) for loss in report["messages"]]
-    known = {*ALLOWED_INFOS, "IMAGE_NPOT_DIMENSIONS"}
-    assert [pair for pair in messages if pair[1]["severity"] < 2 or pair[1]["code"] not in known] == []
-
-
 @pytest.mark.parametrize("extension", FORMATS)
 def test_every_image_format(tmp_path: Path, extension: str) -> None:
     file = tmp_path / f"WALL.{extension}"
@@ -115,7 +105,7 @@ def test_validator_finds_no_errors_and_no_warnings(tmp_path: Path) -> None:
             first, second = (gltf.json["meshes"][number]["primitives"][0] for number in (0, 1))
             assert "TANGENT" in first["attributes"]
             assert "baseColorTexture" not in gltf.json["materials"][second["material"]]["pbrMetallicRoughness"]
-    validate(paths)
+    assert_valid(paths)
 
 
 @needs_node_tools
@@ -125,7 +115,7 @@ def test_display_settings_of_a_png_are_removed(tmp_path: Path) -> None:
     gltf, _, path = saved(square(texture1=TextureMap("a.png")), tmp_path)
     assert len(image_bytes(gltf)) < (tmp_path / "a.png").stat().st_size
     np.testing.assert_array_equal(np.asarray(Image.open(io.BytesIO(image_bytes(gltf)))), np.asarray(picture()))
-    validate([path])
+    assert_valid([path])
 
 
 @pytest.mark.parametrize("order", ["<", ">"])
@@ -364,7 +354,7 @@ def test_makbot_has_its_panels(tmp_path: Path) -> None:
 @needs_node_tools
 def test_validator_accepts_makbot_with_its_images(tmp_path: Path) -> None:
     keyframer.save(keyframer.load(CORPUS / "makbot" / "mak_running.3DS"), tmp_path / "a.glb")
-    validate([tmp_path / "a.glb"])
+    assert_valid([tmp_path / "a.glb"])
 
 
 def test_materials_with_the_same_texture_share_an_image(tmp_path: Path) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +29,7 @@ needs_node_tools = pytest.mark.skipif(
 
 ALLOWED_INFOS = {
     "ACCESSOR_INDEX_TRIANGLE_DEGENERATE",  # faces of the file that have no area
+    "IMAGE_NPOT_DIMENSIONS",  # images of the time have any size
     "INCOMPLETE_EXTENSION_SUPPORT",  # KHR_animation_pointer is only partly known to the validator
     "NODE_EMPTY",  # dummies and targets
     "UNUSED_OBJECT",  # materials without faces, texture coordinates without textures
@@ -52,6 +55,19 @@ def node_lines(script: str, lines: list[str]) -> list[str]:
     )
     assert completed.returncode == 0, completed.stderr
     return completed.stdout.splitlines()
+
+
+def assert_valid(paths: Sequence[Path]) -> None:
+    """Assert that Khronos' validator finds no errors, no warnings, and only known infos in some files."""
+    reports = [json.loads(line) for line in node_lines("validate.mjs", [str(path) for path in paths])]
+    assert len(reports) == len(paths) > 0
+    bad = {
+        f"{Path(report['file']).name}: {message['code']}: {message['message']}"
+        for report in reports
+        for message in report["messages"]
+        if message["severity"] < 2 or message["code"] not in ALLOWED_INFOS
+    }
+    assert bad == set()
 
 
 def to_file_axes(scene: Scene, unit: float = 1.0) -> np.ndarray:

@@ -20,14 +20,9 @@ from keyframer.scene.loss_report import Outcome
 from tests.cli.running import Run
 from tests.corpus import CORPUS, needs_corpus
 from tests.exchange.reading.making import data_uri, glb, loaded
-from tests.exchange.test_gltf_textures import image_bytes, outcome_of, picture, square, stencil, validate
-from tests.exchange.truth import needs_node_tools
+from tests.exchange.test_gltf_textures import image_bytes, outcome_of, picture, square, stencil
+from tests.exchange.truth import assert_valid, needs_node_tools
 from tests.oracles.gltf.sampler import Gltf
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    return Run(capsys)
 
 
 def encoded(image: Image.Image, kind: str = "PNG") -> bytes:
@@ -120,7 +115,7 @@ def test_images_are_copied_from_glb_to_glb(tmp_path: Path) -> None:
         assert (material["normalTexture"]["scale"], material["occlusionTexture"]["strength"]) == (0.5, 0.25)
         assert "alphaMode" not in material
     assert outcome_of(report, "maps/texture1")[0] is Outcome.EXACT
-    validate([tmp_path / "a.glb", tmp_path / "b.glb"])
+    assert_valid([tmp_path / "a.glb", tmp_path / "b.glb"])
 
 
 @needs_node_tools
@@ -143,7 +138,7 @@ def test_images_merged_from_maps_are_kept_when_saved_again(tmp_path: Path) -> No
         count = len(one.json["images"])
         assert [image_bytes(one, at) for at in range(count)] == [image_bytes(other, at) for at in range(count)]
     assert {slot: map.file_name for slot, map in keyframer.load(tmp_path / "b.glb").materials[0].maps.items()} == names
-    validate([tmp_path / f"{name}.glb" for name in "bdf"])
+    assert_valid([tmp_path / f"{name}.glb" for name in "bdf"])
     keyframer.save(keyframer.load(tmp_path / "f.glb"), tmp_path / "f.3ds")
     grey = np.asarray(Image.open(tmp_path / "HOLES.PNG"))
     assert np.array_equal(grey, np.asarray(stencil()))

@@ -15,8 +15,8 @@ import keyframer
 from keyframer.errors import FormatError
 from tests.exchange.reading.making import data_uri, glb, loaded, split_glb, triangle
 from tests.exchange.reading.test_embedded import encoded, foreign
-from tests.exchange.test_gltf_textures import image_bytes, in_gltf, picture, validate
-from tests.exchange.truth import needs_node_tools
+from tests.exchange.test_gltf_textures import image_bytes, in_gltf, picture
+from tests.exchange.truth import assert_valid, needs_node_tools
 from tests.oracles.gltf.sampler import Gltf
 
 STRONG = {"KHR_materials_emissive_strength": {"emissiveStrength": 4.0}}
@@ -201,7 +201,7 @@ def test_validator_accepts_exported_materials(tmp_path: Path) -> None:
     unlit = foreign(extensions={"KHR_materials_unlit": {}})
     for name, content in (("strong", data), ("unlit", unlit)):
         keyframer.save(loaded(content), tmp_path / f"{name}.glb")
-    validate([tmp_path / "strong.glb", tmp_path / "unlit.glb"])
+    assert_valid([tmp_path / "strong.glb", tmp_path / "unlit.glb"])
 
 
 def test_texture_coordinates_keep_their_place_in_3ds(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -12,27 +11,10 @@ import pytest
 import keyframer
 from keyframer.curves import Interpolation
 from keyframer.scene import LightType, NodeKind, Space
-from tests.exchange.truth import ORACLES, needs_node_tools
+from tests.exchange.truth import needs_node_tools
 from tests.oracles.gltf.sampler import Gltf
 
 pytestmark = needs_node_tools
-
-
-@pytest.fixture(scope="module")
-def exported_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    if not (ORACLES / "node_modules" / "@gltf-transform" / "core").is_dir():
-        pytest.skip("glTF-Transform is not installed (tools/install_node_tools.sh)")
-    folder = tmp_path_factory.mktemp("made")
-    for script in ("export_three.mjs", "export_transform.mjs"):
-        ran = subprocess.run(
-            ["node", str(ORACLES / "gltf" / script), str(folder)],
-            capture_output=True,
-            text=True,
-            cwd=ORACLES,
-            check=False,
-        )
-        assert ran.returncode == 0, ran.stderr
-    return folder
 
 
 def test_poses_match_files_of_three(exported_files: Path) -> None:

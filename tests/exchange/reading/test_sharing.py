@@ -10,8 +10,7 @@ import pytest
 import keyframer
 from keyframer.errors import FormatError
 from tests.exchange.reading.making import Json, glb, loaded, split_glb
-from tests.exchange.test_gltf_textures import validate
-from tests.exchange.truth import needs_node_tools
+from tests.exchange.truth import assert_valid, needs_node_tools
 
 SPHERES = 200
 RINGS = 64
@@ -93,7 +92,7 @@ def test_shared_arrays_are_written_once(tmp_path: Path) -> None:
 @needs_node_tools
 def test_validator_accepts_shared_accessors(tmp_path: Path) -> None:
     keyframer.save(loaded(glb(*spheres(20))), tmp_path / "x.glb")
-    validate([tmp_path / "x.glb"])
+    assert_valid([tmp_path / "x.glb"])
 
 
 def test_meshes_that_use_parts_of_shared_vertices_get_only_these_parts() -> None:
