@@ -6,7 +6,7 @@ Meshes that are compressed with Draco (KHR_draco_mesh_compression) need the pack
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -169,13 +169,12 @@ _NUMBERS_PER_COMPRESSED_BYTE = 64
 """budget of numbers for each compressed byte: a vertex takes one or two bytes"""
 
 
-class DecompressedMesh:
+class DecompressedMesh(NamedTuple):
     """The decompressed mesh of one primitive."""
 
-    def __init__(self, triangles: Ints, columns: dict[str, Array]) -> None:
-        self.triangles = triangles
-        self.columns = columns
-        """(V, k) values of each attribute"""
+    triangles: Ints
+    columns: dict[str, Array]
+    """(V, k) values of each attribute"""
 
 
 class DracoReader:

@@ -255,13 +255,12 @@ class TargetReader:
         self, place: int, clip: Clip, channels: dict[int, list[Channel]], target: int | None, position: Position | None
     ) -> tuple[Floats, Floats] | None:
         """Return times, and the roll of a node in degrees at each; None if the target does not cause its rotations."""
-        involved = sorted(
-            reachable([place] if target is None else [place, target], lambda node: [int(self._order.parents[node])])
-        )
+        aimed_at = set() if target is None else self._with_ancestors(target)
+        involved = sorted({*self._with_ancestors(place), *aimed_at})
         used = [channel for node in involved for channel in channels.get(node, ())]
         keys = np.unique(np.concatenate([[clip.start], *(channel.track.times for channel in used)]))
         keys = keys[np.isfinite(keys)]
-        if 2 * len(keys) * len(involved) > _MOST_MATRICES or (target is not None and place in self._ancestors(target)):
+        if 2 * len(keys) * len(involved) > _MOST_MATRICES or place in aimed_at:
             return None
         gaps = np.flatnonzero(np.diff(keys) > _CLOSEST * clip.rate)
         times = np.unique(np.concatenate([keys, (keys[gaps] + keys[gaps + 1]) / 2]))
@@ -279,8 +278,8 @@ class TargetReader:
             rolls = np.degrees(np.unwrap(-np.arctan2(between[:, 1, 0], between[:, 0, 0])))
         return (times, rolls) if (off <= _MOST_DEGREES).all() else None
 
-    def _ancestors(self, node: int) -> list[int]:
-        return reachable([node], lambda other: [int(self._order.parents[other])])
+    def _with_ancestors(self, node: int) -> set[int]:
+        return set(reachable([node], lambda other: [int(self._order.parents[other])]))
 
 
 def _difference(degrees: Floats, other: float) -> Floats:

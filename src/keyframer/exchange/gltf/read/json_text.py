@@ -230,7 +230,8 @@ class Places:
 
     def find(self, path: str) -> int:
         """Return the start of the value with a path, or of its innermost existing parent."""
-        return self._byte(self._locate(path))
+        at = self._locate(path)
+        return self._offset + (at if self._is_ascii else int(self._byte_offsets[at]))
 
     def _locate(self, path: str) -> int:
         at = self._skip(0)
@@ -241,9 +242,6 @@ class Places:
                     return at
                 at = child
         return at
-
-    def _byte(self, at: int) -> int:
-        return self._offset + (at if self._is_ascii else int(self._byte_offsets[at]))
 
     @cached_property
     def _byte_offsets(self) -> Ints:

@@ -91,7 +91,6 @@ class Hierarchy:
         ]
         """index in the file of each node of the scene"""
         self._scene_indices = {number: place for place, number in enumerate(self.order)}
-        self._scene_parents = [self._find_scene_parent(number) for number in self.order]
 
     def scene_index(self, number: int) -> int | None:
         """Return the index in the scene of a node of the file, or of the node that it helps; None if there is none."""
@@ -104,9 +103,6 @@ class Hierarchy:
 
     def scene_parent(self, number: int) -> int | None:
         """Return the index in the scene of the parent of a node in `order`."""
-        return self._scene_parents[self._scene_indices[number]]
-
-    def _find_scene_parent(self, number: int) -> int | None:
         parent = self.parents[number]
         return None if parent is None else self.scene_index(parent)
 
