@@ -252,7 +252,7 @@ def _identify(job: _RunningJob, result: Result) -> None:
 
 def _thumbnail(job: _RunningJob, result: Result) -> None:
     """Render a picture of a file."""
-    from keyframer.inspecting.clip_choice import keep_clip
+    from keyframer.operating import keep_clip
     from keyframer.rendering import Renderer
     from keyframer.rendering.presentation import picture_options
 

@@ -72,7 +72,7 @@ def prepare_conversion(
         fps = None
     if not steps and fps is None:
         return scene, save_options, []
-    from keyframer.operating.operation_sequence import apply_operations
+    from keyframer.operating import apply_operations
     from keyframer.scene.loss_report import LossReport
 
     changes = LossReport(exporter.name)
@@ -93,7 +93,7 @@ _READING = (
     *(module for known in FORMATS for module in known.preload),
 )
 _WRITING = ("keyframer.exchange.gltf.write", "keyframer.exchange.saving")
-_RENDERING = ("keyframer.rendering.presentation", "keyframer.inspecting.clip_choice", "PIL.ImageDraw", "PIL.ImageFont")
+_RENDERING = ("keyframer.rendering.presentation", "keyframer.operating", "PIL.ImageDraw", "PIL.ImageFont")
 
 _ALL = (
     Operation(
