@@ -1,4 +1,4 @@
-"""The operations that commands and batches share: how outputs are named, and what a conversion saves."""
+"""The operations that commands and batches share: names of outputs, what is saved, summaries."""
 
 from __future__ import annotations
 
@@ -14,9 +14,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
+    from keyframer.checking import Report
     from keyframer.exchange import Exporter
+    from keyframer.exchange.opening import OpenedFile
+    from keyframer.formats.kit.summary_tables import Table
+    from keyframer.inspecting.document_tables import Summary
     from keyframer.scene import Scene
     from keyframer.scene.loss_report import Loss
+    from keyframer.textures import TextureFinder
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +83,19 @@ def prepare_conversion(
     changes = LossReport(exporter.name)
     scene = apply_operations(scene, {**steps, "max_error": max_error}, fps, exporter.axes, changes)
     return scene, save_options, changes.losses
+
+
+def summarise(
+    opened: OpenedFile, encoding: str | None, finder: TextureFinder | None
+) -> tuple[Summary, list[Table], Report]:
+    """Return the summary of a file, all its tables, and the report of its check."""
+    from keyframer.checking import check_opened
+    from keyframer.inspecting import document_tables
+
+    document_tables.use_encoding(opened, encoding)
+    checked = check_opened(opened)
+    tables = document_tables.file_tables(opened, checked.verdict, checked.issues, finder)
+    return document_tables.summary_of(opened, tables, checked.verdict, checked.issues), tables, checked
 
 
 def _picture_suffix(options: Mapping[str, Any]) -> str:

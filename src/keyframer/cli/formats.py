@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 
 from keyframer.cli import record_output
 from keyframer.cli.exit_handling import SUCCESS
@@ -10,6 +11,7 @@ from keyframer.exchange import EXPORTERS, IMPORTERS, NativeExporter
 from keyframer.formats import FORMATS, Format
 from keyframer.formats.contract import Bridge
 from keyframer.formats.kit.summary_tables import Table
+from keyframer.inspecting.records import Records
 from keyframer.inspecting.tables import aligned, json_rows
 from keyframer.plugins import call_plugin
 
@@ -35,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     table = formats_table()
-    records = record_output.Records(options.format, SCHEMA, SCHEMA_VERSION, table.columns, key="formats")
+    records = Records(sys.stdout.write, options.format, SCHEMA, SCHEMA_VERSION, table.columns, key="formats")
     if options.format == "pretty":
         records.text("\n".join(aligned(table)) + "\n")
     elif options.format in ("csv", "md"):
