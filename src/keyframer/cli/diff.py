@@ -90,10 +90,6 @@ def run(options: argparse.Namespace) -> int:
         )
     if options.plot is not None and os.path.splitext(options.plot)[1].lower() not in (".svg", ".png"):
         options.parser.error("--plot needs a name that ends in .svg or .png")
-    try:
-        reading_options.bridge_options(options)
-    except ValueError as error:
-        options.parser.error(str(error))
     records = Records(sys.stdout.write, options.format, SCHEMA, SCHEMA_VERSION, COLUMNS, key="comparisons")
     names = {"a": safe_text(items[0].name), "b": safe_text(items[1].name)}
     with reading_options.budget_for(options):
