@@ -19,12 +19,12 @@ from keyframer import inspecting
 from keyframer.catalogue import CATALOGUE
 from keyframer.checking import PASSES, VERDICTS, pass_of
 from keyframer.cli.exit_handling import CODES
+from keyframer.cli.formats import supported_features
 from keyframer.cli.parser import ABOUT, COMMANDS, build_parser, command_module
 from keyframer.fields import field_meanings
 from keyframer.formats import FORMATS, Format
 from keyframer.formats.kit.declared_fields import FEATURES
 from keyframer.formats.kit.unsupported_features import REPORTED_PARTS, all_fields
-from keyframer.inspecting.format_support import supported_features
 from keyframer.inspecting.tables import markdown
 from keyframer.issues import ISSUES_PER_CODE, ISSUES_PER_FILE, IssueType
 from keyframer.limits import BASE_INPUT_SIZE, Limits

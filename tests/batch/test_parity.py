@@ -16,7 +16,7 @@ from tests.samples import all_samples
 
 @pytest.mark.parametrize(
     "words",
-    ["convert --scale 2 --dialect text", "thumbnail --size 16 --frame 2", "identify", "check --only DATA_", "info"],
+    ["convert --scale 2 --dialect text", "thumbnail --size 16 --frame 2", "info"],
 )
 def test_batch_writes_what_the_command_writes(run: Run, tmp_path: Path, words: str) -> None:
     operation, *options = words.split()

@@ -10,9 +10,9 @@ import pytest
 import keyframer
 from keyframer.catalogue import CATALOGUE
 from keyframer.checking import PASSES, VERDICTS, pass_of, report_record, unlisted
+from keyframer.cli.formats import supported_features
 from keyframer.formats import FORMATS
 from keyframer.formats.kit.scene_reading import scene_of
-from keyframer.inspecting.format_support import supported_features
 from tests import writers as w
 from tests.formats.midtown import writer as clips
 from tests.samples import all_samples

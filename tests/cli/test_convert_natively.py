@@ -81,7 +81,7 @@ def test_outputs_in_folders_get_the_extension_of_the_format(run: Run, tmp_path: 
         (["x.3ds", "--cut", "40:10"], "the earlier first"),
         (["x.3ds", "--scale", "0"], "'0' is not a number from 1e-09 to 1e+09"),
         (["x.3ds", "--rate", "-1"], "'-1' is not a number from 0.001 to 100000"),
-        (["x.3ds", "--write", "fps"], "--write needs NAME=VALUE"),
+        (["x.3ds", "--write", "fps"], "--write: expected NAME=VALUE"),
         (["x.3ds", "--write", "colour=red"], "3ds has no option 'colour'"),
     ],
 )

@@ -178,3 +178,11 @@ def test_view_of_files_that_do_not_exist_ends(run: Run, tmp_path: Path, monkeypa
     assert (ran.code, ran.out, ran.err) == (3, "", f"keyframer: {typo}: no such file\n")
     assert run("view", typo, f"{tmp_path}/no.zip!/a.3ds", "--no-open").code == 3
     assert "the server was started" in run("view", typo, EXAMPLE, "--no-open").err  # one file can be shown
+
+
+@pytest.mark.skipif(os.name != "posix", reason="named pipes")
+def test_pipe_with_the_name_of_an_apple_double_file_is_not_opened(run: Run, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "._pipe.3ds")
+    ran = run("identify", "-r", tmp_path)
+    assert ran.code == 3
+    assert ran.err == f"keyframer: {tmp_path / '._pipe.3ds'}: not a regular file\n"

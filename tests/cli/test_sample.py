@@ -258,7 +258,7 @@ def test_skeleton_and_format_options(run: Run, tmp_path: Path) -> None:
         ("in_place=maybe", "in_place must be true or false, not 'maybe'"),
         ("euler_order=ABC", "euler_order must be an order of X, Y and Z"),
         ("geometry=raw", "midtown has no option 'geometry'"),
-        ("nothing", "--set needs NAME=VALUE, not 'nothing'"),
+        ("nothing", "--set: expected NAME=VALUE, not 'nothing'"),
     ],
 )
 def test_wrong_options_are_wrong_usage(run: Run, tmp_path: Path, pair_: str, words: str) -> None:

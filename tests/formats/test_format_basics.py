@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import keyframer
+from keyframer.cli.formats import supported_features
 from keyframer.formats.contract import Format, options_from_text
 from keyframer.formats.kit.mesh_writing import split_by_material, split_mesh
 from keyframer.formats.kit.scene_reading import RecordPaths, Reporter, path_finder
 from keyframer.formats.kit.summary_tables import Table
 from keyframer.formats.threeds import FORMAT
-from keyframer.inspecting.format_support import supported_features
 from keyframer.issues import IssueLog
 from keyframer.scene import Mesh, Node, Scene
 

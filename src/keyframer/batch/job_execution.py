@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from json.encoder import encode_basestring_ascii
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
@@ -18,7 +16,7 @@ from urllib.parse import unquote
 from keyframer import checking
 from keyframer.batch import dependencies, storage
 from keyframer.batch.job import FINDINGS, Job, Result, fail, fail_with, new_result
-from keyframer.batch.operations import prepare_conversion
+from keyframer.batch.operations import prepare_conversion, summarise
 from keyframer.catalogue import IO_UNRECOGNISED, RUN_OUTPUT_COLLISION, RUN_OUTPUT_REFUSED
 from keyframer.errors import FormatError, reason_of
 from keyframer.exchange import Importer, exporter_for
@@ -26,6 +24,7 @@ from keyframer.exchange.opening import OpenedFile, source_note
 from keyframer.files import OutputExists, OutputRefused, running, write_bytes
 from keyframer.formats.contract import HEAD_SIZE
 from keyframer.inspecting import identity
+from keyframer.inspecting.records import json_file
 from keyframer.limits import Budget, limits_of
 from keyframer.scene.loss_report import Outcome
 from keyframer.textures import TextureFinder, TextureSource
@@ -151,9 +150,6 @@ class _RunningJob:
             else:
                 write_bytes(path, data, overwrite=self.job.replaces)
 
-    def write_record(self, schema: str, version: int, record: object) -> None:
-        self.write(json_file(schema, version, record))
-
     @contextmanager
     def writing(self) -> Iterator[None]:
         """Make the folder of the output. If an output cannot be written, raise a `FormatError` that names the output,
@@ -213,7 +209,7 @@ def _check(job: _RunningJob, result: Result) -> None:
         job.options.get("only") or (), job.options.get("ignore") or ()
     )
     record = checking.report_record(report, job.job.source)
-    job.write_record(checking.SCHEMA, checking.SCHEMA_VERSION, record)
+    job.write(json_file(checking.SCHEMA, checking.SCHEMA_VERSION, record))
     job.note_issues(report.issues)
     result["format"] = None if report.format is None else report.format.name
     result["details"] = {"verdict": report.verdict}
@@ -228,22 +224,19 @@ def _info(job: _RunningJob, result: Result) -> None:
     encoding, wanted = job.options.get("encoding"), job.options.get("table")
     finder = job.finder()
     job.note_companions()
-    document_tables.use_encoding(job.opened, encoding)
-    checked = checking.check_opened(job.opened)
-    tables = document_tables.file_tables(job.opened, checked.verdict, checked.issues, finder)
+    summary, tables, checked = summarise(job.opened, encoding, finder)
     job.note_issues(checked.issues)
     result["details"] = {"verdict": checked.verdict}
     job.note_images(finder)
-    summary = document_tables.summary_of(job.opened, tables, checked.verdict, checked.issues)
     shown = [table for table in tables if not wanted or table.name in wanted]
     record = document_tables.info_record(job.job.source, summary, shown, encoding)
-    job.write_record(document_tables.SCHEMA, document_tables.SCHEMA_VERSION, record)
+    job.write(json_file(document_tables.SCHEMA, document_tables.SCHEMA_VERSION, record))
 
 
 def _identify(job: _RunningJob, result: Result) -> None:
     """Recognise the format of a file."""
     identified = identity.identify(job.data[:HEAD_SIZE], len(job.data), job.job.source, lambda: job.data)
-    job.write_record(identity.SCHEMA, identity.SCHEMA_VERSION, identified.record())
+    job.write(json_file(identity.SCHEMA, identity.SCHEMA_VERSION, identified.record()))
     result["format"] = identified.format
     result["details"] = {name: getattr(identified, name) for name in ("certainty", "pronom", "version")}
     if identified.format is None:  # the record is written, too, as `keyframer identify` prints it
@@ -252,7 +245,7 @@ def _identify(job: _RunningJob, result: Result) -> None:
 
 def _thumbnail(job: _RunningJob, result: Result) -> None:
     """Render a picture of a file."""
-    from keyframer.inspecting.clip_choice import keep_clip
+    from keyframer.operating import keep_clip
     from keyframer.rendering import Renderer
     from keyframer.rendering.presentation import picture_options
 
@@ -292,25 +285,3 @@ def named_files(data: bytes) -> list[str]:
     names = dict.fromkeys(unquote(uri.decode("utf-8", "replace")) for uri in _URI.findall(text))
     split_names = [split_name(name) for name in names]
     return ["/".join(name.parts) for name in split_names if name.parts and name.refusal is None]
-
-
-def json_file(schema: str, version: int, record: object) -> bytes:
-    """Return one record as the commands print it with ``--format json``: exactly the same bytes."""
-    head = json.dumps({"schema": schema, "schema_version": version})[1:-1]
-    return f'{{{head}, "files": [\n  {_indented(record, chr(10) + "  ")}\n]}}\n'.encode("ascii")
-
-
-def _indented(value: Any, margin: str) -> str:
-    """Return the same text as ``json.dumps(value, indent=2)``, which takes three times as long.
-
-    ``margin`` is a line break and the indentation of the value.
-    """
-    deeper = margin + "  "
-    if isinstance(value, dict) and value:
-        items = [f"{deeper}{encode_basestring_ascii(key)}: {_indented(item, deeper)}" for key, item in value.items()]
-        return f"{{{','.join(items)}{margin}}}"
-    if isinstance(value, (list, tuple)) and value:
-        return f"[{','.join([deeper + _indented(item, deeper) for item in value])}{margin}]"
-    if type(value) is str:
-        return encode_basestring_ascii(value)
-    return repr(value) if type(value) is int else json.dumps(value, allow_nan=False)

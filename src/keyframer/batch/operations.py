@@ -1,4 +1,4 @@
-"""The operations that commands and batches share: how outputs are named, and what a conversion saves."""
+"""The operations that commands and batches share: names of outputs, what is saved, summaries."""
 
 from __future__ import annotations
 
@@ -14,9 +14,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
+    from keyframer.checking import Report
     from keyframer.exchange import Exporter
+    from keyframer.exchange.opening import OpenedFile
+    from keyframer.formats.kit.summary_tables import Table
+    from keyframer.inspecting.document_tables import Summary
     from keyframer.scene import Scene
     from keyframer.scene.loss_report import Loss
+    from keyframer.textures import TextureFinder
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +77,25 @@ def prepare_conversion(
         fps = None
     if not steps and fps is None:
         return scene, save_options, []
-    from keyframer.operating.operation_sequence import apply_operations
+    from keyframer.operating import apply_operations
     from keyframer.scene.loss_report import LossReport
 
     changes = LossReport(exporter.name)
     scene = apply_operations(scene, {**steps, "max_error": max_error}, fps, exporter.axes, changes)
     return scene, save_options, changes.losses
+
+
+def summarise(
+    opened: OpenedFile, encoding: str | None, finder: TextureFinder | None
+) -> tuple[Summary, list[Table], Report]:
+    """Return the summary of a file, all its tables, and the report of its check."""
+    from keyframer.checking import check_opened
+    from keyframer.inspecting import document_tables
+
+    document_tables.use_encoding(opened, encoding)
+    checked = check_opened(opened)
+    tables = document_tables.file_tables(opened, checked.verdict, checked.issues, finder)
+    return document_tables.summary_of(opened, tables, checked.verdict, checked.issues), tables, checked
 
 
 def _picture_suffix(options: Mapping[str, Any]) -> str:
@@ -93,7 +111,7 @@ _READING = (
     *(module for known in FORMATS for module in known.preload),
 )
 _WRITING = ("keyframer.exchange.gltf.write", "keyframer.exchange.saving")
-_RENDERING = ("keyframer.rendering.presentation", "keyframer.inspecting.clip_choice", "PIL.ImageDraw", "PIL.ImageFont")
+_RENDERING = ("keyframer.rendering.presentation", "keyframer.operating", "PIL.ImageDraw", "PIL.ImageFont")
 
 _ALL = (
     Operation(

@@ -19,9 +19,9 @@ from keyframer.batch.ledger import Ledger
 from keyframer.cli.exit_handling import INPUTS_FAILED, SUCCESS
 from keyframer.cli.messages import failure, shown_name
 from keyframer.cli.output_targets import write_file
-from keyframer.cli.record_output import STYLES, Records
 from keyframer.errors import FormatError
 from keyframer.files import note_input
+from keyframer.inspecting.records import STYLES, Records
 from keyframer.inspecting.tables import shown
 from keyframer.text import safe_text
 
@@ -110,7 +110,7 @@ def _write(ledger: Ledger, options: argparse.Namespace) -> None:
         for piece in _html_page(ledger, rows, options.only_operation):
             sys.stdout.write(piece)
         return
-    records = Records(options.format, SCHEMA, SCHEMA_VERSION, REPORT_COLUMNS)
+    records = Records(sys.stdout.write, options.format, SCHEMA, SCHEMA_VERSION, REPORT_COLUMNS)
     if options.format == "pretty":
         _pretty_head(ledger, options.only_operation)
     for row in rows:

@@ -22,6 +22,7 @@ from keyframer.cli.inputs import Input
 from keyframer.cli.messages import as_format_error, note, shown_name
 from keyframer.errors import known_offset
 from keyframer.exchange import reader_by_name
+from keyframer.inspecting.records import Records
 
 ABOUT = """List everything that is wrong with a file.
 
@@ -56,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
         operation_options.values_of(options, "check")
     except ValueError as error:
         options.parser.error(str(error))
-    records = record_output.Records(options.format, SCHEMA, SCHEMA_VERSION, COLUMNS)
+    records = Records(sys.stdout.write, options.format, SCHEMA, SCHEMA_VERSION, COLUMNS)
     code = SUCCESS
     checked = failed = 0
     for item in inputs.inputs_of(options, inputs.LOADABLE):
@@ -89,7 +90,7 @@ def _check(item: Input, options: argparse.Namespace) -> Report:
     return check_opened(opened)
 
 
-def _rows(records: record_output.Records, name: str, report: Report) -> None:
+def _rows(records: Records, name: str, report: Report) -> None:
     """Write a row for each issue, for each code with unlisted issues, and for a file without issues."""
     for issue in report.issues:
         offset = known_offset(issue.code, issue.offset, issue.path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 import os
+import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
@@ -21,6 +22,7 @@ from keyframer.formats.kit.summary_tables import Cell, Table
 from keyframer.inspecting.charts import chart
 from keyframer.inspecting.comparison import COLUMNS, SCHEMA, SCHEMA_VERSION, Comparison, compare, side_of
 from keyframer.inspecting.motion_diff import motion_panels
+from keyframer.inspecting.records import Records
 from keyframer.inspecting.tables import aligned
 from keyframer.scene import Scene
 from keyframer.text import counted, safe_text
@@ -88,19 +90,13 @@ def run(options: argparse.Namespace) -> int:
         )
     if options.plot is not None and os.path.splitext(options.plot)[1].lower() not in (".svg", ".png"):
         options.parser.error("--plot needs a name that ends in .svg or .png")
-    try:
-        reading_options.bridge_options(options)
-    except ValueError as error:
-        options.parser.error(str(error))
-    records = record_output.Records(options.format, SCHEMA, SCHEMA_VERSION, COLUMNS, key="comparisons")
+    records = Records(sys.stdout.write, options.format, SCHEMA, SCHEMA_VERSION, COLUMNS, key="comparisons")
     names = {"a": safe_text(items[0].name), "b": safe_text(items[1].name)}
     with reading_options.budget_for(options):
         return _compare(items, names, records, options)
 
 
-def _compare(
-    items: list[Input], names: dict[str, str], records: record_output.Records, options: argparse.Namespace
-) -> int:
+def _compare(items: list[Input], names: dict[str, str], records: Records, options: argparse.Namespace) -> int:
     opened: list[OpenedFile] = []
     errors: list[Exception] = []
     for item in items:
@@ -166,7 +162,7 @@ def _scenes(
 
 
 def _show(
-    records: record_output.Records,
+    records: Records,
     items: list[Input],
     comparison: Comparison,
     names: dict[str, str],

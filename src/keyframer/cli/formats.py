@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import sys
 
 from keyframer.cli import record_output
 from keyframer.cli.exit_handling import SUCCESS
-from keyframer.inspecting.format_support import SCHEMA, SCHEMA_VERSION, formats_table
+from keyframer.exchange import EXPORTERS, IMPORTERS, NativeExporter
+from keyframer.formats import FORMATS, Format
+from keyframer.formats.contract import Bridge
+from keyframer.formats.kit.summary_tables import Table
+from keyframer.inspecting.records import Records
 from keyframer.inspecting.tables import aligned, json_rows
+from keyframer.plugins import call_plugin
+
+SCHEMA = "keyframer.formats"
+SCHEMA_VERSION = 1
 
 ABOUT = """List the known formats and what they support.
 
@@ -28,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     table = formats_table()
-    records = record_output.Records(options.format, SCHEMA, SCHEMA_VERSION, table.columns, key="formats")
+    records = Records(sys.stdout.write, options.format, SCHEMA, SCHEMA_VERSION, table.columns, key="formats")
     if options.format == "pretty":
         records.text("\n".join(aligned(table)) + "\n")
     elif options.format in ("csv", "md"):
@@ -40,3 +49,35 @@ def run(options: argparse.Namespace) -> int:
             records.json({**row_record, **lists})
     records.close()
     return SUCCESS
+
+
+def supported_features(known: Format) -> list[str]:
+    """Return what a format supports. Every format reads and writes documents byte for byte."""
+    bridge = known.bridge()
+    optional = {
+        "info": bridge is not None and type(bridge).summarise is not Bridge.summarise,
+        "diagnose": known.diagnose is not None,
+        "scene": bridge is not None,
+        "checks": bridge is not None and type(bridge).check is not Bridge.check,
+        "save": bridge is not None and bridge.writer() is not None,
+    }
+    return ["read", "write", "text", *(feature for feature, supported in optional.items() if supported)]
+
+
+def formats_table() -> Table:
+    """Return a table with one row per format; those without documents come last."""
+    table = Table("formats", "Formats", ("id", "title", "extensions", "can", "records", "pronom"))
+    for known in FORMATS:
+        features = call_plugin(known, supported_features, known)
+        records = call_plugin(known, known.record_types)
+        if features is None or records is None:  # a plugin that failed
+            continue
+        table.add(known.name, known.title, " ".join(known.extensions), " ".join(features), len(records), known.pronom)
+    read = {known.name: known for known in IMPORTERS}
+    written = {known.name: known for known in EXPORTERS if not isinstance(known, NativeExporter)}
+    for name, exchange_format in (written | read).items():
+        can = ["scene"] if name in read else []
+        if name in written:
+            can.append("save" if written[name].takes_any_scene else "rewrite")
+        table.add(name, exchange_format.title, " ".join(exchange_format.extensions), " ".join(can), 0, None)
+    return table

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 from keyframer.cli import inputs, record_output
@@ -10,6 +11,7 @@ from keyframer.cli.messages import detail, error_record, failure, note, one_line
 from keyframer.errors import FormatError
 from keyframer.formats import FORMATS
 from keyframer.inspecting.identity import COLUMNS, SCHEMA, SCHEMA_VERSION, identify
+from keyframer.inspecting.records import Records
 from keyframer.text import counted, safe_text
 
 if TYPE_CHECKING:
@@ -40,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     inputs.require_input(options)
-    records = record_output.Records(options.format, SCHEMA, SCHEMA_VERSION, COLUMNS)
+    records = Records(sys.stdout.write, options.format, SCHEMA, SCHEMA_VERSION, COLUMNS)
     code = SUCCESS
     for item in inputs.inputs_of(options, inputs.LOADABLE):
         try:

@@ -5,23 +5,20 @@ from __future__ import annotations
 import argparse
 import sys
 
-from keyframer.checking import NOT_READABLE, check_opened
+from keyframer.batch.operations import summarise
+from keyframer.checking import NOT_READABLE
 from keyframer.cli import inputs, operation_options, reading_options, record_output, scene_loading, texture_search
 from keyframer.cli.exit_handling import INPUTS_FAILED, SUCCESS
-from keyframer.cli.inputs import Input
 from keyframer.cli.messages import detail, error_record, failure, note, one_line, shown_name
 from keyframer.formats.kit.summary_tables import Table
 from keyframer.inspecting.document_tables import (
     COLUMNS,
     SCHEMA,
     SCHEMA_VERSION,
-    Summary,
-    file_tables,
     info_record,
-    summary_of,
     summary_table,
-    use_encoding,
 )
+from keyframer.inspecting.records import Records
 from keyframer.inspecting.tables import aligned, markdown, markdown_cell
 from keyframer.text import counted, safe_text
 
@@ -64,13 +61,14 @@ def run(options: argparse.Namespace) -> int:
     inputs.require_input(options)
     shows_tables = bool(options.table or options.all)
     columns = TABLE_COLUMNS if shows_tables else ("file", *COLUMNS, "error")
-    records = record_output.Records(options.format, SCHEMA, SCHEMA_VERSION, columns, options.encoding)
+    records = Records(sys.stdout.write, options.format, SCHEMA, SCHEMA_VERSION, columns, options.encoding)
     code = SUCCESS
     first = True
     for item in inputs.inputs_of(options, inputs.LOADABLE):
         try:
             with reading_options.budget_for(options, item):
-                summary, tables = _summary_and_tables(item, options)
+                finder = texture_search.finder_for(item, options)
+                summary, tables, _ = summarise(scene_loading.open_input(item, options), options.encoding, finder)
         except reading_options.READ_FAILURES as error:
             code = INPUTS_FAILED
             failure(item.name, error)
@@ -106,16 +104,7 @@ def _table_list(tables: list[Table]) -> str:
     return ", ".join(table.name for table in tables)
 
 
-def _summary_and_tables(item: Input, options: argparse.Namespace) -> tuple[Summary, list[Table]]:
-    """Return the summary and all tables of an input."""
-    opened = scene_loading.open_input(item, options)
-    use_encoding(opened, options.encoding)
-    checked = check_opened(opened)
-    tables = file_tables(opened, checked.verdict, checked.issues, texture_search.finder_for(item, options))
-    return summary_of(opened, tables, checked.verdict, checked.issues), tables
-
-
-def _show_failure(records: record_output.Records, name: str, message: str, shows_tables: bool) -> None:
+def _show_failure(records: Records, name: str, message: str, shows_tables: bool) -> None:
     """Write a failure as a row of CSV or a table of Markdown."""
     if records.style == "md":
         _markdown(records, name, [Table("error", "Error", ("message",), [(message,)])], None)
@@ -126,14 +115,14 @@ def _show_failure(records: record_output.Records, name: str, message: str, shows
         records.row([values.get(column) for column in records.columns])
 
 
-def _csv(records: record_output.Records, name: str, tables: list[Table]) -> None:
+def _csv(records: Records, name: str, tables: list[Table]) -> None:
     for table in tables:
         for number, row in enumerate(table.rows):
             for column, cell in zip(table.columns, row, strict=True):
                 records.row([name, table.name, number, column, cell])
 
 
-def _markdown(records: record_output.Records, name: str, tables: list[Table], encoding: str | None) -> None:
+def _markdown(records: Records, name: str, tables: list[Table], encoding: str | None) -> None:
     records.text(f"## {markdown_cell(shown_name(name))}\n\n")
     for table in tables:
         rows = [[markdown_cell(cell, encoding) for cell in row] for row in table.rows]

@@ -154,15 +154,6 @@ class MemberInput(Input):
     def read(self) -> bytes:
         return self.archive.read(self._member)
 
-    def is_apple_double_file(self) -> bool:
-        """Return whether the member is an AppleDouble file, by name and content."""
-        if not self.relative.rpartition(os.sep)[2].startswith("._"):
-            return False
-        try:
-            return is_apple_double(self.archive.head(self._member, 4))
-        except (FormatError, OSError):
-            return False
-
 
 class SkippedInput(Input):
     """An AppleDouble file of a folder or archive: it has the extension of a real file but not its content."""
@@ -346,11 +337,12 @@ def _from_folder(folder: str, extensions: tuple[str, ...]) -> Iterator[Input]:
                 if not entry.is_symlink():
                     folders.append((f"{relative}{entry.name}/", entry.path))
             elif not extensions or entry.name.lower().endswith(extensions):
-                if extensions and is_apple_double_file(entry.path):
+                item = _walked(entry, relative, folder)
+                if extensions and _is_apple_double(item):
                     yield SkippedInput(entry.path)
                     continue
                 any_file = True
-                yield _walked(entry, relative, folder)
+                yield item
         waiting.extend(reversed(folders))
     if not any_file:
         yield BadInput(folder, _no_files("folder", extensions))
@@ -366,14 +358,13 @@ def _walked(entry: os.DirEntry[str], relative: str, folder: str) -> WalkedFile:
     return WalkedFile(entry.path, relative + entry.name, folder, status, reason)
 
 
-def is_apple_double_file(path: str) -> bool:
-    """Return whether a file is an AppleDouble file, by name and content."""
-    if not os.path.basename(path).startswith("._"):
+def _is_apple_double(item: Input) -> bool:
+    """Return whether an input is an AppleDouble file, by name and content."""
+    if not os.path.basename(item.relative).startswith("._"):
         return False
     try:
-        with open(path, "rb") as stream:
-            return is_apple_double(stream.read(4))
-    except OSError:
+        return is_apple_double(item.head()[0])
+    except (FormatError, OSError):
         return False
 
 
@@ -427,7 +418,7 @@ def _from_archive(
             ):
                 item = MemberInput(archive, info, name, seen.get(info.filename, 0))
                 item.budget = budget
-                if member is None and extensions and item.is_apple_double_file():
+                if member is None and extensions and _is_apple_double(item):
                     yield SkippedInput(item.name)
                     continue
                 any_member = True

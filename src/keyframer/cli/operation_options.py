@@ -73,7 +73,7 @@ def values_of(options: argparse.Namespace, operation: str) -> dict[str, Any]:
         values["scene"] = scene | paths
     if operation == "convert":
         values |= {"to": options.to, "fps": options.fps, "steps": _steps(options)}
-        values["write"] = reading_options.pairs_of(options.write, "--write")
+        values["write"] = dict(options.write)
     elif operation == "check":
         _refuse_unknown_codes((*options.only, *options.ignore))
     elif operation == "thumbnail":
@@ -97,6 +97,7 @@ def _add_writing(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--write",
         action="append",
+        type=reading_options.pair,
         default=[],
         metavar="NAME=VALUE",
         help="an option of the output format, such as fps=24 (see docs/converting.md)",
@@ -127,7 +128,7 @@ def _add_writing(parser: argparse.ArgumentParser) -> None:
         "--replace",
         dest="write",
         action="append_const",
-        const="replace=true",
+        const=("replace", "true"),
         help="replace the models of a fixture instead of adding glTF models to them",
     )
     group.add_argument("--core-only", action="store_true", help="write glTF without extensions")
@@ -177,10 +178,10 @@ def _add_steps(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _models(text: str) -> str:
+def _models(text: str) -> tuple[str, object]:
     if text not in ("keep", "gltf"):
         raise ArgumentTypeError(f"expected keep or gltf, not {text!r}")
-    return f"models={text}"
+    return "models", text
 
 
 def _unit(text: str) -> str | float:

@@ -76,7 +76,6 @@ def run(options: argparse.Namespace) -> int:
         options.parser.error("a PNG cannot be shown in a terminal: give a file with -o, or use --terminal")
     try:
         span = _span(options.span)
-        reading_options.bridge_options(options)
     except ValueError as error:
         options.parser.error(str(error))
     target = output_targets.Targets(options, lambda name: f"{name}.{kind}")

@@ -48,6 +48,14 @@ LAST_FRAME = 1e7
 frame = number(-LAST_FRAME, LAST_FRAME)
 
 
+def pair(text: str) -> tuple[str, object]:
+    """Parse NAME=VALUE."""
+    name, mark, value = text.partition("=")
+    if not mark:
+        raise ArgumentTypeError(f"expected NAME=VALUE, not {text!r}")
+    return name.replace("-", "_"), value
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--limit",
@@ -94,6 +102,7 @@ def add_scene_arguments(parser: argparse.ArgumentParser, *, reads_fps: bool = Tr
     scenes.add_argument(
         "--set",
         action="append",
+        type=pair,
         default=[],
         metavar="NAME=VALUE",
         help="an option of the format, such as geometry=raw (see docs/formats)",
@@ -105,18 +114,7 @@ def bridge_options(options: argparse.Namespace) -> dict[str, object]:
     values = {name: getattr(options, f"companion_{name}", None) for name in COMPANIONS}
     values["fps"] = options.fps if getattr(options, "reads_fps", False) else None
     given = {name: value for name, value in values.items() if value is not None}
-    return pairs_of(getattr(options, "set", []), "--set") | given
-
-
-def pairs_of(given: list[str], argument: str) -> dict[str, object]:
-    """Parse NAME=VALUE pairs; raises ValueError for anything else."""
-    pairs: dict[str, object] = {}
-    for pair in given:
-        name, mark, value = pair.partition("=")
-        if not mark:
-            raise ValueError(f"{argument} needs NAME=VALUE, not {pair!r}")
-        pairs[name.replace("-", "_")] = value
-    return pairs
+    return dict(getattr(options, "set", ())) | given
 
 
 def budget_for(options: argparse.Namespace, item: Input | None = None) -> AbstractContextManager[Budget]:

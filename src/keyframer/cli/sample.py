@@ -64,7 +64,6 @@ def run(options: argparse.Namespace) -> int:
     try:
         frames = parse_frames(options.frames) if options.frames is not None else None
         times = parse_frames(options.times) if options.times is not None else None
-        reading_options.bridge_options(options)
     except ValueError as error:
         options.parser.error(str(error))
     item = items[0]

@@ -58,10 +58,6 @@ def run(options: argparse.Namespace) -> int:
     if options.export is not None and not options.force and os.path.lexists(options.export):
         options.parser.error(f"{options.export} exists (-f overwrites it)")
     try:
-        reading_options.bridge_options(options)
-    except ValueError as error:
-        options.parser.error(str(error))
-    try:
         Assets()
     except PageMissing as missing:
         options.parser.error(str(missing))
