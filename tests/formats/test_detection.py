@@ -13,8 +13,7 @@ import pytest
 
 import keyframer
 from keyframer.formats import FORMATS
-from tests.formats.hale3d import writer as hale3d
-from tests.formats.midtown import writer as midtown
+from tests.building import hale3d, midtown
 from tests.samples import all_samples
 from tests.slow import SLOW
 

@@ -15,8 +15,7 @@ from keyframer.formats._scene_differences import Comparison
 from keyframer.formats.kit.coordinates import in_space
 from keyframer.scene import Channel, Clip, Handedness, Mesh, Node, NodeKind, Scene, Space
 from keyframer.scene.loss_report import CannotWrite, Outcome
-from tests.corpus import CORPUS, needs_corpus, threeds_files
-from tests.formats.random_scenes import (
+from tests.building.random_scenes import (
     KEYED,
     SUFFIXES,
     TURN,
@@ -27,6 +26,7 @@ from tests.formats.random_scenes import (
     shape_bits,
     spinning,
 )
+from tests.corpus import CORPUS, needs_corpus, threeds_files
 from tests.samples import all_samples
 from tests.slow import SLOW
 

@@ -15,7 +15,7 @@ from keyframer.formats.kit.scene_reading import scene_of
 from keyframer.formats.kit.scene_writing import Written
 from keyframer.scene import Channel, Material, Mesh, Node, NodeKind, Scene
 from keyframer.scene.loss_report import Outcome
-from tests.formats.editing import rewrite_reasons, set_fields
+from tests.building.editing import rewrite_reasons, set_fields
 from tests.samples import FOLDER
 
 

@@ -8,7 +8,7 @@ import pytest
 from keyframer.curves import Interpolation, Track
 from keyframer.scene import Channel, Clip, Mesh, Node, NodeKind, Scene
 from keyframer.scene.loss_report import Outcome
-from tests.formats.round_trip import details, write
+from tests.building.editing import details, write
 
 STORED = {
     "3ds": {"cast_shadows", "received_shadows"},

@@ -16,8 +16,8 @@ from keyframer.formats.kit.scene_reading import scene_of
 from keyframer.formats.kit.scene_writing import Written
 from keyframer.scene import Channel, Node, NodeKind, Scene
 from keyframer.scene.loss_report import Outcome
-from tests.formats.editing import rewrite_reasons
-from tests.formats.midtown import writer as midtown
+from tests.building import midtown
+from tests.building.editing import rewrite_reasons
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 MOVING = (

@@ -14,7 +14,7 @@ from keyframer import operating
 from keyframer.curves import Interpolation, RotationForm, Track, Wrap
 from keyframer.formats._scene_differences import Comparison
 from keyframer.scene import Channel, Clip, Handedness, Node, NodeKind, Scene
-from tests.formats.random_scenes import spinning
+from tests.building.random_scenes import spinning
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 

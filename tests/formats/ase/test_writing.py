@@ -28,7 +28,7 @@ from keyframer.scene import (
     TextureMap,
 )
 from keyframer.scene.loss_report import LossReport
-from tests.damaged import as_read_from_a_file
+from tests.building.scenes import as_read_from_a_file
 from tests.samples import FOLDER
 
 TRIANGLE = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0]])

@@ -14,7 +14,7 @@ import pytest
 import keyframer
 from keyframer.formats.kit.scene_reading import scene_of
 from keyframer.scene import NodeKind
-from tests.formats.hale3d.writer import arm, frame, header, joint, mesh, model, model_joint, wave
+from tests.building.hale3d import arm, frame, header, joint, mesh, model, model_joint, wave
 from tests.posing.plain import Matrix, identity, product, rotation, transform_point, translation
 
 

@@ -13,7 +13,7 @@ import pytest
 import keyframer
 from keyframer.formats.kit.scene_reading import scene_of
 from keyframer.formats.midtown.records import Channel
-from tests.formats.midtown.writer import beta, channel, old, retail, walk
+from tests.building.midtown import beta, channel, old, retail, walk
 from tests.posing.plain import Matrix, product, rotation, translation
 from tests.reference_curves.slow import SlowTrack, evaluate
 from tests.reference_curves.slow import product as multiply

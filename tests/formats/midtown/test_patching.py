@@ -13,8 +13,8 @@ from keyframer.formats.kit.scene_writing import Written
 from keyframer.formats.midtown import FORMAT
 from keyframer.operating import change_rate, cut, reverse
 from keyframer.scene import Scene
-from tests.formats.editing import rewrite_reasons
-from tests.formats.midtown import writer as w
+from tests.building import midtown as w
+from tests.building.editing import rewrite_reasons
 
 LAYOUTS: dict[str, Callable[[w.Rows], bytes]] = {
     "retail": w.retail,

@@ -13,7 +13,7 @@ import pytest
 import keyframer
 from keyframer.curves import RotationForm
 from keyframer.formats.kit.scene_reading import scene_of
-from tests.formats.nodeanim.writer import BEZIER, LINEAR, TCB, Bone, Clip, Framing, Key, write
+from tests.building.nodeanim import BEZIER, LINEAR, TCB, Bone, Clip, Framing, Key, write
 from tests.posing.plain import Matrix, product, rotation, scaling, translation
 from tests.reference_curves.slow import SlowTrack, evaluate, unit
 

@@ -16,8 +16,8 @@ from keyframer.formats.nodeanim.records import Node as Bare
 from keyframer.scene import Channel, Node, NodeKind, Scene
 from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.wire.record import Record
-from tests.formats.editing import rewrite_reasons
-from tests.formats.nodeanim.writer import TCB, Clip, Framing, chunk, clips, write
+from tests.building.editing import rewrite_reasons
+from tests.building.nodeanim import TCB, Clip, Framing, chunk, clips, write
 
 HOWS = {
     "default": Framing(),

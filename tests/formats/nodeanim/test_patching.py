@@ -16,8 +16,8 @@ from keyframer.formats.kit.scene_writing import Written
 from keyframer.formats.nodeanim import FORMAT
 from keyframer.operating import change_rate
 from keyframer.scene import Channel, Scene
-from tests.formats.editing import rewrite_reasons
-from tests.formats.nodeanim.writer import BEZIER, LINEAR, TCB, Bone, Clip, Framing, Key, write
+from tests.building.editing import rewrite_reasons
+from tests.building.nodeanim import BEZIER, LINEAR, TCB, Bone, Clip, Framing, Key, write
 
 TIMES = (0.0, 0.25, 0.5)
 

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 import keyframer
 from keyframer.curves import Interpolation, RotationForm, Track, Wrap
 from keyframer.scene import Channel, Clip, Node, NodeKind, Scene
-from tests.formats.nodeanim.writer import LINEAR, TCB, Bone, Framing, Key, write
-from tests.formats.nodeanim.writer import Clip as File
-from tests.formats.random_scenes import figures, largest_difference
+from tests.building.nodeanim import LINEAR, TCB, Bone, Framing, Key, write
+from tests.building.nodeanim import Clip as File
+from tests.building.random_scenes import figures, largest_difference
 
 MOMENTS = np.linspace(0.0, 40.0, 161)
 SAME = (1e-4, 0.02)

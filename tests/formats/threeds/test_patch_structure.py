@@ -377,7 +377,7 @@ def test_removing_a_morph(morphing: Path, tmp_path: Path) -> None:
 @pytest.fixture
 def still(tmp_path: Path) -> Path:
     """Two objects without a keyframer, one of them with a matrix."""
-    from tests.formats.threeds.build import chunk
+    from tests.building.threeds import chunk
 
     points = np.array([[0.0, 0, 0], [4, 0, 0], [0, 5, 1]], "<f4").tobytes()
     faces = np.array([[0, 1, 2, 7]], "<u2").tobytes()

@@ -18,8 +18,8 @@ from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.chunk import Chunk, RawChunk
 from keyframer.scene import Channel, Clip, LightType, Morph, Scene
 from keyframer.scene.loss_report import Outcome
-from tests.formats.editing import rewrite_reasons
-from tests.formats.threeds.bridge import make
+from tests.building import threeds_records as make
+from tests.building.editing import rewrite_reasons
 
 STILL = ((0.0, 0.0, 0.0),)
 MOVED = np.add(make.TRIANGLE, (5.0, 6.0, 7.0))

@@ -16,8 +16,8 @@ from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.chunk import Chunk, RawChunk
 from keyframer.scene import Fog, Gradient, Scene, TextureMap
 from keyframer.scene.loss_report import Outcome
-from tests.formats.editing import rewrite_reasons, set_fields
-from tests.formats.threeds.bridge import make
+from tests.building import threeds_records as make
+from tests.building.editing import rewrite_reasons, set_fields
 
 BYTES = ((255, 0, 0), (0, 255, 0), (0, 0, 255))
 WHITE, RED, GREEN, BLUE = (1.0, 1.0, 1.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)

@@ -21,8 +21,8 @@ from keyframer.formats.threeds.chunk import Chunk
 from keyframer.formats.threeds.document import new_document
 from keyframer.scene import Channel, Clip, Gradient, LightType, Material, Morph, Scene, TextureMap
 from keyframer.scene.loss_report import Outcome
-from tests.formats.editing import rewrite_reasons, set_fields
-from tests.formats.threeds.bridge import make
+from tests.building import threeds_records as make
+from tests.building.editing import rewrite_reasons, set_fields
 
 SAMPLES = Path(__file__).parents[2] / "samples/3ds"
 RED, GREEN, BLUE = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)

@@ -10,7 +10,7 @@ import math
 import struct
 from typing import Any
 
-from tests.formats.uto3d.writers import Scene
+from tests.building.uto3d import Scene
 from tests.posing.plain import (
     NO_TURN,
     Matrix,

@@ -12,8 +12,7 @@ import pytest
 import keyframer
 from keyframer.formats.kit.scene_reading import scene_of
 from keyframer.scene import Handedness, LightType, NodeKind
-from tests.formats.uto3d import slow
-from tests.formats.uto3d.writers import (
+from tests.building.uto3d import (
     COLOURS,
     NOTHING,
     SPHERE,
@@ -33,6 +32,7 @@ from tests.formats.uto3d.writers import (
     tcb,
     write,
 )
+from tests.formats.uto3d import slow
 
 TICKS = [0, 1, 79.5, 160, 333, 480, 700.25, 960, 1500, -20]
 MANNERS = pytest.mark.parametrize("manner", [A, B], ids=["flexporter", "maxscript"])

@@ -29,9 +29,9 @@ from keyframer.scene import (
     TextureMap,
 )
 from keyframer.scene.loss_report import Outcome
-from tests.damaged import as_read_from_a_file
-from tests.formats.round_trip import details
-from tests.formats.round_trip import write as write_as
+from tests.building.editing import details
+from tests.building.editing import write as write_as
+from tests.building.scenes import as_read_from_a_file
 
 POINTS = np.array([[0.0, 0, 0], [2, 0, 0], [0, 3, 1]])
 FRAMES = [0.0, 4.0, 10.0, 30.0]

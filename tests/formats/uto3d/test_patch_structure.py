@@ -19,7 +19,7 @@ from keyframer.curves import Interpolation, RotationForm, Track
 from keyframer.operating import choose_nodes
 from keyframer.scene import Channel, Light, LightType, Material, Mesh, Node, NodeKind, Scene
 from keyframer.scene.loss_report import LossReport, Outcome
-from tests.formats.uto3d import writers as w
+from tests.building import uto3d as w
 
 TRAILING = b"\x01\x02 what nobody knows"
 PLACE = (4.0, 5.0, 6.0)

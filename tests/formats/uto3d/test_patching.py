@@ -16,8 +16,8 @@ from keyframer.formats.uto3d import FORMAT
 from keyframer.operating import change_rate
 from keyframer.scene import Channel, Clip, Mesh, Scene
 from keyframer.scene.loss_report import Outcome
-from tests.formats.editing import rewrite_reasons, set_fields
-from tests.formats.uto3d import writers as w
+from tests.building import uto3d as w
+from tests.building.editing import rewrite_reasons, set_fields
 
 MANNERS: dict[str, tuple[Callable[[], w.Scene], w.Manner]] = {
     "A": (w.flexporter_scene, w.A),

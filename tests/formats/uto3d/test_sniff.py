@@ -6,7 +6,7 @@ import pytest
 
 import keyframer
 from keyframer.formats.uto3d import FORMAT
-from tests.formats.uto3d.writers import samples
+from tests.building.uto3d import samples
 from tests.samples import all_samples
 
 
