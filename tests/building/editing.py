@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import keyframer
@@ -12,6 +13,7 @@ from keyframer.formats.kit.scene_reading import scene_of
 from keyframer.formats.kit.scene_writing import Written
 from keyframer.scene import Scene
 from keyframer.scene.loss_report import LossReport, Outcome
+from tests.samples import FOLDER
 
 Edit = Callable[[Scene], object]
 
@@ -21,16 +23,32 @@ def load(format: str, data: bytes, *, salvage: bool = False, **options: object) 
     return scene_of(keyframer.decode(data, format=format), options, salvage=salvage)
 
 
+def load_sample(name: str) -> Scene:
+    """The scene of a file of ``tests/samples``, named with its folder: ``3ds/windmill.3ds``."""
+    return load(name.partition("/")[0], (FOLDER / name).read_bytes())
+
+
 def save(scene: Scene, **options: object) -> Written:
     """Write the scene in the format that it was read from."""
     return format_by_name(str(scene.source_format)).from_scene(scene, options)
 
 
-def save_edited(format: str, data: bytes, edit: Edit, **options: object) -> Written:
-    """Load the bytes of a file, edit the scene and write it in its format; the options are those of the writer."""
-    scene = load(format, data)
-    edit(scene)
-    return save(scene, **options)
+def save_edited(format: str, data: bytes, edit: Edit, **reading: object) -> Written:
+    """Load the bytes of a file, edit the scene and write it in its format. An edit may also return another scene."""
+    scene = load(format, data, **reading)
+    edited = edit(scene)
+    return save(edited if isinstance(edited, Scene) else scene)
+
+
+def save_in_place(scene: Scene, path: Path) -> tuple[bytes, LossReport]:
+    """Save an edited scene into its original; saving again changes nothing, neither the scene nor the file read again."""
+    report = keyframer.save(scene, path, overwrite=True)
+    assert not [loss for loss in report if "a new file was written" in loss.detail], [str(loss) for loss in report]
+    data = path.read_bytes()
+    for again in (scene, keyframer.load(path)):
+        keyframer.save(again, path, overwrite=True)
+        assert path.read_bytes() == data
+    return data, report
 
 
 def read_again(written: Written) -> Scene:

@@ -6,6 +6,12 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Sequence
 
+
+def single(number: float) -> float:
+    """The number as 32 bits store it."""
+    return float(struct.unpack("<f", struct.pack("<f", number))[0])
+
+
 # 3D Studio
 
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import keyframer
-from keyframer.formats.kit.scene_reading import scene_of
 from keyframer.scene import Handedness, LightType, NodeKind
+from tests.building import editing
 from tests.building.uto3d import (
     COLOURS,
     NOTHING,
@@ -39,8 +39,7 @@ MANNERS = pytest.mark.parametrize("manner", [A, B], ids=["flexporter", "maxscrip
 
 
 def load(scene: Scene, manner: Manner = B, **options: Any) -> keyframer.Scene:
-    salvage = options.pop("salvage", False)
-    return scene_of(keyframer.decode(write(scene, manner), format="uto3d"), options, salvage=salvage)
+    return editing.load("uto3d", write(scene, manner), **options)
 
 
 def codes(scene: keyframer.Scene) -> set[str]:
