@@ -41,7 +41,7 @@ def save_edited(format: str, data: bytes, edit: Edit, **reading: object) -> Writ
 
 
 def save_in_place(scene: Scene, path: Path) -> tuple[bytes, LossReport]:
-    """Save an edited scene into its original; saving again changes nothing, neither the scene nor the file read again."""
+    """Save an edited scene into its original. Saving again changes nothing, nor does saving the file read again."""
     report = keyframer.save(scene, path, overwrite=True)
     assert not [loss for loss in report if "a new file was written" in loss.detail], [str(loss) for loss in report]
     data = path.read_bytes()

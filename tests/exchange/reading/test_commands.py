@@ -15,11 +15,6 @@ from tests.exchange.truth import glb_of
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    return Run(capsys)
-
-
-@pytest.fixture
 def moving(tmp_path: Path) -> Path:
     path = tmp_path / "moving.glb"
     path.write_bytes(glb_of(SCENES["splines"]())[0])

@@ -25,11 +25,6 @@ from tests.exchange.truth import needs_node_tools
 from tests.oracles.gltf.sampler import Gltf
 
 
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    return Run(capsys)
-
-
 def encoded(image: Image.Image, kind: str = "PNG") -> bytes:
     stream = io.BytesIO()
     image.save(stream, kind)
