@@ -31,6 +31,12 @@ def test_the_extension_does_not_change_the_detected_format(name: str) -> None:
         assert keyframer.detect(data[:HEAD], size=len(data), name=name).format is match.format
 
 
+def test_each_sample_is_claimed_by_its_format_alone() -> None:
+    for expected, path in all_samples():
+        data = path.read_bytes()
+        assert [known.name for known in FORMATS if known.sniff(data[:HEAD], len(data)) is not None] == [expected]
+
+
 def test_empty_data_is_an_empty_file_whatever_size_is_given() -> None:
     for size in (None, 0, 100):
         match = keyframer.detect(b"", size=size, name="a.nanim")
