@@ -1,4 +1,4 @@
-"""Skips slow tests outside ``make slow``.
+"""Skips slow tests outside ``make slow``, and has the fixture `run`.
 
 ``@pytest.mark.slow`` is for tests that repeat a quicker test with more files, more values or larger sizes:
 ``make slow`` runs them, ``make test`` skips them with this reason. A test that does more in ``make slow``
@@ -7,10 +7,15 @@ reads `tests.slow.SLOW`. ``make quick`` runs the folders of `QUICK` in the Makef
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 from hypothesis import settings
 
 from tests.slow import SLOW
+
+if TYPE_CHECKING:
+    from tests.cli.running import Run
 
 settings.register_profile("keyframer", deadline=None, derandomize=not SLOW)
 """``make test`` draws the same examples in every run, so that none fails by chance; ``make slow`` draws new ones"""
@@ -22,3 +27,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for item in items:
             if item.get_closest_marker("slow"):
                 item.add_marker(pytest.mark.skip(reason="slow: only make slow runs it"))
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    """Runs the command line in this process: ``run("identify", path)``."""
+    from tests.cli.running import Run
+
+    return Run(capsys)

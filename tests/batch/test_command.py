@@ -21,7 +21,6 @@ from keyframer.cli.batch import progress_line
 from tests.batch.holding import Gate, apply_time_limit_only_if_hanging
 from tests.batch.holding import own_fork_server as own_fork_server  # the fixture
 from tests.batch.places import BAD, GOOD, OTHER, put, temporaries, without_hash
-from tests.cli.conftest import run as run  # the fixture
 from tests.cli.running import START, Run, check_schema, spawn
 from tests.waiting import PATIENCE
 

@@ -20,7 +20,6 @@ from keyframer.batch.job import LEDGER as NAME
 from keyframer.batch.job import new_result
 from keyframer.batch.output_names import safe_relative
 from tests.batch.places import BAD, GOOD, OTHER, put, temporaries, without_hash
-from tests.cli.conftest import run as run  # the fixture
 from tests.cli.running import Run, spawn
 
 posix = pytest.mark.skipif(os.name != "posix", reason="FIFOs and links")

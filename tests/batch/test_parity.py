@@ -9,7 +9,6 @@ import pytest
 from keyframer.batch import Ledger
 from keyframer.batch.job import LEDGER
 from tests.batch.places import put
-from tests.cli.conftest import run as run  # the fixture
 from tests.cli.running import Run
 from tests.samples import all_samples
 

@@ -16,7 +16,6 @@ import pytest
 
 from keyframer.batch import Job, perform, storage
 from tests.batch.places import BAD, GOOD, OTHER, put, without_hash
-from tests.cli.conftest import run as run  # the fixture
 from tests.cli.running import Run, spawn
 from tests.waiting import PATIENCE, wait_for
 

@@ -19,7 +19,6 @@ from keyframer.errors import FormatError
 from tests.batch.places import GOOD, OTHER, input_files, put
 from tests.batch.test_resumable_run import Place
 from tests.batch.test_run import LosesBadTasks
-from tests.cli.conftest import run as run  # the fixture
 from tests.cli.running import Run
 
 posix = pytest.mark.skipif(os.name != "posix", reason="links and FIFOs")

@@ -13,8 +13,8 @@ from keyframer.checking import PASSES, VERDICTS, pass_of, report_record, unliste
 from keyframer.cli.formats import supported_features
 from keyframer.formats import FORMATS
 from keyframer.formats.kit.scene_reading import scene_of
-from tests import writers as w
-from tests.formats.midtown import writer as clips
+from tests.building import files as w
+from tests.building import midtown as clips
 from tests.samples import all_samples
 
 WITH_ISSUES = w.main(

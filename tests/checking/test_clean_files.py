@@ -14,7 +14,7 @@ import pytest
 import keyframer
 from keyframer.inspecting.samples import Sample
 from keyframer.rendering import render
-from tests import writers as w
+from tests.building import files as w
 from tests.fuzz.mutating import mutate
 from tests.fuzz.seeds import all_seeds
 from tests.slow import SLOW

@@ -10,7 +10,7 @@ import keyframer
 from keyframer.formats.kit.scene_reading import scene_of
 from keyframer.inspecting.samples import Sample
 from keyframer.limits import BASE_INPUT_SIZE, Budget, budgeted, limits_of, spend
-from tests import writers as w
+from tests.building import files as w
 
 BOX = w.mesh(w.points(*w.TRIANGLE))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import keyframer
-from tests import writers as w
+from tests.building import files as w
 
 
 def codes(data: bytes, *families: str) -> set[str]:

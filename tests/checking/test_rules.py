@@ -10,7 +10,7 @@ import keyframer
 from keyframer.formats.kit.scene_reading import RecordPaths, scene_of
 from keyframer.formats.threeds.records import Version
 from keyframer.wire.record import Record
-from tests import writers as w
+from tests.building import files as w
 from tests.samples import all_samples
 
 INFO = struct.pack("<H", 9) + bytes(4 * 21)

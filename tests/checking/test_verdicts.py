@@ -16,7 +16,7 @@ from keyframer.cli import main
 from keyframer.exchange.opening import OpenedFile
 from keyframer.inspecting.identity import identify
 from keyframer.viewer import LoadedFile, ViewedFile
-from tests import writers as w
+from tests.building import files as w
 from tests.golden.make import FOLDER, LIMITS, format_of
 from tests.samples import all_samples
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tests import writers as w
+from tests.building import files as w
+from tests.building import midtown as clips
 from tests.cli.running import EXAMPLE, STYLES, Run, check_schema
-from tests.formats.midtown import writer as clips
 from tests.samples import all_samples
 
 WARNING = w.editor(w.mesh(name=b"<b>"))

@@ -19,11 +19,6 @@ from tests.rendering.simple import moving_scene
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    return Run(capsys)
-
-
-@pytest.fixture
 def two_clips(tmp_path: Path) -> Path:
     """Write a file that moves to the right in the clip ``walk`` and to the left in ``2``."""
     scene: Scene = moving_scene()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import writers as w
+from tests.building import files as w
 from tests.cli.running import Run
 
 OUT = {"convert": "x.glb", "thumbnail": "x.png", "plot": "x.svg", "sample": "x.json"}

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from tests.building.files import editor, material, texture
 from tests.cli.running import EXAMPLE, STYLES, Run, check_schema, spawn
 from tests.exchange.reading.making import data_uri, glb, triangle
-from tests.writers import editor, material, texture
 
 NAMES = (
     b"Exact.png", b"PANELS.PNG", b"WOOD.TGA", b"STONEWAL.TGA", b"..\\..\\secret.png", b"C:\\MAPS\\PANELS.PNG",

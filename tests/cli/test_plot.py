@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 import keyframer
-from tests import writers as w
+from tests.building import files as w
 from tests.cli.running import EXAMPLE, Run, spawn
 from tests.cli.test_hostile_names import UNSAFE
 from tests.samples import all_samples, sample_files

@@ -19,10 +19,10 @@ from keyframer.formats.nodeanim.records import Node, NodeKeys
 from keyframer.inspecting import samples as sampling
 from keyframer.scene import Clip, Handedness, Scene, Space
 from keyframer.scene import Node as SceneNode
+from tests.building.hale3d import arm, wave
+from tests.building.midtown import beta, channel, retail, walk
 from tests.cli.running import EXAMPLE, Run, check_schema, spawn
 from tests.cli.test_hostile_names import HOSTILE, UNSAFE
-from tests.formats.hale3d.writer import arm, wave
-from tests.formats.midtown.writer import beta, channel, retail, walk
 from tests.samples import all_samples
 
 STYLES = ("pretty", "csv", "json", "npz")

@@ -9,6 +9,8 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 
+from tests.building.files import ase, chunk, editor, keyframer, track
+
 Shape = Callable[[int], bytes]
 
 GENERIC: dict[str, Callable[[bytes, int], bytes]] = {
@@ -20,21 +22,8 @@ GENERIC: dict[str, Callable[[bytes, int], bytes]] = {
 }
 
 
-def _chunk(chunk_id: int, *parts: bytes) -> bytes:
-    body = b"".join(parts)
-    return struct.pack("<HI", chunk_id, 6 + len(body)) + body
-
-
-def _scene(*parts: bytes) -> bytes:
-    return _chunk(0x4D4D, _chunk(0x0002, bytes(4)), *parts)
-
-
-def _editor(*parts: bytes) -> bytes:
-    return _scene(_chunk(0x3D3D, *parts))
-
-
 def _track(chunk_id: int, count: int, keys: bytes) -> bytes:
-    return _scene(_chunk(0xB000, _chunk(0xB002, _chunk(chunk_id, bytes(10), struct.pack("<I", count), keys))))
+    return keyframer(chunk(0xB002, track(chunk_id, keys, count=count)))
 
 
 def _nested(chunk_id: int, levels: int) -> bytes:
@@ -45,54 +34,46 @@ _KEYS = struct.pack("<iH3f", 0, 0, 1, 2, 3) + struct.pack("<iHff3f", 1, 3, 0.5, 
 
 SHAPES: dict[str, dict[str, Shape]] = {
     "3ds": {
-        "unknown chunks": lambda n: _editor(_chunk(0x7777) * n),
-        "empty chunks": lambda n: _editor(_chunk(0x1101) * n),
-        "misplaced chunks": lambda n: _editor(_chunk(0xB020) * n),
-        "chunks that are too short": lambda n: _editor(_chunk(0x0100) * n),
-        "chunks with slack": lambda n: _editor(_chunk(0x1101, b"?") * n),
-        "objects with one name": lambda n: _editor(
-            _chunk(0x4000, b"Box\0", _chunk(0x4100, _chunk(0x4110, bytes(2)))) * n
-        ),
-        "materials": lambda n: _editor(_chunk(0xAFFF, _chunk(0xA000, b"red\0"), _chunk(0xA081)) * n),
-        "nodes": lambda n: _scene(_chunk(0xB000, _chunk(0xB002, _chunk(0xB030, bytes(2))) * n)),
-        "vertex lists in one mesh": lambda n: _editor(
-            _chunk(0x4000, b"\0", _chunk(0x4100, _chunk(0x4110, bytes(2)) * n))
-        ),
+        "unknown chunks": lambda n: editor(chunk(0x7777) * n),
+        "empty chunks": lambda n: editor(chunk(0x1101) * n),
+        "misplaced chunks": lambda n: editor(chunk(0xB020) * n),
+        "chunks that are too short": lambda n: editor(chunk(0x0100) * n),
+        "chunks with slack": lambda n: editor(chunk(0x1101, b"?") * n),
+        "objects with one name": lambda n: editor(chunk(0x4000, b"Box\0", chunk(0x4100, chunk(0x4110, bytes(2)))) * n),
+        "materials": lambda n: editor(chunk(0xAFFF, chunk(0xA000, b"red\0"), chunk(0xA081)) * n),
+        "nodes": lambda n: keyframer(chunk(0xB002, chunk(0xB030, bytes(2))) * n),
+        "vertex lists in one mesh": lambda n: editor(chunk(0x4000, b"\0", chunk(0x4100, chunk(0x4110, bytes(2)) * n))),
         "keys with equal flags": lambda n: _track(0xB020, n, _KEYS[:18] * n),
         "keys with different flags": lambda n: _track(0xB020, 2 * n, _KEYS * n),
         "a truncated table of keys": lambda n: _track(0xB020, 2 * n, (_KEYS * n)[:-1]),
         "named keys": lambda n: _track(0xB026, n, (bytes(6) + b"Box\0") * n),
-        "a name without an end": lambda n: _editor(_chunk(0x4000, b"x" * 16 * n)),
-        "names without an end": lambda n: _editor(_chunk(0x4000, b"x" * 10) * n),
-        "nested unknown chunks": lambda n: _editor(_nested(0x7777, n)),
+        "a name without an end": lambda n: editor(chunk(0x4000, b"x" * 16 * n)),
+        "names without an end": lambda n: editor(chunk(0x4000, b"x" * 10) * n),
+        "nested unknown chunks": lambda n: editor(_nested(0x7777, n)),
         "nested editors": lambda n: _nested(0x3D3D, n),
-        "nested objects": lambda n: _editor(
+        "nested objects": lambda n: editor(
             b"".join(struct.pack("<HI", 0x4000, 7 * (n - level)) + b"\0" for level in range(n))
         ),
     },
     "ase": {
-        "unknown keywords": lambda n: _ase(b"*X 1\n" * n),
-        "keywords on one line": lambda n: _ase(b"*A*A*A*A" * n),
-        "known keywords with invalid values": lambda n: _ase(b"*TM_POS 1 x\n" * n),
-        "objects": lambda n: _ase(b'*GEOMOBJECT {\n\t*NODE_NAME "Box"\n}\n' * n),
-        "braces that never close": lambda n: _ase(b"*MESH_VERTEX_LIST {\n" * n),
-        "closing braces": lambda n: _ase(b"}\n" * 4 * n),
-        "quotes that never close": lambda n: _ase(b'*NODE_NAME "Box\n' * n),
-        "quotes on one line": lambda n: _ase(b'*NODE_NAME "' * (n // 2 * 2 + 1)),
-        "stars": lambda n: _ase(b"*" * 16 * n),
-        "rows of a table": lambda n: _ase(b"*MESH_VERTEX_LIST {\n" + b"*MESH_VERTEX 0 1 2 3\n" * n + b"}\n"),
-        "rows of a broken table": lambda n: _ase(
-            b"*MESH_VERTEX_LIST {\n" + b"*MESH_VERTEX 0 1 2 3\n" * n + b"*MESH_VERTEX 0 1 2\n}\n"
+        "unknown keywords": lambda n: ase("*X 1\n" * n),
+        "keywords on one line": lambda n: ase("*A*A*A*A" * n),
+        "known keywords with invalid values": lambda n: ase("*TM_POS 1 x\n" * n),
+        "objects": lambda n: ase('*GEOMOBJECT {\n\t*NODE_NAME "Box"\n}\n' * n),
+        "braces that never close": lambda n: ase("*MESH_VERTEX_LIST {\n" * n),
+        "closing braces": lambda n: ase("}\n" * 4 * n),
+        "quotes that never close": lambda n: ase('*NODE_NAME "Box\n' * n),
+        "quotes on one line": lambda n: ase('*NODE_NAME "' * (n // 2 * 2 + 1)),
+        "stars": lambda n: ase("*" * 16 * n),
+        "rows of a table": lambda n: ase("*MESH_VERTEX_LIST {\n" + "*MESH_VERTEX 0 1 2 3\n" * n + "}\n"),
+        "rows of a broken table": lambda n: ase(
+            "*MESH_VERTEX_LIST {\n" + "*MESH_VERTEX 0 1 2 3\n" * n + "*MESH_VERTEX 0 1 2\n}\n"
         ),
-        "rows with commas": lambda n: _ase(b"*MESH_TVERTLIST {\n" + b"*MESH_TVERT 0 0,5 1 0\n" * n + b"}\n"),
-        "faces": lambda n: _ase(
-            b"*MESH_FACE_LIST {\n" + b"*MESH_FACE 0: A: 0 B: 1 C: 2 *MESH_SMOOTHING 1,2 *MESH_MTLID 0\n" * n + b"}\n"
+        "rows with commas": lambda n: ase("*MESH_TVERTLIST {\n" + "*MESH_TVERT 0 0,5 1 0\n" * n + "}\n"),
+        "faces": lambda n: ase(
+            "*MESH_FACE_LIST {\n" + "*MESH_FACE 0: A: 0 B: 1 C: 2 *MESH_SMOOTHING 1,2 *MESH_MTLID 0\n" * n + "}\n"
         ),
-        "tables": lambda n: _ase(b"*MESH_TVERTLIST { *MESH_TVERT 0 0 1 0 }\n" * n),
-        "a name without an end": lambda n: _ase(b'*NODE_NAME "' + b"x" * 16 * n + b'"'),
+        "tables": lambda n: ase("*MESH_TVERTLIST { *MESH_TVERT 0 0 1 0 }\n" * n),
+        "a name without an end": lambda n: ase('*NODE_NAME "' + "x" * 16 * n + '"'),
     },
 }
-
-
-def _ase(text: bytes) -> bytes:
-    return b"*3DSMAX_ASCIIEXPORT 200\n" + text

@@ -17,7 +17,7 @@ from keyframer.curves import (
     curve_bank,
     timeline,
 )
-from tests.damaged import as_read_from_a_file
+from tests.building.scenes import as_read_from_a_file
 
 FORMS = list(RotationForm)
 

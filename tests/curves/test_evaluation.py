@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keyframer.curves import CurveBank, Interpolation, RotationForm, Track, Wrap, compile_track
-from tests.damaged import as_read_from_a_file
+from tests.building.scenes import as_read_from_a_file
 from tests.slow import SLOW
 
 any_float = st.floats(allow_nan=True, allow_infinity=True)

@@ -24,7 +24,7 @@ from keyframer.scene import (
     Space,
     TextureMap,
 )
-from tests.damaged import as_read_from_a_file
+from tests.building.scenes import as_read_from_a_file
 
 CUBE = np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], np.float32) * (1.0, 1.25, 1.5)
 FACES = np.array(

@@ -43,7 +43,7 @@ from keyframer.scene import (
 from keyframer.scene.environment import Fog, Gradient, LayeredFog
 from keyframer.scene.loss_report import CannotWrite, LossReport, Outcome
 from keyframer.scene.node import Morph
-from tests.damaged import as_read_from_a_file
+from tests.building.scenes import as_read_from_a_file
 from tests.exchange.reading.making import Json, glb, triangle
 from tests.exchange.reading.test_embedded import encoded, picture
 from tests.formats.threeds.bridge.everything import everything

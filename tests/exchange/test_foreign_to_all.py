@@ -16,8 +16,8 @@ from keyframer.formats.kit.coordinates import in_space
 from keyframer.formats.kit.scene_writing import Written
 from keyframer.scene import Scene, Space
 from keyframer.scene.loss_report import Outcome
+from tests.building.random_scenes import SUFFIXES
 from tests.exchange.truth import needs_node_tools
-from tests.formats.random_scenes import SUFFIXES
 from tests.oracles.gltf.sampler import Gltf
 
 pytestmark = needs_node_tools

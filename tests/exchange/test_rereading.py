@@ -37,8 +37,8 @@ from keyframer.scene import (
     TextureMap,
 )
 from tests import crashers
+from tests.building.scenes import as_read_from_a_file
 from tests.cli.running import EXAMPLE
-from tests.damaged import as_read_from_a_file
 from tests.golden.make import format_of
 from tests.samples import all_samples
 from tests.slow import SLOW

@@ -30,6 +30,7 @@ from keyframer.scene import (
     Skin,
     Space,
 )
+from tests.building.scenes import one_node
 
 Floats = npt.NDArray[np.float64]
 
@@ -198,7 +199,7 @@ def test_tangents_are_converted_with_their_keys() -> None:
         tangents_in=np.array([[0.0, 0, 0], [4, 5, 6]]),
         tangents_out=np.array([[7.0, 8, 9], [0, 0, 0]]),
     )
-    scene = Scene([Node("box")], clips=[Clip(channels=[Channel(0, track)], end=10.0)])
+    scene = one_node(track, end=10.0)
     converted_track = in_space(scene, Space("y")).clips[0].channels[0].track
     assert converted_track.values.tolist() == [[0, 0, 0], [1, 3, -2]]
     assert converted_track.tangents_in is not None

@@ -16,9 +16,9 @@ from keyframer.formats import format_by_name
 from keyframer.formats.ase.records import BLOCK_TYPES, TABLES
 from keyframer.formats.kit.scene_reading import scene_of
 from keyframer.wire.record import Record
-from tests.formats.hale3d.writer import arm, wave
-from tests.formats.midtown.writer import channel as midtown_channel
-from tests.formats.uto3d import writers as uto3d
+from tests.building import uto3d
+from tests.building.hale3d import arm, wave
+from tests.building.midtown import channel as midtown_channel
 from tests.samples import sample_files
 
 ASE_TABLES = [cls.__name__ for cls in dict.fromkeys(TABLES.values())]

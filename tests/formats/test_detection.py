@@ -13,8 +13,7 @@ import pytest
 
 import keyframer
 from keyframer.formats import FORMATS
-from tests.formats.hale3d import writer as hale3d
-from tests.formats.midtown import writer as midtown
+from tests.building import hale3d, midtown
 from tests.samples import all_samples
 from tests.slow import SLOW
 
@@ -30,6 +29,12 @@ def test_the_extension_does_not_change_the_detected_format(name: str) -> None:
         assert match.format is not None
         assert match.format.name == expected
         assert keyframer.detect(data[:HEAD], size=len(data), name=name).format is match.format
+
+
+def test_each_sample_is_claimed_by_its_format_alone() -> None:
+    for expected, path in all_samples():
+        data = path.read_bytes()
+        assert [known.name for known in FORMATS if known.sniff(data[:HEAD], len(data)) is not None] == [expected]
 
 
 def test_empty_data_is_an_empty_file_whatever_size_is_given() -> None:

@@ -26,7 +26,7 @@ from keyframer.scene import Scene
 from keyframer.scene.environment import Fog, Gradient, LayeredFog
 from keyframer.scene.loss_report import Outcome
 from keyframer.wire.record import Record
-from tests.formats.editing import rewrite_reasons
+from tests.building.editing import rewrite_reasons
 from tests.formats.test_edits import check_records, content
 from tests.samples import FOLDER
 

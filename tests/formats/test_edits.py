@@ -22,8 +22,8 @@ from keyframer.formats.document import Document
 from keyframer.formats.kit.scene_reading import scene_of
 from keyframer.scene import Channel, Node, NodeKind, Scene
 from keyframer.wire.record import Raw, Record
+from tests.building.editing import rewrite_reasons
 from tests.corpus import animation_files, needs_corpus
-from tests.formats.editing import rewrite_reasons
 from tests.samples import all_samples
 from tests.slow import SLOW
 

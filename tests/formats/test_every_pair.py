@@ -15,8 +15,7 @@ from keyframer.formats._scene_differences import Comparison
 from keyframer.formats.kit.coordinates import in_space
 from keyframer.scene import Channel, Clip, Handedness, Mesh, Node, NodeKind, Scene, Space
 from keyframer.scene.loss_report import CannotWrite, Outcome
-from tests.corpus import CORPUS, needs_corpus, threeds_files
-from tests.formats.random_scenes import (
+from tests.building.random_scenes import (
     KEYED,
     SUFFIXES,
     TURN,
@@ -27,6 +26,8 @@ from tests.formats.random_scenes import (
     shape_bits,
     spinning,
 )
+from tests.building.scenes import one_node
+from tests.corpus import CORPUS, needs_corpus, threeds_files
 from tests.samples import all_samples
 from tests.slow import SLOW
 
@@ -235,8 +236,7 @@ def test_for_midtown_only_whole_frames_count(tmp_path: Path) -> None:
 
 def test_keys_between_frames_are_sampled_and_reported(tmp_path: Path) -> None:
     track = Track("position", np.array([0.0, 0.51, 1.0]), np.eye(3), Interpolation.TCB)
-    clip = Clip(channels=[Channel(0, track)], end=1.0, rate=1.0, unit="second", units_per_frame=1 / 30)
-    scene = Scene(nodes=[Node("box", NodeKind.DUMMY)], clips=[clip])
+    scene = one_node(track, end=1.0, rate=1.0, unit="second", units_per_frame=1 / 30)
     report = written("3ds", scene).report  # type: ignore[attr-defined]
     (sampled,) = (loss for loss in report if loss.detail.startswith("keys between frames: written as "))
     loaded = save_and_load(scene, "3ds", tmp_path)
@@ -251,7 +251,7 @@ def test_keys_between_frames_are_sampled_and_reported(tmp_path: Path) -> None:
 def test_a_linear_track_stays_linear_in_3ds(tmp_path: Path) -> None:
     values = np.array([[0.0, 0, 0], [10, 0, 0], [10, 5, 0], [0, 5, 1]])
     track = Track("position", np.array([0.0, 10, 13, 40]), values, Interpolation.LINEAR)
-    scene = Scene(nodes=[Node("box", NodeKind.DUMMY)], clips=[Clip(channels=[Channel(0, track)], end=40)])
+    scene = one_node(track, end=40)
     loaded = save_and_load(scene, "3ds", tmp_path)
     assert largest_difference(scene, loaded, np.linspace(0, 40, 401))[0] < 1e-6
     back = save_and_load(loaded, "uto3d", tmp_path)

@@ -12,6 +12,7 @@ from keyframer.formats.kit.rigid_joints import report_frames, sample_joints
 from keyframer.formats.kit.scene_writing import CannotMerge
 from keyframer.scene import Channel, Clip, Node, Scene
 from keyframer.scene.loss_report import LossReport
+from tests.building.scenes import one_node
 
 
 def places(*numbers: float) -> Track:
@@ -51,7 +52,7 @@ def test_a_scene_without_clips_has_no_frames() -> None:
 
 def test_keys_become_a_value_for_every_frame() -> None:
     track = Track("position", np.array([0.0, 4.0]), np.array([[0.0, 0, 0], [8, 0, 0]]), Interpolation.LINEAR)
-    scene = Scene([Node("a")], clips=[Clip(channels=[Channel(0, track)], end=4.0, rate=30.0)])
+    scene = one_node(track, node=Node("a"), end=4.0, rate=30.0)
     report = LossReport("hale3d")
     (channel,) = at_whole_frames(scene, 30.0, report).clips[0].channels
     assert channel.track.values[:, 0].tolist() == [0, 2, 4, 6, 8]
@@ -62,7 +63,7 @@ def test_keys_become_a_value_for_every_frame() -> None:
 def test_values_between_frames_are_reported(factor: float, reported: list[str]) -> None:
     track = places(0, 1, 2, 3, 4)
     track.times = track.times * factor
-    scene = Scene([Node("a")], clips=[Clip(channels=[Channel(0, track)], end=4.0 * factor, rate=30.0)])
+    scene = one_node(track, node=Node("a"), end=4.0 * factor, rate=30.0)
     report = LossReport("hale3d")
     at_whole_frames(scene, 30.0, report)
     assert [loss.path for loss in report] == reported
@@ -70,7 +71,7 @@ def test_values_between_frames_are_reported(factor: float, reported: list[str]) 
 
 @pytest.mark.parametrize(("end", "reported"), [(4.0, []), (3.5, []), (2.0, ["/clips/end"])])
 def test_a_clip_that_ends_before_its_frames_is_reported(end: float, reported: list[str]) -> None:
-    scene = Scene([Node("a")], clips=[Clip(channels=[Channel(0, places(0, 1, 2, 3, 4))], end=end, rate=30.0)])
+    scene = one_node(places(0, 1, 2, 3, 4), end=end, rate=30.0)
     report = LossReport("hale3d")
     assert at_whole_frames(scene, 30.0, report).clips[0].end == 4.0
     assert [loss.path for loss in report] == reported

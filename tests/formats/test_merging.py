@@ -17,8 +17,8 @@ from keyframer.formats.threeds.document import new_document
 from keyframer.scene import Scene
 from keyframer.wire.key_table import Keys
 from keyframer.wire.record import Record
-from tests.formats.editing import rewrite_reasons, set_fields
-from tests.formats.threeds.bridge import make
+from tests.building import threeds_records as make
+from tests.building.editing import rewrite_reasons, set_fields
 
 
 def test_nans_are_equal() -> None:

@@ -3,38 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import keyframer
 from keyframer.curves import Interpolation, Track
-from keyframer.formats import format_by_name
-from keyframer.formats.kit.scene_reading import scene_of
 from keyframer.formats.kit.scene_writing import Written
 from keyframer.scene import Channel, Material, Mesh, Node, NodeKind, Scene
 from keyframer.scene.loss_report import Outcome
-from tests.formats.editing import rewrite_reasons, set_fields
+from tests.building.editing import load_sample, read_again, rewrite_reasons, save, set_fields
 from tests.samples import FOLDER
-
-
-def load(name: str) -> Scene:
-    path = FOLDER / name
-    return scene_of(keyframer.decode(path.read_bytes(), format=Path(name).parts[0]))
-
-
-def save(scene: Scene) -> Written:
-    return format_by_name(str(scene.source_format)).from_scene(scene)
 
 
 def dropped_paths(written: Written) -> list[str]:
     return [loss.path for loss in written.report.of(Outcome.DROPPED)]
-
-
-def read_again(written: Written) -> Scene:
-    data = keyframer.encode(written.document)
-    return scene_of(keyframer.decode(data, format=written.document.format.name), dict(written.reader_options))
 
 
 def add_material(scene: Scene) -> None:
@@ -52,7 +35,7 @@ NEW_MATERIALS = {
 
 @pytest.mark.parametrize("name", NEW_MATERIALS)
 def test_losses_of_a_new_material_are_reported(name: str) -> None:
-    scene = load(name)
+    scene = load_sample(name)
     add_material(scene)
     written = save(scene)
     assert rewrite_reasons(written) == []
@@ -64,7 +47,7 @@ def test_losses_of_a_new_material_are_reported(name: str) -> None:
 
 def test_a_material_without_a_mesh_is_reported() -> None:
     """Hale3D stores materials only as names in meshes."""
-    scene = load("hale3d/arm-length.mdl")
+    scene = load_sample("hale3d/arm-length.mdl")
     gone = next(number for number, node in enumerate(scene.nodes) if node.mesh == 1)
     scene.nodes.pop(gone)
     scene.meshes.pop(1)
@@ -75,7 +58,7 @@ def test_a_material_without_a_mesh_is_reported() -> None:
 
 
 def test_a_material_replaced_on_its_mesh_is_reported() -> None:
-    scene = load("hale3d/arm-length.mdl")
+    scene = load_sample("hale3d/arm-length.mdl")
     scene.meshes[0].face_materials = np.ones(len(scene.meshes[0].corners), np.int32)
     written = save(scene)
     assert rewrite_reasons(written) == []
@@ -84,7 +67,7 @@ def test_a_material_replaced_on_its_mesh_is_reported() -> None:
 
 
 def test_a_removed_material_that_a_mesh_still_needs_is_reported() -> None:
-    scene = load("hale3d/arm-length.mdl")
+    scene = load_sample("hale3d/arm-length.mdl")
     name = scene.materials.pop(0).name
     scene.meshes[0].face_materials = np.full(len(scene.meshes[0].corners), -1, np.int32)
     scene.meshes[1].face_materials = np.zeros(len(scene.meshes[1].corners), np.int32)
@@ -96,7 +79,7 @@ def test_a_removed_material_that_a_mesh_still_needs_is_reported() -> None:
 
 @pytest.mark.parametrize("name", ["3ds/windmill.3ds", "uto3d/maxscript.u3d", "ase/textured.ase"])
 def test_a_new_mesh_is_not_reported_as_unused(name: str) -> None:
-    scene = load(name)
+    scene = load_sample(name)
     scene.nodes.append(Node("flag", NodeKind.OBJECT, mesh=len(scene.meshes)))
     scene.meshes.append(Mesh("flag", np.eye(3), np.array([[0, 1, 2]], np.int32)))
     written = save(scene)
@@ -112,7 +95,7 @@ NOT_STORABLE: dict[str, Callable[[Scene], None]] = {
 
 @pytest.mark.parametrize("name", NOT_STORABLE)
 def test_an_edit_that_no_new_file_could_store_leaves_the_file_unchanged(name: str) -> None:
-    scene = load(name)
+    scene = load_sample(name)
     NOT_STORABLE[name](scene)
     written = save(scene)
     assert keyframer.encode(written.document) == (FOLDER / name).read_bytes()
@@ -121,7 +104,7 @@ def test_an_edit_that_no_new_file_could_store_leaves_the_file_unchanged(name: st
 
 def test_a_new_dummy_in_a_file_without_keyframer_causes_a_new_file() -> None:
     """A new file can store the dummy, so it is not dropped."""
-    scene = load("3ds/bare_editor.3ds")
+    scene = load_sample("3ds/bare_editor.3ds")
     scene.nodes.append(Node("joint", NodeKind.DUMMY, position=np.array([1.0, 2.0, 3.0])))
     written = save(scene)
     (why,) = rewrite_reasons(written)
@@ -132,7 +115,7 @@ def test_a_new_dummy_in_a_file_without_keyframer_causes_a_new_file() -> None:
 @pytest.mark.parametrize("name", ["nodeanim/default_mixed.nanim", "nodeanim/big_u32_u32_u16_text.nanim"])
 def test_a_new_node_is_placed_as_in_a_new_file(name: str) -> None:
     """Node animations have no hierarchy: a child gets another position, in a new file and in a merged one."""
-    scene = load(name)
+    scene = load_sample(name)
     scene.nodes.append(Node("hand", NodeKind.BONE, parent=0))
     track = Track("position", np.zeros(1), np.array([[1.0, 2.0, 3.0]]), Interpolation.LINEAR)
     scene.clips[0].channels.append(Channel(len(scene.nodes) - 1, track))
@@ -146,7 +129,7 @@ def test_a_new_node_is_placed_as_in_a_new_file(name: str) -> None:
 )
 def test_moving_the_last_key_moves_the_end(name: str) -> None:
     """Whatever the time unit of a new file would be. The end is that of the last key."""
-    scene = load(name)
+    scene = load_sample(name)
     clip = scene.clips[0]
     track = max((channel.track for channel in clip.channels), key=lambda track: float(track.times[-1]))
     late = float(track.times[-1]) + 0.25 * clip.units_per_frame
@@ -159,7 +142,7 @@ def test_moving_the_last_key_moves_the_end(name: str) -> None:
 
 def test_a_new_material_does_not_get_an_id_that_faces_already_use() -> None:
     """Faces of the sample refer to a missing material: they must not get the new one."""
-    scene = load("uto3d/sampled.u3d")
+    scene = load_sample("uto3d/sampled.u3d")
     before = np.asarray(scene.meshes[0].face_materials)
     assert (before < 0).any()
     add_material(scene)
@@ -170,7 +153,7 @@ def test_a_new_material_does_not_get_an_id_that_faces_already_use() -> None:
 
 def test_a_track_of_a_missing_light_can_be_removed() -> None:
     """Keyframer nodes whose object is missing keep the tracks of their kind."""
-    scene = load("3ds/tracks.3ds")
+    scene = load_sample("3ds/tracks.3ds")
     kinds = [channel.track.kind for channel in scene.clips[0].channels]
     assert "hotspot" in kinds
     scene.clips[0].channels = [channel for channel in scene.clips[0].channels if channel.track.kind != "hotspot"]

@@ -9,8 +9,7 @@ import pytest
 import keyframer
 from keyframer.formats.kit.scene_reading import Reporter
 from keyframer.issues import IssueLog
-from tests.formats.hale3d import writer as hale3d
-from tests.formats.uto3d import writers as uto3d
+from tests.building import hale3d, uto3d
 
 
 def model(odd: float) -> bytes:

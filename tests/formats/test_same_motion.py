@@ -18,9 +18,8 @@ import pytest
 import keyframer
 from keyframer.formats.kit.scene_reading import scene_of
 from keyframer.inspecting.samples import Sample
-from tests.formats.nodeanim import writer as nodeanim
-from tests.formats.threeds.build import chunk
-from tests.formats.uto3d import writers as uto3d
+from tests.building import nodeanim, uto3d
+from tests.building.threeds import chunk
 
 FRAMES = np.arange(-1, 46, 0.5)
 SWAP = np.array([[1, 0, 0, 0], [0, 0, 1, 0], [0, 1, 0, 0], [0, 0, 0, 1]], float)

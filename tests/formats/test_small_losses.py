@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from keyframer.curves import Interpolation, Track
-from keyframer.scene import Channel, Clip, Mesh, Node, NodeKind, Scene
+from keyframer.scene import Channel, Clip, Node, NodeKind, Scene
 from keyframer.scene.loss_report import Outcome
-from tests.formats.round_trip import details, write
+from tests.building.editing import details, write
+from tests.building.scenes import triangle
 
 STORED = {
     "3ds": {"cast_shadows", "received_shadows"},
@@ -21,8 +22,7 @@ STORED = {
 
 
 def moving() -> Scene:
-    mesh = Mesh("box", np.array([[0.0, 0, 0], [2, 0, 0], [0, 3, 1]]), np.array([[0, 1, 2]]))
-    mesh.casts_shadows = mesh.receives_shadows = False
+    mesh = triangle(casts_shadows=False, receives_shadows=False)
     track = Track("position", np.array([0.0, 10.0]), np.array([[0.0, 0, 0], [1, 2, 3]]), Interpolation.LINEAR)
     clip = Clip(channels=[Channel(0, track)], end=10.0)
     return Scene([Node("box", NodeKind.OBJECT, mesh=0)], meshes=[mesh], clips=[clip], title="A box")

@@ -11,13 +11,11 @@ import numpy as np
 import pytest
 
 import keyframer
-from keyframer.formats import format_by_name
 from keyframer.formats.kit.scene_reading import scene_of
-from keyframer.formats.kit.scene_writing import Written
 from keyframer.scene import Channel, Node, NodeKind, Scene
 from keyframer.scene.loss_report import Outcome
-from tests.formats.editing import rewrite_reasons
-from tests.formats.midtown import writer as midtown
+from tests.building import midtown
+from tests.building.editing import load_sample, rewrite_reasons, save
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 MOVING = (
@@ -29,18 +27,10 @@ MOVING = (
 )
 
 
-def load(name: str) -> Scene:
-    return keyframer.load(SAMPLES / name, format=name.split("/")[0])
-
-
-def save(scene: Scene) -> Written:
-    return format_by_name(scene.source_format).from_scene(scene)
-
-
 @pytest.mark.parametrize("number", [-1, 10_000])
 @pytest.mark.parametrize("name", MOVING)
 def test_channels_of_missing_nodes_are_reported_and_left_out(name: str, number: int) -> None:
-    scene = load(name)
+    scene = load_sample(name)
     channel = scene.clips[0].channels[0]
     scene.clips[0].channels.append(Channel(number, channel.track))
     written = save(scene)
@@ -52,7 +42,7 @@ def test_channels_of_missing_nodes_are_reported_and_left_out(name: str, number: 
 @pytest.mark.parametrize("number", [-1, 10_000])
 @pytest.mark.parametrize("name", MOVING)
 def test_missing_parents_and_targets_are_ignored(name: str, number: int) -> None:
-    scene, other = load(name), load(name)
+    scene, other = load_sample(name), load_sample(name)
     root = next(place for place, node in enumerate(scene.nodes) if node.parent is None and node.target is None)
     scene.nodes[root].parent = scene.nodes[root].target = number
     assert keyframer.encode(save(scene).document) == keyframer.encode(save(other).document)
@@ -60,7 +50,7 @@ def test_missing_parents_and_targets_are_ignored(name: str, number: int) -> None
 
 @pytest.mark.parametrize("name", MOVING)
 def test_two_channels_of_one_kind_cause_a_new_file(name: str) -> None:
-    scene = load(name)
+    scene = load_sample(name)
     scene.clips[0].channels.append(replace(scene.clips[0].channels[0]))
     (why,) = rewrite_reasons(save(scene))
     assert "(a node has two tracks of one kind)" in why
@@ -83,7 +73,7 @@ def remove_rate(scene: Scene) -> None:
     ],
 )
 def test_values_that_no_record_can_store_are_reported(name: str, edit: Callable[[Scene], None]) -> None:
-    scene = load(name)
+    scene = load_sample(name)
     edit(scene)
     written = save(scene)
     assert rewrite_reasons(written) or written.report.of(Outcome.DROPPED)
@@ -93,7 +83,7 @@ def test_values_that_no_record_can_store_are_reported(name: str, edit: Callable[
 
 
 def test_a_shading_that_3d_studio_does_not_have_is_reported() -> None:
-    scene = load("3ds/windmill.3ds")
+    scene = load_sample("3ds/windmill.3ds")
     scene.materials[0].shading = "toon"
     written = save(scene)
     assert keyframer.encode(written.document) == (SAMPLES / "3ds/windmill.3ds").read_bytes()
@@ -104,7 +94,7 @@ def test_a_shading_that_3d_studio_does_not_have_is_reported() -> None:
 def test_non_finite_rest_values_are_not_written(field: str) -> None:
     """Of nodes without keys: neither a merged nor a new file gets a NaN key."""
     name = "nodeanim/big_no_header_u16_text.nanim"
-    scene = load(name)
+    scene = load_sample(name)
     moved = {channel.node for channel in scene.clips[0].channels if channel.track.kind == field.removesuffix("_xyzw")}
     still = next(number for number in range(len(scene.nodes)) if number not in moved)
     value = np.array(getattr(scene.nodes[still], field), np.float64)
@@ -135,7 +125,7 @@ def test_a_figure_after_a_channel_with_too_many_bones() -> None:
 @pytest.mark.parametrize("origin", [True, False], ids=["merged", "new file"])
 @pytest.mark.parametrize("name", MOVING)
 def test_parent_cycles_do_not_give_an_invalid_file(name: str, origin: bool) -> None:
-    scene = load(name)
+    scene = load_sample(name)
     below = next(number for number, node in enumerate(scene.nodes) if node.parent is None)
     scene.nodes[below].parent = below
     if not origin:
@@ -151,7 +141,7 @@ def test_parent_cycles_do_not_give_an_invalid_file(name: str, origin: bool) -> N
 
 @pytest.mark.parametrize("name", ["hale3d/wave-length.anim", "midtown/retail.anim"])
 def test_a_new_node_that_the_format_cannot_store_is_reported(name: str) -> None:
-    scene = load(name)
+    scene = load_sample(name)
     scene.nodes.append(Node("Eye", NodeKind.CAMERA))
     written = save(scene)
     assert rewrite_reasons(written) == []

@@ -19,7 +19,7 @@ from keyframer.formats.kit.scene_writing import (
 )
 from keyframer.scene import Clip, Node, Scene
 from keyframer.text import encode_name
-from tests.damaged import as_read_from_a_file
+from tests.building.scenes import as_read_from_a_file
 from tests.growth import assert_linear
 
 NAN, INF = math.nan, math.inf

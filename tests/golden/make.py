@@ -11,7 +11,7 @@ from pathlib import Path
 import keyframer
 from keyframer.catalogue import CATALOGUE
 from keyframer.checking import report_record
-from tests import writers as w
+from tests.building import files as w
 from tests.hostile.threats import THREATS
 
 FOLDER = Path(__file__).parent / "files"
@@ -119,7 +119,7 @@ EXTRA: dict[str, list[Case]] = {
     "LIMIT_NAME": [("3ds", w.editor(w.mesh(name=b"Cuboid"))), ("uto3d", w.u3d(bones=[w.u3d_base(b"pelvis")]))],
     "LIMIT_COPIES": [("hale3d", _shared_weights(9)), ("hale3d", _shared_weights(20))],
     "STRUCT_CHUNK_MISPLACED": [("3ds", w.keyframer(w.chunk(0x4110, bytes(2))))],
-    "STRUCT_CHUNK_ORDER": [("nodeanim", w.nanim_chunk(2, w.nanim_node()) + w.nanim_header(1, b"run"))],
+    "STRUCT_CHUNK_ORDER": [("nodeanim", w.chunk(2, w.nanim_node()) + w.nanim_header(1, b"run"))],
     "STRUCT_TAG_MISMATCH": [("uto3d", w.u3d()[:6] + b"MAIM" + w.u3d()[10:])],
     "STRUCT_NAME_SUSPECT": [("hale3d", w.h3da([w.joint(b"leg", position=(2.2, 2.2, 2.2))], [w.BOX] * 2))],
     "STRUCT_SYNTAX": [

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
-from tests import writers as w
+from tests.building import files as w
 from tests.stage import archives as stage
 
 Files = dict[str, bytes]

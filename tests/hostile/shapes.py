@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 
-from tests import writers as w
+from tests.building import files as w
 
 Shape = Callable[[int], bytes]
 
@@ -193,7 +193,7 @@ def node_keys(size: int) -> bytes:
 
 
 def node_chunks(size: int) -> bytes:
-    extra = w.nanim_chunk(9, b"")
+    extra = w.chunk(9, b"")
     return w.nanim(w.nanim_node()) + extra * _times(size, extra)
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import keyframer
 from keyframer.formats.kit.scene_reading import scene_of
-from tests import writers as w
+from tests.building import files as w
 from tests.slow import SLOW
 
 DEEP = 100_000 if SLOW else 2_000

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import writers as w
+from tests.building import files as w
 from tests.samples import all_samples
 
 _CHILD = """

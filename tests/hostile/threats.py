@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import struct
 
-from tests import writers as w
+from tests.building import files as w
 
 Attack = tuple[str, bytes, str | None]
 NAN, INF = float("nan"), float("inf")
@@ -42,14 +42,14 @@ THREEDS: dict[str, list[Attack]] = {
         ("two bytes", b"MM", "IO_UNRECOGNISED"),
     ],
     "chunk length": [
-        *((f"{size:#x} inside", w.editor(w.chunk(0x0100, bytes(4), size=size)), _length_code(size)) for size in _SIZES),
-        *((f"{size:#x} unknown", w.editor(w.chunk(0x7777, size=size)), _length_code(size)) for size in _SIZES),
-        ("more than its parent", w.editor(w.chunk(0x1200, w.chunk(0x0011, bytes(3), size=10))), "STRUCT_CHUNK_OVERRUN"),
-        ("one below its header", w.chunk(0x4D4D, size=5), "STRUCT_CHUNK_TOO_SMALL"),
+        *((f"{n:#x} inside", w.editor(w.chunk(0x0100, bytes(4), length=n)), _length_code(n)) for n in _SIZES),
+        *((f"{n:#x} unknown", w.editor(w.chunk(0x7777, length=n)), _length_code(n)) for n in _SIZES),
+        ("beyond its parent", w.editor(w.chunk(0x1200, w.chunk(0x0011, bytes(3), length=10))), "STRUCT_CHUNK_OVERRUN"),
+        ("one below its header", w.chunk(0x4D4D, length=5), "STRUCT_CHUNK_TOO_SMALL"),
     ],
     "main length": [
-        ("longer", w.chunk(0x4D4D, w.chunk(0x0002, bytes(4)), size=100), "STRUCT_TRUNCATED"),
-        ("all ones", w.chunk(0x4D4D, w.chunk(0x0002, bytes(4)), size=HUGE), "STRUCT_TRUNCATED"),
+        ("longer", w.chunk(0x4D4D, w.chunk(0x0002, bytes(4)), length=100), "STRUCT_TRUNCATED"),
+        ("all ones", w.chunk(0x4D4D, w.chunk(0x0002, bytes(4)), length=HUGE), "STRUCT_TRUNCATED"),
         ("shorter", w.main() + b"tail", "STRUCT_TRAILING_DATA"),
     ],
     "nesting": [
@@ -380,7 +380,7 @@ _NODE = w.nanim_node(b"hip", 4, [_MOVE])
 
 def _sized(first: int | None = None, second: int | None = None) -> bytes:
     body = struct.pack("<i", 0) + b"walk\0me\0" + struct.pack("<h", 1)
-    return w.nanim_chunk(1, body, first) + w.nanim_chunk(2, _NODE, second)
+    return w.chunk(1, body, length=first) + w.chunk(2, _NODE, length=second)
 
 
 NODEANIM: dict[str, list[Attack]] = {
@@ -391,12 +391,12 @@ NODEANIM: dict[str, list[Attack]] = {
         ("first all ones", _sized(first=HUGE), "STRUCT_CHUNK_OVERRUN"),
     ],
     "chunks": [
-        ("2 before 1", w.nanim_chunk(2, _NODE) + w.nanim_header(1), "STRUCT_CHUNK_ORDER"),
+        ("2 before 1", w.chunk(2, _NODE) + w.nanim_header(1), "STRUCT_CHUNK_ORDER"),
         ("no chunk 2", w.nanim_header(1), "STRUCT_CHUNK_MISSING"),
-        ("no chunk 1", w.nanim_chunk(2, _NODE), "STRUCT_CHUNK_MISSING"),
+        ("no chunk 1", w.chunk(2, _NODE), "STRUCT_CHUNK_MISSING"),
         ("1 twice", w.nanim_header(1) + w.nanim(_NODE), "STRUCT_DUPLICATE_CHUNK"),
-        ("2 twice", w.nanim(_NODE) + w.nanim_chunk(2, _NODE), "STRUCT_DUPLICATE_CHUNK"),
-        ("unknown", w.nanim(_NODE) + w.nanim_chunk(9, b"?"), "STRUCT_UNKNOWN_CHUNK"),
+        ("2 twice", w.nanim(_NODE) + w.chunk(2, _NODE), "STRUCT_DUPLICATE_CHUNK"),
+        ("unknown", w.nanim(_NODE) + w.chunk(9, b"?"), "STRUCT_UNKNOWN_CHUNK"),
     ],
     "node count": [
         ("-1", w.nanim(_NODE, count=-1), "STRUCT_COUNT_NEGATIVE"),

@@ -25,8 +25,8 @@ from keyframer.inspecting.panels import (
     track_panel,
 )
 from keyframer.scene import Channel, Clip, Node, RawChannel, Scene
+from tests.building.scenes import as_read_from_a_file
 from tests.cli.running import EXAMPLE
-from tests.damaged import as_read_from_a_file
 
 SVG = "{http://www.w3.org/2000/svg}"
 

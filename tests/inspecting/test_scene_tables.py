@@ -17,9 +17,9 @@ from keyframer.inspecting.scene_tables import scene_tables, tree_order
 from keyframer.inspecting.tables import json_rows
 from keyframer.scene import Camera, Channel, Clip, Light, LightType, Material, Mesh, Node, RawChannel, Scene, Skin
 from keyframer.scene import TextureMap as Image
-from tests.formats.hale3d.writer import arm, wave
-from tests.formats.midtown.writer import retail, walk
-from tests.formats.uto3d import writers as uto3d
+from tests.building import uto3d
+from tests.building.hale3d import arm, wave
+from tests.building.midtown import retail, walk
 from tests.samples import all_samples, sample_files
 
 Rows = list[dict[str, object]]

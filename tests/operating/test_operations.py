@@ -14,7 +14,8 @@ from keyframer import operating
 from keyframer.curves import Interpolation, RotationForm, Track, Wrap
 from keyframer.formats._scene_differences import Comparison
 from keyframer.scene import Channel, Clip, Handedness, Node, NodeKind, Scene
-from tests.formats.random_scenes import spinning
+from tests.building.random_scenes import spinning
+from tests.building.scenes import one_node
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 
@@ -105,7 +106,7 @@ def test_change_of_rate_keeps_the_duration(rate: float) -> None:
 
 def test_sampled_frames_are_resampled_at_another_rate() -> None:
     track = Track.sampled("position", np.arange(93.0).reshape(31, 3))
-    scene = Scene(nodes=[Node("box")], clips=[Clip(channels=[Channel(0, track)], end=30.0)])
+    scene = one_node(track, end=30.0)
     resampled = operating.change_rate(scene, 24).clips[0].channels[0].track
     assert resampled.times.tolist() == list(range(25))
     assert np.allclose(resampled.values[:, 0], np.arange(25) * 3 * 30 / 24)

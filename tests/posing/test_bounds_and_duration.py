@@ -17,7 +17,7 @@ from keyframer.limits import Budget
 from keyframer.posing import Rig, bounds_and_duration, pose
 from keyframer.posing.bounds_and_duration import clip_span, measured_once, scene_size
 from keyframer.scene import Channel, Clip, Mesh, Node, Scene
-from tests.damaged import as_read_from_a_file
+from tests.building.scenes import as_read_from_a_file
 from tests.samples import all_samples
 from tests.slow import SLOW
 

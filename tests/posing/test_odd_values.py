@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import keyframer
 from keyframer.curves import Interpolation, RotationForm, Track, Wrap
 from keyframer.scene import Camera, Channel, Clip, Light, LightType, Mesh, Morph, Node, NodeKind, Scene
-from tests.damaged import as_read_from_a_file
+from tests.building.scenes import as_read_from_a_file
 from tests.slow import SLOW
 
 NAN, INF = float("nan"), float("inf")

@@ -10,7 +10,7 @@ from keyframer.curves import Interpolation, RotationForm, Track
 from keyframer.posing import Rig
 from keyframer.posing import rig as rig_module
 from keyframer.scene import Camera, Channel, Clip, Handedness, Light, LightType, Node, NodeKind, Scene, Space
-from tests.damaged import as_read_from_a_file
+from tests.building.scenes import as_read_from_a_file
 from tests.growth import assert_linear
 from tests.posing import plain
 from tests.slow import SLOW

@@ -14,7 +14,7 @@ from keyframer.posing import channels as channels_module
 from keyframer.posing import local_matrices as locals_module
 from keyframer.posing.rest_pose import RestTransforms, world_at
 from keyframer.scene import Camera, Channel, Clip, Node, NodeKind, Scene
-from tests.damaged import as_read_from_a_file
+from tests.building.scenes import as_read_from_a_file
 from tests.posing import plain
 from tests.samples import all_samples
 

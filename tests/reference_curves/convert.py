@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from keyframer.curves import Interpolation, RotationForm, Track, Wrap
-from tests.damaged import as_read_from_a_file
+from tests.building.scenes import as_read_from_a_file
 
 from .slow import SlowTrack
 

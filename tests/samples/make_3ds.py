@@ -9,15 +9,11 @@ from __future__ import annotations
 import struct
 from pathlib import Path
 
+from tests.building.files import chunk
+
 FOLDER = Path(__file__).parent / "3ds"
 SIGNALLING = bytes.fromhex("0100a07f")  # a signalling NaN: a conversion to double and back would set its quiet bit
 SIGNALLING_NEGATIVE = bytes.fromhex("efbeadff")
-
-
-def chunk(chunk_id: int, *parts: bytes, length: int | None = None) -> bytes:
-    """u16 id, u32 length (the correct one unless another is given), fields and sub-chunks."""
-    body = b"".join(parts)
-    return struct.pack("<HI", chunk_id, 6 + len(body) if length is None else length) + body
 
 
 def u16(*values: int) -> bytes:

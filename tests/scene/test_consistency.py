@@ -11,7 +11,7 @@ import pytest
 import keyframer
 from keyframer.scene import Material, Mesh, Morph, Node, Scene, Skin
 from keyframer.scene.scene import check_consistency
-from tests.formats.editing import set_fields
+from tests.building.editing import set_fields
 from tests.samples import all_samples
 
 Break = Callable[[Scene], object]

@@ -11,7 +11,7 @@ import pytest
 
 import keyframer
 from keyframer import Camera, Channel, Clip, Light, Material, Mesh, Node, Scene, Skin, Space, Track
-from tests.damaged import as_read_from_a_file
+from tests.building.scenes import as_read_from_a_file
 
 TURN = Track("rotation", [0], [[0, 0, 0, 1]], form=keyframer.RotationForm.QUATERNION_ABSOLUTE)
 

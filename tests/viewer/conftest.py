@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import pytest
 
 from keyframer.viewer import Viewer
-from tests.cli.running import Run
 from tests.viewer.browser import Browser, Watched, open_browser, why_no_browser
 from tests.viewer.opening import EXAMPLE, FILES, SAMPLES, assets, viewed
 
@@ -44,8 +43,3 @@ def shown(browser: Browser, running: Viewer) -> Iterator[Watched]:
         yield watched
         assert watched.troubles == []
         assert all(url.startswith(("blob:", running.address)) for url in watched.requests)
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    return Run(capsys)

@@ -12,7 +12,7 @@ from keyframer.formats.ase import records as r
 from keyframer.formats.ase.document import Dialect
 from keyframer.inspecting.text_build import build_bytes
 from keyframer.inspecting.text_dump import dump_text
-from tests import writers as w
+from tests.building import files as w
 from tests.corpus import CORPUS, needs_corpus
 from tests.samples import FOLDER
 from tests.samples.ase.make import samples

@@ -10,7 +10,7 @@ import pytest
 import keyframer
 from keyframer.curves import Interpolation
 from keyframer.scene import LightType, NodeKind
-from tests import writers as w
+from tests.building import files as w
 from tests.samples import FOLDER
 
 SAMPLES = FOLDER / "ase"

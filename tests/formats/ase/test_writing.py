@@ -28,7 +28,7 @@ from keyframer.scene import (
     TextureMap,
 )
 from keyframer.scene.loss_report import LossReport
-from tests.damaged import as_read_from_a_file
+from tests.building.scenes import as_read_from_a_file, one_node
 from tests.samples import FOLDER
 
 TRIANGLE = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0]])
@@ -43,8 +43,7 @@ def save_and_reload(scene: Scene, folder: Path, **options: object) -> tuple[Scen
 
 def animated_dummy(*tracks: Track, **fields: object) -> Scene:
     """A dummy with these tracks: 30 frames per second, times in frames."""
-    clip = Clip(channels=[Channel(0, track) for track in tracks], end=10.0)
-    return Scene(nodes=[Node("Box", NodeKind.DUMMY, **fields)], clips=[clip])  # type: ignore[arg-type]
+    return one_node(*tracks, node=Node("Box", NodeKind.DUMMY, **fields), end=10.0)  # type: ignore[arg-type]
 
 
 def outcomes(report: LossReport) -> dict[str, str]:

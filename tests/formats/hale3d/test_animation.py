@@ -20,7 +20,7 @@ from keyframer.formats.kit.scene_reading import Reporter
 from keyframer.issues import IssueLog
 from keyframer.wire.cursor import Cursor
 from keyframer.wire.record import describe_fields, dump_fields, read_fields, restore_fields
-from tests.formats.hale3d.writer import TEXTS, frame, header, joint, wave
+from tests.building.hale3d import TEXTS, frame, header, joint, wave
 from tests.samples import FOLDER, unhex
 from tests.samples.hale3d.make_samples import samples
 

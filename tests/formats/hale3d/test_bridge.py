@@ -3,31 +3,25 @@
 from __future__ import annotations
 
 import math
-import struct
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 import keyframer
-from keyframer.formats.kit.scene_reading import scene_of
 from keyframer.scene import NodeKind
-from tests.formats.hale3d.writer import arm, frame, header, joint, mesh, model, model_joint, wave
+from tests.building import editing
+from tests.building.files import single
+from tests.building.hale3d import arm, frame, header, joint, mesh, model, model_joint, wave
 from tests.posing.plain import Matrix, identity, product, rotation, transform_point, translation
 
-
-def load(data: bytes, *, salvage: bool = False, **options: Any) -> keyframer.Scene:
-    return scene_of(keyframer.decode(data, format="hale3d"), options, salvage=salvage)
+load = partial(editing.load, "hale3d")
 
 
 def document(data: bytes) -> keyframer.Document:
     return keyframer.decode(data, format="hale3d")
-
-
-def single(number: float) -> float:
-    return float(struct.unpack("<f", struct.pack("<f", number))[0])
 
 
 def md5_worlds(parents: Sequence[int], joints: Sequence[Sequence[float]]) -> list[Matrix]:

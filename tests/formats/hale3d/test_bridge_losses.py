@@ -37,7 +37,7 @@ from keyframer.scene import (
     Skin,
 )
 from keyframer.scene.loss_report import CannotWrite, Outcome
-from tests.formats.round_trip import details
+from tests.building.editing import details
 
 POINTS = np.array([[0.0, 0, 1], [2, 0, 1], [0, 3, 2], [5, 5, 5]])
 

@@ -9,7 +9,7 @@ import pytest
 import keyframer
 from keyframer.formats.document import RawRun
 from keyframer.formats.hale3d.records import Animation, Frames, Joint
-from tests.formats.hale3d.writer import header, joint, length, wave
+from tests.building.hale3d import header, joint, length, wave
 from tests.growth import assert_linear
 
 FRAME_SIZE = 24 + 4 * 4

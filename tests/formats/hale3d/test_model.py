@@ -12,7 +12,7 @@ from keyframer.formats.document import RawRun
 from keyframer.formats.hale3d.document import new_model
 from keyframer.formats.hale3d.model import VERTEX, WEIGHT, Mesh, Model, ModelJoint
 from keyframer.wire.record import dump_fields, restore_fields
-from tests.formats.hale3d.writer import TEXTS, arm, mesh, model, model_joint
+from tests.building.hale3d import TEXTS, arm, mesh, model, model_joint
 from tests.samples import unhex
 
 TINY = unhex(

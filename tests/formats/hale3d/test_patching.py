@@ -25,9 +25,9 @@ from keyframer.formats.kit.scene_writing import Written
 from keyframer.operating import change_rate, cut, reverse, scale
 from keyframer.scene import Channel, Clip, Mesh, Node, NodeKind, Scene, Skin
 from keyframer.scene.loss_report import Outcome
+from tests.building import hale3d as w
+from tests.building.editing import Edit, rewrite_reasons, set_fields
 from tests.corpus import CORPUS, needs_corpus
-from tests.formats.editing import Edit, rewrite_reasons, set_fields
-from tests.formats.hale3d import writer as w
 
 QUAD = {
     "vertices": [(0, 0, 0, 1), (1, 0, 1, 1), (1, 1, 2, 2), (0, 1, 4, 1)],

@@ -16,8 +16,8 @@ from keyframer.formats.hale3d.model import Mesh as MeshRecord
 from keyframer.formats.hale3d.records import Animation, Frames, Joint
 from keyframer.scene import Channel, Clip, Material, Mesh, Node, NodeKind, Scene, TextureMap
 from keyframer.scene.loss_report import CannotWrite, Outcome
+from tests.building.random_scenes import largest_difference
 from tests.corpus import CORPUS, needs_corpus
-from tests.formats.random_scenes import largest_difference
 
 SAMPLES = Path(__file__).parents[2] / "samples/hale3d"
 

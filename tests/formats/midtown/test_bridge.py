@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-import struct
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 import keyframer
-from keyframer.formats.kit.scene_reading import scene_of
 from keyframer.formats.midtown.records import Channel
-from tests.formats.midtown.writer import beta, channel, old, retail, walk
+from tests.building import editing
+from tests.building.files import single
+from tests.building.midtown import beta, channel, old, retail, walk
 from tests.posing.plain import Matrix, product, rotation, translation
 from tests.reference_curves.slow import SlowTrack, evaluate
 from tests.reference_curves.slow import product as multiply
@@ -33,16 +34,11 @@ bone hips {
 OFFSETS = [[0.0, 1.0, 0.0], [0.125, 0.5, 0.0], [0.0, 0.25, -0.125]]
 
 
-def load(data: bytes, *, salvage: bool = False, **options: Any) -> keyframer.Scene:
-    return scene_of(keyframer.decode(data, format="midtown"), options, salvage=salvage)
+load = partial(editing.load, "midtown")
 
 
 def codes(scene: keyframer.Scene) -> list[str]:
     return sorted({issue.code for issue in scene.issues})
-
-
-def single(number: float) -> float:
-    return float(struct.unpack("<f", struct.pack("<f", number))[0])
 
 
 def rotation_about(axis: int, angle: float) -> list[float]:

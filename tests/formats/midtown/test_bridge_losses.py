@@ -18,9 +18,9 @@ from keyframer.formats.midtown.records import OldChannel
 from keyframer.formats.midtown.skeleton import read_skeleton
 from keyframer.scene import Light, Node, NodeKind, RawChannel, Scene, Space
 from keyframer.scene.loss_report import CannotWrite, Outcome
+from tests.building.editing import details
+from tests.building.random_scenes import largest_difference
 from tests.formats.hale3d.test_writing import arm
-from tests.formats.random_scenes import largest_difference
-from tests.formats.round_trip import details
 
 
 def write(scene: Scene, **options: object) -> Written:

@@ -16,7 +16,7 @@ from keyframer.formats.midtown import FORMAT
 from keyframer.formats.midtown.document import new_document
 from keyframer.formats.midtown.records import Channel, Clip, Dialect, OldChannel, OldClip, make_channel
 from keyframer.wire.record import describe_fields, dump_fields, restore_fields
-from tests.formats.midtown.writer import beta, channel, old, retail, walk
+from tests.building.midtown import beta, channel, old, retail, walk
 from tests.samples import FOLDER, unhex
 from tests.samples.midtown.make_samples import samples
 

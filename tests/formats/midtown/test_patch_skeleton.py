@@ -14,7 +14,7 @@ import keyframer
 from keyframer.curves import RotationForm, Track
 from keyframer.operating import cut
 from keyframer.scene import Channel, Node, NodeKind, Scene
-from tests.formats.midtown import writer as w
+from tests.building import midtown as w
 
 SKELETON = b"""NumBones 3
 bone hips {

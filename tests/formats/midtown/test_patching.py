@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pytest
 
 import keyframer
-from keyframer.formats.kit.scene_reading import scene_of
 from keyframer.formats.kit.scene_writing import Written
 from keyframer.formats.midtown import FORMAT
 from keyframer.operating import change_rate, cut, reverse
 from keyframer.scene import Scene
-from tests.formats.editing import rewrite_reasons
-from tests.formats.midtown import writer as w
+from tests.building import editing
+from tests.building import midtown as w
+from tests.building.editing import Edit, rewrite_reasons
 
 LAYOUTS: dict[str, Callable[[w.Rows], bytes]] = {
     "retail": w.retail,
@@ -27,14 +28,11 @@ def rows() -> list[list[float]]:
     return [[float(np.float32(number)) for number in row] for row in w.walk(frames=5, bones=2)]
 
 
-def load(data: bytes, **options: object) -> Scene:
-    return scene_of(keyframer.decode(data, format="midtown"), options)
+load = partial(editing.load, "midtown")
 
 
-def save_edited(layout: str, edit: Callable[[Scene], object], **options: object) -> Written:
-    scene = load(LAYOUTS[layout](rows()), **options)
-    edit(scene)
-    return FORMAT.from_scene(scene)
+def save_edited(layout: str, edit: Edit, **reading: object) -> Written:
+    return editing.save_edited("midtown", LAYOUTS[layout](rows()), edit, **reading)
 
 
 def move_root(scene: Scene) -> None:

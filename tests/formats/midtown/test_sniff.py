@@ -8,7 +8,7 @@ import pytest
 
 import keyframer
 from keyframer.formats.midtown.sniff import sniff
-from tests.formats.midtown.writer import beta, channel, old, retail, walk
+from tests.building.midtown import beta, channel, old, retail, walk
 
 
 def claimed(data: bytes) -> str | None:

@@ -13,8 +13,8 @@ from keyframer.formats.midtown.records import Dialect
 from keyframer.formats.midtown.skeleton import Bone, Skeleton, read_skeleton, write_skeleton
 from keyframer.scene import NodeKind, Scene
 from keyframer.scene.loss_report import Outcome
+from tests.building.random_scenes import largest_difference
 from tests.formats.hale3d.test_writing import arm
-from tests.formats.random_scenes import largest_difference
 
 SAMPLES = Path(__file__).parents[2] / "samples/midtown"
 

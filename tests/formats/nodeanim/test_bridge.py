@@ -12,8 +12,8 @@ import pytest
 
 import keyframer
 from keyframer.curves import RotationForm
-from keyframer.formats.kit.scene_reading import scene_of
-from tests.formats.nodeanim.writer import BEZIER, LINEAR, TCB, Bone, Clip, Framing, Key, write
+from tests.building import editing
+from tests.building.nodeanim import BEZIER, LINEAR, TCB, Bone, Clip, Framing, Key, write
 from tests.posing.plain import Matrix, product, rotation, scaling, translation
 from tests.reference_curves.slow import SlowTrack, evaluate, unit
 
@@ -21,8 +21,8 @@ DEFAULT = Framing()
 TIMES = [-0.5, 0.0, 0.1, 0.5, 0.75, 1.0, 1.25, 1.9, 2.0, 3.5]
 
 
-def load(clip: Clip, how: Framing = DEFAULT, *, salvage: bool = False, **options: Any) -> keyframer.Scene:
-    return scene_of(keyframer.decode(write(clip, how), format="nodeanim"), options, salvage=salvage)
+def load(clip: Clip, how: Framing = DEFAULT, **options: Any) -> keyframer.Scene:
+    return editing.load("nodeanim", write(clip, how), **options)
 
 
 def single(numbers: Any) -> list[float]:

@@ -16,8 +16,8 @@ from keyframer.formats.nodeanim.records import LINEAR, TCB
 from keyframer.formats.nodeanim.records import Node as Record
 from keyframer.scene import Channel, Clip, Light, LightType, Node, NodeKind, Scene
 from keyframer.scene.loss_report import LossReport, Outcome
-from tests.formats.random_scenes import largest_difference
-from tests.formats.round_trip import write as write_as
+from tests.building.editing import write as write_as
+from tests.building.random_scenes import largest_difference
 
 PLAIN = "little text:nul chunk:u16+u32 size:all"
 FRAMES = np.linspace(0.0, 30.0, 31)

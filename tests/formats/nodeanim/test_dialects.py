@@ -10,7 +10,7 @@ import pytest
 import keyframer
 from keyframer.formats.nodeanim.dialect import DIALECTS, Dialect, with_tcb_by_key
 from keyframer.formats.nodeanim.records import Animations, Header, Node, NodeKeys
-from tests.formats.nodeanim.writer import TCB, Bone, Clip, Framing, Key, clips, framings, with_key_flags, write
+from tests.building.nodeanim import TCB, Bone, Clip, Framing, Key, clips, framings, with_key_flags, write
 from tests.samples.nodeanim import make as sample_maker
 
 CLIPS = clips()
@@ -121,7 +121,7 @@ def test_readable_names_decide_before_the_order_of_dialects() -> None:
 
 
 def test_unknown_chunks_are_kept_in_place() -> None:
-    from tests.formats.nodeanim.writer import bone_content, chunk, header_content
+    from tests.building.nodeanim import bone_content, chunk, header_content
 
     clip = CLIPS["mixed"]
     for how in FRAMINGS:

@@ -15,7 +15,7 @@ from keyframer.formats.nodeanim.document import new_document
 from keyframer.formats.nodeanim.records import LINEAR, TCB, TCB_COLUMNS, Animations, Header, Node, NodeKeys, RawChunk
 from keyframer.wire.cursor import Cursor
 from keyframer.wire.record import describe_fields, dump_fields, restore_fields, take_record
-from tests.formats.nodeanim.writer import Bone, Clip, Framing, Key, clips, framings, with_key_flags, write
+from tests.building.nodeanim import Bone, Clip, Framing, Key, clips, framings, with_key_flags, write
 from tests.samples import unhex
 
 DEFAULT = unhex("""

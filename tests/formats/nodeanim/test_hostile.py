@@ -14,7 +14,7 @@ from keyframer.formats.nodeanim import document as document_module
 from keyframer.formats.nodeanim.records import Animations, Header, Node, RawChunk
 from keyframer.formats.nodeanim.sniff import beginnings
 from keyframer.wire.record import take_record
-from tests.formats.nodeanim.writer import (
+from tests.building.nodeanim import (
     TCB,
     Bone,
     Clip,

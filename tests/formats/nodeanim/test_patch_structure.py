@@ -14,10 +14,10 @@ from keyframer.formats.nodeanim.dialect import Dialect
 from keyframer.formats.nodeanim.records import Animations, Header, NodeKeys
 from keyframer.formats.nodeanim.records import Node as Bare
 from keyframer.scene import Channel, Node, NodeKind, Scene
-from keyframer.scene.loss_report import LossReport, Outcome
+from keyframer.scene.loss_report import Outcome
 from keyframer.wire.record import Record
-from tests.formats.editing import rewrite_reasons
-from tests.formats.nodeanim.writer import TCB, Clip, Framing, chunk, clips, write
+from tests.building.editing import rewrite_reasons, save_in_place
+from tests.building.nodeanim import TCB, Clip, Framing, chunk, clips, write
 
 HOWS = {
     "default": Framing(),
@@ -39,20 +39,11 @@ def with_unknown_chunks(clip: Clip, how: Framing) -> bytes:
     return chunk(9, BEFORE, how) + write(clip, how) + chunk(12, AFTER, how)
 
 
-def save(scene: Scene, path: Path) -> tuple[bytes, LossReport]:
-    report = keyframer.save(scene, path, overwrite=True)
-    assert not [loss for loss in report if "a new file was written" in loss.detail], [str(loss) for loss in report]
-    data = path.read_bytes()
-    keyframer.save(keyframer.load(path), path, overwrite=True)
-    assert path.read_bytes() == data
-    return data, report
-
-
 def test_the_end_of_a_clip_is_that_of_the_last_key(tmp_path: Path) -> None:
     (tmp_path / "clip.nanim").write_bytes(original(Framing())[1])
     scene = keyframer.load(tmp_path / "clip.nanim")
     scene.clips[0].end += 5.0
-    data, report = save(scene, tmp_path / "end.nanim")
+    data, report = save_in_place(scene, tmp_path / "end.nanim")
     assert data == original(Framing())[1]
     words = "dropped: /clips/0/end: the format cannot store it, or other parts of the scene override it"
     assert [str(loss) for loss in report.of(Outcome.DROPPED)] == [words]

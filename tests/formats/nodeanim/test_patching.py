@@ -5,19 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 
 import keyframer
 from keyframer.curves import Interpolation, Track, compile_track
-from keyframer.formats.kit.scene_reading import scene_of
 from keyframer.formats.kit.scene_writing import Written
-from keyframer.formats.nodeanim import FORMAT
 from keyframer.operating import change_rate
 from keyframer.scene import Channel, Scene
-from tests.formats.editing import rewrite_reasons
-from tests.formats.nodeanim.writer import BEZIER, LINEAR, TCB, Bone, Clip, Framing, Key, write
+from tests.building import editing
+from tests.building.editing import Edit, rewrite_reasons
+from tests.building.nodeanim import BEZIER, LINEAR, TCB, Bone, Clip, Framing, Key, write
 
 TIMES = (0.0, 0.25, 0.5)
 
@@ -30,16 +30,11 @@ def clip(flags: int = LINEAR) -> Clip:
     return Clip((Bone(b"Spine", flags, places, turns, sizes), Bone(b"Tail", LINEAR)), b"walk", b"(C) nobody")
 
 
-def load(data: bytes, **options: object) -> Scene:
-    return scene_of(keyframer.decode(data, format="nodeanim"), options)
+load = partial(editing.load, "nodeanim")
 
 
-def save_edited(
-    edit: Callable[[Scene], object], flags: int = LINEAR, how: Framing | None = None, **reading: object
-) -> Written:
-    scene = load(write(clip(flags), how or Framing()), **reading)
-    edited = edit(scene)
-    return FORMAT.from_scene(edited if isinstance(edited, Scene) else scene)
+def save_edited(edit: Edit, flags: int = LINEAR, how: Framing | None = None, **reading: object) -> Written:
+    return editing.save_edited("nodeanim", write(clip(flags), how or Framing()), edit, **reading)
 
 
 def track(scene: Scene, kind: str) -> Track:

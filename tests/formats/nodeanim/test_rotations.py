@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 import keyframer
 from keyframer.curves import Interpolation, RotationForm, Track, Wrap
-from keyframer.scene import Channel, Clip, Node, NodeKind, Scene
-from tests.formats.nodeanim.writer import LINEAR, TCB, Bone, Framing, Key, write
-from tests.formats.nodeanim.writer import Clip as File
-from tests.formats.random_scenes import figures, largest_difference
+from keyframer.scene import Node, NodeKind, Scene
+from tests.building.nodeanim import LINEAR, TCB, Bone, Framing, Key, write
+from tests.building.nodeanim import Clip as File
+from tests.building.random_scenes import figures, largest_difference
+from tests.building.scenes import one_node
 
 MOMENTS = np.linspace(0.0, 40.0, 161)
 SAME = (1e-4, 0.02)
@@ -52,7 +53,7 @@ def spinner(angles: list[float], how: Interpolation, frames: list[float] | None 
     times = np.arange(len(angles)) * 10.0 if frames is None else np.array(frames)
     values = np.array([[0.0, 0.0, 1.0, angle] for angle in angles])
     track = Track("rotation", times, values, how, form=RotationForm.AXIS_ANGLE_RELATIVE, **fields)  # type: ignore[arg-type]
-    return Scene([Node("cube", NodeKind.DUMMY)], clips=[Clip(channels=[Channel(0, track)], end=40.0)])
+    return one_node(track, node=Node("cube", NodeKind.DUMMY), end=40.0)
 
 
 @settings(max_examples=100)

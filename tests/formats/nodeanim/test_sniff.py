@@ -16,7 +16,7 @@ import pytest
 import keyframer
 from keyframer.formats.contract import HEAD_SIZE
 from keyframer.formats.nodeanim.sniff import sniff
-from tests.formats.nodeanim.writer import Bone, Clip, Framing, Key, clips, framings, with_key_flags, write
+from tests.building.nodeanim import Bone, Clip, Framing, Key, clips, framings, with_key_flags, write
 from tests.slow import SLOW
 
 FRAMINGS = list(framings())

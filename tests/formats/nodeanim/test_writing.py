@@ -15,7 +15,7 @@ from keyframer.formats.nodeanim.dialect import DIALECTS, Dialect
 from keyframer.formats.nodeanim.records import BEZIER, LINEAR, TCB
 from keyframer.formats.nodeanim.records import Node as Record
 from keyframer.scene import Channel, Clip, Node, NodeKind, Scene
-from tests.formats.random_scenes import keys_of, largest_difference, save_and_load, spinning
+from tests.building.random_scenes import keys_of, largest_difference, save_and_load, spinning
 
 SAMPLES = Path(__file__).parents[2] / "samples/nodeanim"
 STILL = {"default_empty_clip", "other_chunks"}

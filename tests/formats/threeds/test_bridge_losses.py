@@ -25,7 +25,6 @@ from keyframer.scene import (
     Light,
     LightType,
     Material,
-    Mesh,
     Morph,
     Node,
     NodeKind,
@@ -35,18 +34,13 @@ from keyframer.scene import (
     TextureMap,
 )
 from keyframer.scene.loss_report import CannotWrite, Outcome
-from tests.damaged import as_read_from_a_file
-from tests.formats.round_trip import details
-from tests.formats.round_trip import write as write_as
+from tests.building.editing import details
+from tests.building.editing import write as write_as
+from tests.building.scenes import TRIANGLE, as_read_from_a_file, triangle
 
-POINTS = np.array([[0.0, 0, 0], [2, 0, 0], [0, 3, 1]])
 FRAMES = [0.0, 3.0, 10.0]
 
 write = partial(write_as, "3ds")
-
-
-def mesh(**parts: Any) -> Mesh:
-    return Mesh("box", POINTS.copy(), np.array([[0, 1, 2]]), **parts)
 
 
 def numbers(scene: Scene) -> dict[str, int]:
@@ -340,7 +334,9 @@ def test_a_shared_or_non_target_goal_gets_a_separate_target(what: str) -> None:
     """A target belongs to one camera: the second camera gets a copy that moves with the first."""
     kind = NodeKind.OBJECT if what == "an object" else NodeKind.TARGET
     goal = Node("goal", kind, mesh=0 if kind is NodeKind.OBJECT else None)
-    scene = Scene([goal, Node("eye", NodeKind.CAMERA, camera=0, target=0, position=np.array([0.0, -9, 0]))], [mesh()])
+    scene = Scene(
+        [goal, Node("eye", NodeKind.CAMERA, camera=0, target=0, position=np.array([0.0, -9, 0]))], [triangle()]
+    )
     scene.nodes.append(Node("other", NodeKind.CAMERA, camera=1, target=0, position=np.array([9.0, 0, 0])))
     scene.cameras = [Camera("eye"), Camera("other")]
     scene.clips = one_clip(slide(0))
@@ -376,7 +372,7 @@ def skinned(*children: Node) -> Scene:
     inverse = np.eye(4)[None].copy()
     skin = Skin("cloth", [0], inverse, np.arange(3), np.zeros(3, int), np.ones(3))
     scene = Scene(
-        [*bones, Node("cloth", mesh=0, skin=0, position=np.array([7.0, 0, 0])), *children], [mesh()], skins=[skin]
+        [*bones, Node("cloth", mesh=0, skin=0, position=np.array([7.0, 0, 0])), *children], [triangle()], skins=[skin]
     )
     scene.clips = one_clip(slide(0, first=(0, 0, 5), last=(0, 0, 9)))
     return scene
@@ -409,9 +405,9 @@ def test_children_of_a_skinned_mesh_become_children_of_a_dummy() -> None:
 
 
 def morphing(weights: Any, how: Interpolation = Interpolation.TCB, **node: Any) -> Scene:
-    shapes = Morph(["box", "large"], [POINTS, POINTS * 2])
+    shapes = Morph(["box", "large"], [TRIANGLE, TRIANGLE * 2])
     track = Track("morph", np.array([0.0, 10.0]), np.array(weights, np.float64), how)
-    return Scene([Node("box", mesh=0, morph=shapes, **node)], [mesh()], clips=one_clip(Channel(0, track)))
+    return Scene([Node("box", mesh=0, morph=shapes, **node)], [triangle()], clips=one_clip(Channel(0, track)))
 
 
 @pytest.mark.parametrize(
@@ -456,7 +452,7 @@ def test_a_morph_without_keys_keeps_its_mesh() -> None:
 )
 def test_visibility_tracks(times: list[float], values: list[float], seen: list[bool] | None, hidden: bool) -> None:
     track = Track("visible", np.array(times), np.array(values), Interpolation.STEP)
-    scene = Scene([Node("box", mesh=0, hidden=hidden)], [mesh()], clips=one_clip(Channel(0, track)))
+    scene = Scene([Node("box", mesh=0, hidden=hidden)], [triangle()], clips=one_clip(Channel(0, track)))
     _, _, loaded = write(scene)
     wanted = [not hidden] * 3 if seen is None else seen
     assert keyframer.pose(loaded, frames=FRAMES).visible[:, numbers(loaded)["box"]].tolist() == wanted
@@ -473,7 +469,7 @@ def test_an_animated_mirrored_node_keeps_its_vertices() -> None:
         Node("twice", parent=1, mesh=0, scale=np.array([1.0, -1.0, 2.0])),
     ]
     nodes.append(Node("aside", mesh=0, position=np.array([9.0, 0, 0])))
-    scene = Scene(nodes, [mesh(edges=np.array([5]))])
+    scene = Scene(nodes, [triangle(edges=np.array([5]))])
     scene.clips = one_clip(
         slide(0, "scale", (-1.0, 1.0, 1.0), (-2.0, 1.0, 1.0)),
         slide(1),
@@ -491,7 +487,7 @@ def test_an_animated_mirrored_node_keeps_its_vertices() -> None:
 
 def test_a_mirrored_node_with_scale_axes_keeps_its_vertices() -> None:
     node = Node("mirror", mesh=0, scale=np.array([-1.0, 2, 1]), scale_axes_xyzw=np.array([0.0, 0.0, 0.6, 0.8]))
-    scene = Scene([node], [mesh()])
+    scene = Scene([node], [triangle()])
     assert_same_vertices(scene, write(scene)[2], "mirror")
 
 
@@ -503,7 +499,7 @@ def test_a_child_of_a_camera_below_a_mirrored_node_keeps_its_vertices() -> None:
         Node("flag", NodeKind.OBJECT, 1, mesh=0),
         Node("goal", NodeKind.TARGET, position=np.array([0.0, 9, 0])),
     ]
-    scene = Scene(nodes, [mesh()], cameras=[Camera("eye")])
+    scene = Scene(nodes, [triangle()], cameras=[Camera("eye")])
     _, _, loaded = write(scene)
     ours, theirs = keyframer.pose(scene, frames=[0.0]), keyframer.pose(loaded, frames=[0.0])
     assert np.allclose(theirs.vertices(numbers(loaded)["flag"]), ours.vertices(2), atol=1e-4)
@@ -513,7 +509,7 @@ def test_edge_flags_of_a_mirrored_face_stay_with_their_corners() -> None:
     """Only the edge from the second corner to the third is visible, whichever way the face is wound."""
     for scale in (1.0, -1.0):
         node = Node("box", mesh=0, scale=np.array([scale, 1.0, 1.0]))
-        scene = Scene([node], [mesh(edges=np.array([0b010]))])
+        scene = Scene([node], [triangle(edges=np.array([0b010]))])
         loaded_mesh = write(scene)[2].meshes[0]
         assert loaded_mesh.edges is not None
         corners, seen = loaded_mesh.corners[0], int(loaded_mesh.edges[0])
@@ -522,7 +518,7 @@ def test_edge_flags_of_a_mirrored_face_stay_with_their_corners() -> None:
 
 
 def test_a_temporarily_negative_scale_is_kept_as_keys() -> None:
-    scene = Scene([Node("box", mesh=0)], [mesh()])
+    scene = Scene([Node("box", mesh=0)], [triangle()])
     scene.clips = one_clip(slide(0, "scale", (1.0, 1.0, 1.0), (-1.0, 1.0, 1.0)))
     _, report, loaded = write(scene)
     assert "/nodes/box/scale" not in details(report, Outcome.BAKED)
@@ -535,7 +531,7 @@ def test_a_node_that_is_flat_at_frame_0_keeps_its_vertices(mirrored: bool) -> No
     untransformed.
     """
     side = -1.0 if mirrored else 1.0
-    scene = Scene([Node("box", mesh=0, pivot=np.array([0.5, 0, 0])), Node("above", NodeKind.DUMMY)], [mesh()])
+    scene = Scene([Node("box", mesh=0, pivot=np.array([0.5, 0, 0])), Node("above", NodeKind.DUMMY)], [triangle()])
     scene.nodes[0].parent = 1
     scene.nodes[1].scale = np.array([side, 1.0, 1.0])
     scene.clips = one_clip(slide(0, "scale", (1.0, 1.0, 0.0), (1.0, 1.0, 1.0)))
@@ -544,7 +540,7 @@ def test_a_node_that_is_flat_at_frame_0_keeps_its_vertices(mirrored: bool) -> No
 
 
 def test_shadow_flags_and_hidden_objects() -> None:
-    quiet = mesh(casts_shadows=False, receives_shadows=False)
+    quiet = triangle(casts_shadows=False, receives_shadows=False)
     document, _, scene = write(Scene([Node("box", mesh=0, hidden=True)], [quiet]))
     thing = document.first(r.NamedObject)
     assert thing is not None
@@ -555,7 +551,7 @@ def test_shadow_flags_and_hidden_objects() -> None:
 
 def test_smoothing_groups_and_missing_materials() -> None:
     """A face with a material that the scene does not have gets none."""
-    surface = mesh(smoothing=np.array([5]), face_materials=np.array([3]))
+    surface = triangle(smoothing=np.array([5]), face_materials=np.array([3]))
     with as_read_from_a_file():
         damaged = Scene([Node("box", mesh=0)], [surface], [Material("paint")])
     document, _, scene = write(damaged)

@@ -6,8 +6,8 @@ import pytest
 
 from keyframer.formats.threeds import FORMAT, records
 from keyframer.formats.threeds.chunk import CHUNKS, Chunk, RawChunk, chunk, chunk_name, declare
-from tests.formats.threeds.build import chunk as framed
-from tests.formats.threeds.build import decoded, in_container, innermost
+from tests.building.threeds import chunk as framed
+from tests.building.threeds import decoded, in_container, innermost
 
 MAPS = "a200 a33a a210 a230 a33c a204 a33d a220 a33e a340 a342 a344 a346 a348 a34a a34c"
 NODES = "b001 b002 b003 b004 b005 b006 b007"

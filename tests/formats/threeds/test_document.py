@@ -15,7 +15,7 @@ from keyframer.formats.threeds import records
 from keyframer.formats.threeds.chunk import CHUNKS, RawChunk
 from keyframer.formats.threeds.document import new_document
 from keyframer.wire.record import Record, record
-from tests.formats.threeds.build import chunk, decoded, in_container, innermost, paths, reports
+from tests.building.threeds import chunk, decoded, in_container, innermost, paths, reports
 from tests.samples import FOLDER, unhex
 from tests.samples.make_3ds import SAMPLES
 

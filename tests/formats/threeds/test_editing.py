@@ -16,7 +16,7 @@ import keyframer
 from keyframer.formats.threeds import records
 from keyframer.formats.threeds.chunk import Chunk, RawChunk
 from keyframer.wire.record import Record
-from tests.formats.threeds.build import chunk, decoded, in_container, innermost, paths, reports
+from tests.building.threeds import chunk, decoded, in_container, innermost, paths, reports
 from tests.samples import FOLDER
 from tests.samples.make_3ds import SAMPLES
 

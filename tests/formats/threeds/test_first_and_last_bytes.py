@@ -12,7 +12,7 @@ from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.summary import describe
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.formats.threeds.sniff import find_invalid_chunk
-from tests.formats.threeds.bridge import make
+from tests.building import threeds_records as make
 
 
 @pytest.mark.parametrize(("top", "claimed"), [(0x4D4D, True), (0x3DAA, True), (0xC23D, True), (0x3D3D, False)])

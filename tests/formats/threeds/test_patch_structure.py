@@ -34,7 +34,8 @@ from keyframer.scene import (
     Space,
     TextureMap,
 )
-from keyframer.scene.loss_report import LossReport, Outcome
+from keyframer.scene.loss_report import Outcome
+from tests.building.editing import save_in_place
 from tests.formats.threeds.walker import compare_chunks, entries, unknown_chunks, with_unknown_chunks
 
 WINDMILL = Path(__file__).parents[2] / "samples/3ds/windmill.3ds"
@@ -49,15 +50,6 @@ def mill(tmp_path: Path) -> Path:
     path.write_bytes(with_unknown_chunks(WINDMILL.read_bytes()))
     assert len(unknown_chunks(path.read_bytes())) > 30
     return path
-
-
-def save(scene: Scene, path: Path) -> tuple[bytes, LossReport]:
-    report = keyframer.save(scene, path, overwrite=True)
-    assert not [loss for loss in report if "a new file was written" in loss.detail], [str(loss) for loss in report]
-    data = path.read_bytes()
-    keyframer.save(scene, path, overwrite=True)
-    assert path.read_bytes() == data
-    return data, report
 
 
 def parent_name(scene: Scene, node: Node) -> str | None:
@@ -142,7 +134,7 @@ def test_new_nodes_are_written_after_the_others(what: str, mill: Path, tmp_path:
     edit, words = NEW[what]
     scene = keyframer.load(mill)
     edit(scene)
-    data, report = save(scene, tmp_path / "new.3ds")
+    data, report = save_in_place(scene, tmp_path / "new.3ds")
     gone, added, changed = compare_chunks(mill.read_bytes(), data)
     assert (gone, changed) == ([], [])
     assert {path[2] for path in added} == words
@@ -157,7 +149,7 @@ def test_another_program_sees_the_new_nodes(mill: Path, tmp_path: Path) -> None:
     add_light(scene)
     scene.meshes.append(new_mesh())
     scene.nodes.append(Node("roof", mesh=len(scene.meshes) - 1, position=np.array([1.0, 0, 2])))
-    save(scene, tmp_path / "new.3ds")
+    save_in_place(scene, tmp_path / "new.3ds")
     outputs = [
         subprocess.run(["assimp", "info", str(path)], capture_output=True, text=True, check=True).stdout
         for path in (mill, tmp_path / "new.3ds")
@@ -184,7 +176,7 @@ def without_nodes(scene: Scene, *names: str) -> Scene:
 
 def test_a_removed_node_removes_only_its_own_chunks(mill: Path, tmp_path: Path) -> None:
     scene = without_nodes(keyframer.load(mill), "Cock")
-    data, report = save(scene, tmp_path / "less.3ds")
+    data, report = save_in_place(scene, tmp_path / "less.3ds")
     gone, added, changed = compare_chunks(mill.read_bytes(), data)
     assert (added, changed) == ([], [])
     assert {path[2] for path in gone} == {"4000:Cock", "b002:Cock"}
@@ -200,7 +192,7 @@ def test_removing_a_node_changes_only_the_parent_of_its_children(mill: Path, tmp
     below = [node.raw_name.decode() for node in before.nodes if node.parent == rotor and node.raw_name]
     assert below
     scene = without_nodes(before, "Rotor")
-    data, _ = save(scene, tmp_path / "less.3ds")
+    data, _ = save_in_place(scene, tmp_path / "less.3ds")
     gone, added, changed = compare_chunks(mill.read_bytes(), data)
     assert added == []
     assert {path[2] for path in gone} == {p[2] for p, _ in entries(mill.read_bytes()) if p[-1].endswith("Rotor")}
@@ -213,7 +205,7 @@ def test_removing_a_node_changes_only_the_parent_of_its_children(mill: Path, tmp
 def test_choosing_nodes_turns_their_parents_into_dummies(mill: Path, tmp_path: Path) -> None:
     """With the place and the id of the original node."""
     scene = choose_nodes(keyframer.load(mill), ["Sail3"])
-    data, _ = save(scene, tmp_path / "sail.3ds")
+    data, _ = save_in_place(scene, tmp_path / "sail.3ds")
     gone, added, changed = compare_chunks(mill.read_bytes(), data)
     assert changed == []
     assert {path[2] for path in added} <= {f"b002:$$$DUMMY.{node.name}" for node in scene.nodes}
@@ -229,7 +221,7 @@ def test_materials_can_be_added_and_removed(mill: Path, tmp_path: Path) -> None:
         owners = np.asarray(mesh.face_materials)
         mesh.face_materials = np.where(owners == 0, len(scene.materials) - 1, owners - 1)
     scene.materials[-1].maps["texture1"] = TextureMap("MOSS.TGA")
-    data, report = save(scene, tmp_path / "moss.3ds")
+    data, report = save_in_place(scene, tmp_path / "moss.3ds")
     gone, added, changed = compare_chunks(mill.read_bytes(), data)
     assert {path[2] for path in added if path[2].startswith("afff")} == {"afff:moss"}
     assert {path[-1].split("#")[0] for path in gone if not path[2].startswith(f"afff:{first}")} <= {"4130"}
@@ -274,7 +266,7 @@ def test_an_edited_mesh_changes_only_the_affected_chunks(what: str, mill: Path, 
     edit, kinds = SURFACES[what]
     scene = keyframer.load(mill)
     edit(scene)
-    data, _ = save(scene, tmp_path / "mesh.3ds")
+    data, _ = save_in_place(scene, tmp_path / "mesh.3ds")
     gone, added, changed = compare_chunks(mill.read_bytes(), data)
     assert gone == []
     touched = [*added, *changed]
@@ -316,7 +308,7 @@ def test_edited_motion_changes_only_tracks_and_rest_positions(
 ) -> None:
     """Tracks may have another form than in the file (absolute rotations, linear keys): the motion counts."""
     scene = act(keyframer.load(mill))
-    data, _ = save(scene, tmp_path / "moved.3ds")
+    data, _ = save_in_place(scene, tmp_path / "moved.3ds")
     gone, added, changed = compare_chunks(mill.read_bytes(), data)
     assert (gone, added) == ([], [])
     tracks = {f"b02{number:x}" for number in range(10)}
@@ -365,7 +357,7 @@ def test_removing_a_morph(morphing: Path, tmp_path: Path) -> None:
     scene = keyframer.load(morphing)
     scene.node("box").morph = None
     scene.clips[0].channels = [channel for channel in scene.clips[0].channels if channel.track.kind != "morph"]
-    data, _ = save(scene, tmp_path / "still.3ds")
+    data, _ = save_in_place(scene, tmp_path / "still.3ds")
     gone, added, changed = compare_chunks(morphing.read_bytes(), data)
     assert [path[2:] for path in gone] == [("b002:box", "b026")]
     assert (added, changed) == ([], [])
@@ -377,7 +369,7 @@ def test_removing_a_morph(morphing: Path, tmp_path: Path) -> None:
 @pytest.fixture
 def still(tmp_path: Path) -> Path:
     """Two objects without a keyframer, one of them with a matrix."""
-    from tests.formats.threeds.build import chunk
+    from tests.building.threeds import chunk
 
     points = np.array([[0.0, 0, 0], [4, 0, 0], [0, 5, 1]], "<f4").tobytes()
     faces = np.array([[0, 1, 2, 7]], "<u2").tobytes()
@@ -394,7 +386,7 @@ def test_an_object_that_starts_to_move_gets_a_node(still: Path, tmp_path: Path) 
     scene = keyframer.load(still)
     track = Track("position", np.array([0.0, 100.0]), np.array([[1.0, 0, 0], [8, 0, 0]]), Interpolation.TCB)
     scene.clips = [Clip(channels=[Channel(0, track)], end=100.0)]
-    data, _ = save(scene, tmp_path / "moves.3ds")
+    data, _ = save_in_place(scene, tmp_path / "moves.3ds")
     gone, added, changed = compare_chunks(still.read_bytes(), data)
     assert gone == []
     assert {path[1] for path in added} == {"b000"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,15 +12,14 @@ import pytest
 
 import keyframer
 from keyframer.curves import Interpolation, Track
-from keyframer.formats.kit.scene_reading import scene_of
-from keyframer.formats.kit.scene_writing import Written
 from keyframer.formats.threeds import FORMAT
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.chunk import Chunk, RawChunk
 from keyframer.scene import Channel, Clip, LightType, Morph, Scene
 from keyframer.scene.loss_report import Outcome
-from tests.formats.editing import rewrite_reasons
-from tests.formats.threeds.bridge import make
+from tests.building import editing
+from tests.building import threeds_records as make
+from tests.building.editing import rewrite_reasons, set_fields, set_node
 
 STILL = ((0.0, 0.0, 0.0),)
 MOVED = np.add(make.TRIANGLE, (5.0, 6.0, 7.0))
@@ -62,53 +62,17 @@ def file_of(chunks: SimpleNamespace) -> bytes:
     return make.file_bytes(objects, [*nodes, chunks.spot_goal, chunks.omni_node])
 
 
-def load(data: bytes) -> Scene:
-    return scene_of(keyframer.decode(data, format="3ds"))
-
-
-def save_edited(edit: Callable[[Scene], object]) -> Written:
-    scene = load(file_of(parts()))
-    edit(scene)
-    return FORMAT.from_scene(scene)
+load = partial(editing.load, "3ds")
+save_edited = partial(editing.save_edited, "3ds", file_of(parts()))
 
 
 def number(scene: Scene, name: str) -> int:
     return next(i for i, node in enumerate(scene.nodes) if node.name == name)
 
 
-def set_node(which: str, /, **values: Any) -> Callable[[Scene], None]:
-    """An edit that sets attributes of a node."""
-
-    def edit(scene: Scene) -> None:
-        for field, value in values.items():
-            setattr(scene.node(which), field, value)
-
-    return edit
-
-
-def set_camera(**values: Any) -> Callable[[Scene], None]:
-    def edit(scene: Scene) -> None:
-        for field, value in values.items():
-            setattr(scene.cameras[0], field, value)
-
-    return edit
-
-
-def set_light(kind: LightType, /, **values: Any) -> Callable[[Scene], None]:
-    def edit(scene: Scene) -> None:
-        lamp = next(light for light in scene.lights if light.type is kind)
-        for field, value in values.items():
-            setattr(lamp, field, value)
-
-    return edit
-
-
-def set_spot(**values: Any) -> Callable[[Scene], None]:
-    return set_light(LightType.SPOT, **values)
-
-
-def set_omni(**values: Any) -> Callable[[Scene], None]:
-    return set_light(LightType.OMNI, **values)
+set_camera = partial(set_fields, lambda scene: scene.cameras[0])
+set_spot = partial(set_fields, lambda scene: next(lamp for lamp in scene.lights if lamp.type is LightType.SPOT))
+set_omni = partial(set_fields, lambda scene: next(lamp for lamp in scene.lights if lamp.type is LightType.OMNI))
 
 
 def set_chunk(which: str, /, **values: Any) -> Callable[[SimpleNamespace], None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,14 +11,14 @@ import numpy as np
 import pytest
 
 import keyframer
-from keyframer.formats.kit.scene_reading import scene_of
 from keyframer.formats.threeds import FORMAT
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.chunk import Chunk, RawChunk
 from keyframer.scene import Fog, Gradient, Scene, TextureMap
 from keyframer.scene.loss_report import Outcome
-from tests.formats.editing import rewrite_reasons, set_fields
-from tests.formats.threeds.bridge import make
+from tests.building import editing
+from tests.building import threeds_records as make
+from tests.building.editing import rewrite_reasons, set_fields
 
 BYTES = ((255, 0, 0), (0, 255, 0), (0, 0, 255))
 WHITE, RED, GREEN, BLUE = (1.0, 1.0, 1.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
@@ -51,36 +52,21 @@ def file_of(chunks: SimpleNamespace) -> bytes:
     return make.file_bytes([*chunks.before, chunks.box, chunks.cloud], chunks.nodes)
 
 
-def load(data: bytes) -> Scene:
-    return scene_of(keyframer.decode(data, format="3ds"))
-
-
 def save_edited(*edits: Callable[[Scene], object]) -> bytes:
     """The bytes after several edits, each saved and loaded before the next."""
     data = file_of(parts())
     for edit in edits:
-        scene = load(data)
-        edit(scene)
-        written = FORMAT.from_scene(scene)
+        written = editing.save_edited("3ds", data, edit)
         assert rewrite_reasons(written) == []
         data = keyframer.encode(written.document)
     return data
 
 
-def set_material(**values: Any) -> Callable[[Scene], None]:
-    return set_fields(lambda scene: scene.materials[0], **values)
-
-
-def set_map(**values: Any) -> Callable[[Scene], None]:
-    return set_fields(lambda scene: scene.materials[0].maps["texture1"], **values)
-
-
-def set_environment(**values: Any) -> Callable[[Scene], None]:
-    return set_fields(lambda scene: scene.environment, **values)
-
-
-def set_mesh(**values: Any) -> Callable[[Scene], None]:
-    return set_fields(lambda scene: scene.meshes[0], **values)
+load = partial(editing.load, "3ds")
+set_material = partial(set_fields, lambda scene: scene.materials[0])
+set_map = partial(set_fields, lambda scene: scene.materials[0].maps["texture1"])
+set_environment = partial(set_fields, lambda scene: scene.environment)
+set_mesh = partial(set_fields, lambda scene: scene.meshes[0])
 
 
 def add_chunks(name: str, *added: Chunk) -> Callable[[SimpleNamespace], None]:

@@ -5,6 +5,7 @@ reason for a new file.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +14,14 @@ import pytest
 
 import keyframer
 from keyframer.curves import Interpolation, Track
-from keyframer.formats.kit.scene_reading import scene_of
-from keyframer.formats.kit.scene_writing import Written
-from keyframer.formats.threeds import FORMAT
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.formats.threeds.document import new_document
 from keyframer.scene import Channel, Clip, Gradient, LightType, Material, Morph, Scene, TextureMap
 from keyframer.scene.loss_report import Outcome
-from tests.formats.editing import rewrite_reasons, set_fields
-from tests.formats.threeds.bridge import make
+from tests.building import editing
+from tests.building import threeds_records as make
+from tests.building.editing import rewrite_reasons, set_fields, set_node
 
 SAMPLES = Path(__file__).parents[2] / "samples/3ds"
 RED, GREEN, BLUE = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
@@ -34,26 +33,10 @@ MORPH = Track("morph", np.array([0.0, 10.0]), np.eye(2), Interpolation.TCB)
 LONG = np.array([[0.0, 0, 0], [1, 0, 0], [0, 2, 0], [4, 4, 4]])
 
 
-def load(data: bytes) -> Scene:
-    return scene_of(keyframer.decode(data, format="3ds"))
-
-
-def save_edited(data: bytes, edit: Callable[[Scene], object]) -> Written:
-    scene = load(data)
-    edit(scene)
-    return FORMAT.from_scene(scene)
-
-
-def set_environment(**values: Any) -> Callable[[Scene], None]:
-    return set_fields(lambda scene: scene.environment, **values)
-
-
-def set_node(which: str, /, **values: Any) -> Callable[[Scene], None]:
-    return set_fields(lambda scene: scene.node(which), **values)
-
-
-def set_mesh(**values: Any) -> Callable[[Scene], None]:
-    return set_fields(lambda scene: scene.meshes[0], **values)
+load = partial(editing.load, "3ds")
+save_edited = partial(editing.save_edited, "3ds")
+set_environment = partial(set_fields, lambda scene: scene.environment)
+set_mesh = partial(set_fields, lambda scene: scene.meshes[0])
 
 
 def move_key(which: str) -> Callable[[Scene], None]:

@@ -12,7 +12,7 @@ from keyframer.formats.threeds import document as threeds
 from keyframer.formats.threeds import records
 from keyframer.formats.threeds.chunk import CHUNKS, Chunk, RawChunk
 from keyframer.wire.record import describe_fields
-from tests.formats.threeds.build import chunk, decoded, in_container, innermost, paths
+from tests.building.threeds import chunk, decoded, in_container, innermost, paths
 from tests.samples import unhex
 
 ONE, TWO, THREE = "00 00 80 3f", "00 00 00 40", "00 00 40 40"

@@ -29,6 +29,7 @@ from keyframer.scene import (
     TextureMap,
 )
 from keyframer.scene.loss_report import LossReport, Outcome
+from tests.building.scenes import one_node
 from tests.corpus import CORPUS, needs_corpus
 
 WINDMILL = Path(__file__).parents[2] / "samples/3ds/windmill.3ds"
@@ -147,7 +148,7 @@ def test_rotation_keys_are_clockwise_increments_about_unit_axes() -> None:
     values = np.array([[0, 0, 2.0, 0.5], [0, 3.0, 0, -1.0], [0, 0, 0, 1.0]])
     form = RotationForm.AXIS_ANGLE_RELATIVE
     track = Track("rotation", np.array([0.0, 5, 9]), values, Interpolation.TCB, form=form)
-    scene = Scene(nodes=[Node("box", NodeKind.DUMMY)], clips=[Clip(channels=[Channel(0, track)], end=9)])
+    scene = one_node(track, end=9)
     document, _ = write(scene)
     chunk = document.first(r.RotationTrack)
     assert chunk is not None

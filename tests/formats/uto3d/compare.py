@@ -25,7 +25,7 @@ from keyframer.formats.uto3d.records import (
 )
 from keyframer.wire.key_table import EXTRAS
 from keyframer.wire.record import Record
-from tests.formats.uto3d.writers import Manner, Scene
+from tests.building.uto3d import Manner, Scene
 
 LIGHTS = {"a": FlexporterLight, "b": Light, "literal": LiteralLight}
 

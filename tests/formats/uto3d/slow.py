@@ -7,10 +7,10 @@ stores are rounded to single precision.
 from __future__ import annotations
 
 import math
-import struct
 from typing import Any
 
-from tests.formats.uto3d.writers import Scene
+from tests.building.files import single
+from tests.building.uto3d import Scene
 from tests.posing.plain import (
     NO_TURN,
     Matrix,
@@ -28,10 +28,6 @@ from tests.reference_curves.slow import Quaternion, SlowTrack, Vector, evaluate,
 
 POSITION, ROTATION, SCALE, FOV, ROLL = range(5)
 COLUMNS = ("tension", "continuity", "bias", "ease_to", "ease_from")
-
-
-def single(number: float) -> float:
-    return float(struct.unpack("<f", struct.pack("<f", number))[0])
 
 
 def nodes(scene: Scene) -> list[dict[str, Any]]:

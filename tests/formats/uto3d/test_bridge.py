@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 
 import keyframer
-from keyframer.formats.kit.scene_reading import scene_of
 from keyframer.scene import Handedness, LightType, NodeKind
-from tests.formats.uto3d import slow
-from tests.formats.uto3d.writers import (
+from tests.building import editing
+from tests.building.uto3d import (
     COLOURS,
     NOTHING,
     SPHERE,
@@ -33,14 +32,14 @@ from tests.formats.uto3d.writers import (
     tcb,
     write,
 )
+from tests.formats.uto3d import slow
 
 TICKS = [0, 1, 79.5, 160, 333, 480, 700.25, 960, 1500, -20]
 MANNERS = pytest.mark.parametrize("manner", [A, B], ids=["flexporter", "maxscript"])
 
 
 def load(scene: Scene, manner: Manner = B, **options: Any) -> keyframer.Scene:
-    salvage = options.pop("salvage", False)
-    return scene_of(keyframer.decode(write(scene, manner), format="uto3d"), options, salvage=salvage)
+    return editing.load("uto3d", write(scene, manner), **options)
 
 
 def codes(scene: keyframer.Scene) -> set[str]:

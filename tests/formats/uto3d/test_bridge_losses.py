@@ -21,7 +21,6 @@ from keyframer.scene import (
     Light,
     LightType,
     Material,
-    Mesh,
     Node,
     NodeKind,
     Scene,
@@ -29,18 +28,13 @@ from keyframer.scene import (
     TextureMap,
 )
 from keyframer.scene.loss_report import Outcome
-from tests.damaged import as_read_from_a_file
-from tests.formats.round_trip import details
-from tests.formats.round_trip import write as write_as
+from tests.building.editing import details
+from tests.building.editing import write as write_as
+from tests.building.scenes import TRIANGLE, as_read_from_a_file, triangle
 
-POINTS = np.array([[0.0, 0, 0], [2, 0, 0], [0, 3, 1]])
 FRAMES = [0.0, 4.0, 10.0, 30.0]
 
 write = partial(write_as, "uto3d")
-
-
-def mesh(**parts: Any) -> Mesh:
-    return Mesh("box", POINTS.copy(), np.array([[0, 1, 2]]), **parts)
 
 
 def named(scene: Scene, name: str) -> Node:
@@ -65,7 +59,7 @@ def test_an_unknown_dialect_is_refused() -> None:
 
 
 def test_ambient_light_is_dropped() -> None:
-    scene = Scene([Node("all", NodeKind.AMBIENT, light=0), Node("box", mesh=0)], [mesh()])
+    scene = Scene([Node("all", NodeKind.AMBIENT, light=0), Node("box", mesh=0)], [triangle()])
     scene.lights = [Light("all", LightType.AMBIENT)]
     _, report, loaded = write(scene)
     assert details(report, Outcome.DROPPED)["/lights/ambient"] == "this format cannot store ambient light"
@@ -81,7 +75,7 @@ def test_ambient_light_is_dropped() -> None:
     ],
 )
 def test_only_the_names_of_materials_are_stored(material: Material, lost: dict[str, str]) -> None:
-    scene = Scene([Node("box", mesh=0)], [mesh(face_materials=np.array([1]))], [Material("first"), material])
+    scene = Scene([Node("box", mesh=0)], [triangle(face_materials=np.array([1]))], [Material("first"), material])
     document, report, loaded = write(scene)
     words = {path: f"this format cannot store {what}" for path, what in lost.items()}
     assert details(report, Outcome.DROPPED) == words
@@ -91,12 +85,12 @@ def test_only_the_names_of_materials_are_stored(material: Material, lost: dict[s
 
 
 def test_a_pivot_is_applied_to_the_vertices() -> None:
-    scene = Scene([Node("box", mesh=0, pivot=np.array([1.0, 2, 3]))], [mesh()])
+    scene = Scene([Node("box", mesh=0, pivot=np.array([1.0, 2, 3]))], [triangle()])
     document, report, _ = write(scene)
     assert details(report, Outcome.BAKED) == {"/nodes/box/pivot": "applied to the vertices"}
     record = document.first(r.Mesh)
     assert record is not None
-    assert record.vertices.tolist() == (POINTS - [1, 2, 3])[:, [0, 2, 1]].tolist()
+    assert record.vertices.tolist() == (TRIANGLE - [1, 2, 3])[:, [0, 2, 1]].tolist()
 
 
 @pytest.mark.parametrize("kind", [NodeKind.DUMMY, NodeKind.BONE])
@@ -121,7 +115,7 @@ def test_nodes_without_their_camera_or_light_become_bones(node: Node, reason: st
 
 
 def test_meshes_keep_colours_edges_sphere_and_flags() -> None:
-    surface = mesh(colors=np.array([[1.0, 0.5, 0.25], [0, 0, 0], [0, 0, 1]]), edges=np.array([5]), dynamic=True)
+    surface = triangle(colors=np.array([[1.0, 0.5, 0.25], [0, 0, 0], [0, 0, 1]]), edges=np.array([5]), dynamic=True)
     surface.bounding_sphere = (np.array([1.0, 2.0, 3.0]), 4.0)
     surface.casts_shadows = False
     _, _, scene = write(Scene([Node("box", mesh=0)], [surface]))
@@ -138,7 +132,7 @@ def test_meshes_keep_colours_edges_sphere_and_flags() -> None:
 
 
 def test_colours_with_their_own_corners() -> None:
-    surface = mesh(colors=np.array([[1.0, 0, 0]]), color_corners=np.array([[0, 0, 0]]))
+    surface = triangle(colors=np.array([[1.0, 0, 0]]), color_corners=np.array([[0, 0, 0]]))
     loaded_mesh = write(Scene([Node("box", mesh=0)], [surface]))[2].meshes[0]
     assert loaded_mesh.color_corners is not None
     assert loaded_mesh.color_corners.tolist() == [[0, 0, 0]]
@@ -154,7 +148,7 @@ def test_colours_with_their_own_corners() -> None:
 def test_cameras_store_ranges_or_clip_planes_depending_on_the_dialect(dialect: str, kept: str, lost: str) -> None:
     eye = Camera("eye", 50.0, ranges=(1.0, 20.0), clip=(0.5, 900.0))
     # Without lights, only a mesh without texture distinguishes the dialects.
-    scene = Scene([Node("eye", NodeKind.CAMERA, camera=0), Node("box", mesh=0)], [mesh()], cameras=[eye])
+    scene = Scene([Node("eye", NodeKind.CAMERA, camera=0), Node("box", mesh=0)], [triangle()], cameras=[eye])
     document, report, _ = write(scene, dialect=dialect)
     assert details(report, Outcome.DROPPED) == {"/nodes/eye/camera": f"this dialect cannot store {lost}"}
     record = document.first(r.Camera)
@@ -266,7 +260,7 @@ def test_an_omni_light_loses_its_target() -> None:
 
 def moved(*tracks: Track, **node: Any) -> Scene:
     node.setdefault("mesh", 0)
-    return Scene([Node("box", **node)], [mesh()], clips=[Clip(channels=[Channel(0, t) for t in tracks], end=30.0)])
+    return Scene([Node("box", **node)], [triangle()], clips=[Clip(channels=[Channel(0, t) for t in tracks], end=30.0)])
 
 
 def turns(*angles: float, how: Interpolation = Interpolation.LINEAR) -> Track:
@@ -399,7 +393,7 @@ def test_a_track_without_usable_keys_is_not_written() -> None:
     ],
 )
 def test_the_active_segment(start: float, end: float, stored: tuple[int, int], words: str | None) -> None:
-    scene = Scene([Node("box", mesh=0)], [mesh()], clips=[Clip(start=start, end=end)])
+    scene = Scene([Node("box", mesh=0)], [triangle()], clips=[Clip(start=start, end=end)])
     document, report, loaded = write(scene)
     main = document.first(Main)
     assert main is not None
@@ -432,7 +426,7 @@ def skinned_figure(**skin: Any) -> Scene:
     relative = RotationForm.AXIS_ANGLE_RELATIVE
     bend = Track("rotation", np.array([0.0, 30.0]), values, Interpolation.TCB, form=relative)
     clip = Clip(channels=[Channel(1, bend)], end=30.0)
-    return Scene([*bones, Node("cloth", mesh=0, skin=0)], [mesh()], skins=[stored], clips=[clip])
+    return Scene([*bones, Node("cloth", mesh=0, skin=0)], [triangle()], skins=[stored], clips=[clip])
 
 
 def test_bones_are_written_in_the_bind_pose_with_keys_for_the_rest_pose() -> None:
@@ -478,7 +472,9 @@ def test_influences_that_disagree_are_reported() -> None:
     bound = np.linalg.inv(scene.skins[0].inverse_bind)
     skin = scene.skins[0]
     local = np.einsum(
-        "nij,nj->ni", skin.inverse_bind[skin.joint_indices], np.column_stack([POINTS[skin.vertex_indices], np.ones(4)])
+        "nij,nj->ni",
+        skin.inverse_bind[skin.joint_indices],
+        np.column_stack([TRIANGLE[skin.vertex_indices], np.ones(4)]),
     )[:, :3]
     local[1] += bound[0, :3, :3].T @ [5.0, 0, 0]
     skin.positions = local
@@ -490,7 +486,7 @@ def test_influences_that_disagree_are_reported() -> None:
 def test_influences_that_agree_are_not_reported() -> None:
     scene = skinned_figure()
     skin = scene.skins[0]
-    points = np.column_stack([POINTS[skin.vertex_indices], np.ones(4)])
+    points = np.column_stack([TRIANGLE[skin.vertex_indices], np.ones(4)])
     skin.positions = np.einsum("nij,nj->ni", skin.inverse_bind[skin.joint_indices], points)[:, :3]
     assert details(write(scene)[1], Outcome.APPROXIMATED) == {}
 

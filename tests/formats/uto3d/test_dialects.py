@@ -11,9 +11,9 @@ import keyframer
 from keyframer.formats.uto3d.records import AnyLight
 from keyframer.formats.uto3d.sections import Dialect, LightLayout
 from keyframer.issues import Severity
-from tests.formats.uto3d import writers
+from tests.building import uto3d as writers
+from tests.building.uto3d import Manner, Scene, write
 from tests.formats.uto3d.compare import assert_matches
-from tests.formats.uto3d.writers import Manner, Scene, write
 
 LAYOUTS = {"a": LightLayout.FLEXPORTER, "b": LightLayout.MAXSCRIPT, "literal": LightLayout.LITERAL}
 MANNERS = [Manner(*facts) for facts in product("ab", (False, True), (False, True))]

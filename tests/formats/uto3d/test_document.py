@@ -27,7 +27,7 @@ from keyframer.formats.uto3d.sections import SECTIONS, Dialect, FileHeader, Ligh
 from keyframer.issues import IssueLog
 from keyframer.wire.key_table import Keys
 from keyframer.wire.record import describe_fields, dump_fields, restore_fields
-from tests.formats.uto3d import writers
+from tests.building import uto3d as writers
 from tests.samples import unhex
 
 

@@ -11,8 +11,8 @@ from keyframer.formats.uto3d.records import AnyController, AnyLight, Bone, Camer
 from keyframer.formats.uto3d.sections import FileHeader, Main, RawRest
 from keyframer.issues import Severity
 from keyframer.text import bytes_to_ascii
-from tests.formats.uto3d import writers
-from tests.formats.uto3d.writers import LITERAL, A, B, Scene, write
+from tests.building import uto3d as writers
+from tests.building.uto3d import LITERAL, A, B, Scene, write
 from tests.growth import assert_linear
 
 COUNTS = ("objects", "cameras", "lights", "materials", "controllers", "bones")

@@ -19,7 +19,8 @@ from keyframer.curves import Interpolation, RotationForm, Track
 from keyframer.operating import choose_nodes
 from keyframer.scene import Channel, Light, LightType, Material, Mesh, Node, NodeKind, Scene
 from keyframer.scene.loss_report import LossReport, Outcome
-from tests.formats.uto3d import writers as w
+from tests.building import uto3d as w
+from tests.building.editing import save_in_place
 
 TRAILING = b"\x01\x02 what nobody knows"
 PLACE = (4.0, 5.0, 6.0)
@@ -42,14 +43,9 @@ def original(manner: str, folder: Path) -> tuple[w.Scene, Path]:
 
 
 def save(scene: Scene, path: Path) -> tuple[bytes, LossReport]:
-    report = keyframer.save(scene, path, overwrite=True)
-    assert not [loss for loss in report if "a new file was written" in loss.detail], [str(loss) for loss in report]
-    data = path.read_bytes()
-    loaded = keyframer.load(path)
-    keyframer.save(loaded, path, overwrite=True)
-    assert path.read_bytes() == data
+    saved = save_in_place(scene, path)
     assert not [issue for issue in keyframer.check(path).issues if issue.severity is keyframer.Severity.ERROR]
-    return data, report
+    return saved
 
 
 def expected(plain: w.Scene, manner: str) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,14 +11,14 @@ import pytest
 
 import keyframer
 from keyframer.curves import Interpolation, Track
-from keyframer.formats.kit.scene_reading import scene_of
 from keyframer.formats.kit.scene_writing import Written
 from keyframer.formats.uto3d import FORMAT
 from keyframer.operating import change_rate
 from keyframer.scene import Channel, Clip, Mesh, Scene
 from keyframer.scene.loss_report import Outcome
-from tests.formats.editing import rewrite_reasons, set_fields
-from tests.formats.uto3d import writers as w
+from tests.building import editing
+from tests.building import uto3d as w
+from tests.building.editing import rewrite_reasons, set_fields
 
 MANNERS: dict[str, tuple[Callable[[], w.Scene], w.Manner]] = {
     "A": (w.flexporter_scene, w.A),
@@ -26,15 +27,16 @@ MANNERS: dict[str, tuple[Callable[[], w.Scene], w.Manner]] = {
 }
 
 
-def load(data: bytes) -> Scene:
-    return scene_of(keyframer.decode(data, format="uto3d"))
+load = partial(editing.load, "uto3d")
 
 
-def save_edited(manner: str, edit: Callable[[Scene], None], **options: object) -> Written:
+def original(manner: str) -> bytes:
     make, how = MANNERS[manner]
-    scene = load(w.write(make(), how))
-    edit(scene)
-    return FORMAT.from_scene(scene, options)
+    return w.write(make(), how)
+
+
+def save_edited(manner: str, edit: editing.Edit) -> Written:
+    return editing.save_edited("uto3d", original(manner), edit)
 
 
 def node(name: str) -> Callable[[Scene], Any]:
@@ -249,10 +251,8 @@ def test_edits_that_cannot_be_merged_cause_a_new_file(name: str) -> None:
     ],
 )
 def test_another_dialect_causes_a_new_file(options: dict[str, object], is_kept: bool) -> None:
-    written = save_edited("B", lambda scene: None, **options)
-    make, how = MANNERS["B"]
-    data_edit = keyframer.encode(written.document) == w.write(make(), how)
-    assert data_edit is is_kept
+    written = editing.save(load(original("B")), **options)
+    assert (keyframer.encode(written.document) == original("B")) is is_kept
     assert ("a different layout was requested" in "".join(rewrite_reasons(written))) is not is_kept
 
 

@@ -6,8 +6,7 @@ import pytest
 
 import keyframer
 from keyframer.formats.uto3d import FORMAT
-from tests.formats.uto3d.writers import samples
-from tests.samples import all_samples
+from tests.building.uto3d import samples
 
 
 def test_the_signature_and_main() -> None:
@@ -27,12 +26,6 @@ def test_damaged_headers_score_lower(data: bytes, score: float) -> None:
 @pytest.mark.parametrize("data", [b"", b"UTO", b"UTO!", b"U3D\0" + bytes(20), b"uto!\0\x09MAIN", b" UTO!\0\x09MAIN"])
 def test_other_data_is_not_claimed(data: bytes) -> None:
     assert FORMAT.sniff(data, len(data)) is None
-
-
-def test_samples_of_other_formats_are_not_claimed() -> None:
-    for name, path in all_samples():
-        data = path.read_bytes()
-        assert (FORMAT.sniff(data[:4096], len(data)) is not None) == (name == "uto3d")
 
 
 def test_the_extension_does_not_decide() -> None:

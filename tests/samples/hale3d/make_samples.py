@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.formats.hale3d.writer import TEXTS, arm, frame, header, joint, wave
+from tests.building.hale3d import TEXTS, arm, frame, header, joint, wave
 
 
 def samples() -> dict[str, bytes]:

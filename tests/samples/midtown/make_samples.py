@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.formats.midtown.writer import beta, channel, old, retail, walk
+from tests.building.midtown import beta, channel, old, retail, walk
 
 
 def samples() -> dict[str, bytes]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from tests.formats.nodeanim.writer import Clip, Framing, chunk, clips, header_content, with_key_flags, write
+from tests.building.nodeanim import Clip, Framing, chunk, clips, header_content, with_key_flags, write
 
 FOLDER = Path(__file__).parent
 

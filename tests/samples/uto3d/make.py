@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.formats.uto3d.writers import samples
+from tests.building.uto3d import samples
 
 if __name__ == "__main__":
     for name, data in samples().items():

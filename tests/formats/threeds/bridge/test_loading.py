@@ -12,8 +12,8 @@ import keyframer
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.issues import Severity
+from tests.building import threeds_records as make
 from tests.corpus import CORPUS, needs_corpus
-from tests.formats.threeds.bridge import make
 from tests.samples import FOLDER, unhex
 
 

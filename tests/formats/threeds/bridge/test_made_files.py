@@ -13,8 +13,8 @@ import pytest
 import keyframer
 from keyframer.formats.threeds import records as r
 from keyframer.scene import NodeKind, Scene
+from tests.building import threeds_records as make
 from tests.exchange.reading.making import glb, split_glb
-from tests.formats.threeds.bridge import make
 from tests.posing import plain
 from tests.reference_curves.slow import evaluate
 

@@ -12,8 +12,8 @@ import pytest
 import keyframer
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.chunk import RawChunk
-from tests import writers as w
-from tests.formats.threeds.bridge import make
+from tests.building import files as w
+from tests.building import threeds_records as make
 
 NAN = float("nan")
 

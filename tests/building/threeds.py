@@ -1,10 +1,9 @@
-"""Builds 3D Studio chunks as bytes for the tests of this folder."""
+"""3D Studio chunks inside the containers that they need, and what was read of them."""
 
 from __future__ import annotations
 
-import struct
-
 import keyframer
+from tests.building.files import chunk
 
 # The parent of each container, and the fields it needs before its sub-chunks: from the tree in the specification.
 _PARENTS: dict[int, tuple[int | None, bytes]] = {
@@ -37,11 +36,6 @@ _PARENTS: dict[int, tuple[int | None, bytes]] = {
     **dict.fromkeys(range(0xB001, 0xB008), (0xB000, b"")),
     0xB010: (0xB002, b"Box\0" + bytes(6)),
 }
-
-
-def chunk(chunk_id: int, *parts: bytes, length: int | None = None) -> bytes:
-    body = b"".join(parts)
-    return struct.pack("<HI", chunk_id, 6 + len(body) if length is None else length) + body
 
 
 def chain(home: int | None) -> list[int]:

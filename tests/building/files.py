@@ -6,12 +6,19 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Sequence
 
+
+def single(number: float) -> float:
+    """The number as 32 bits store it."""
+    return float(struct.unpack("<f", struct.pack("<f", number))[0])
+
+
 # 3D Studio
 
 
-def chunk(chunk_id: int, *parts: bytes, size: int | None = None) -> bytes:
+def chunk(chunk_id: int, *parts: bytes, length: int | None = None) -> bytes:
+    """u16 id, u32 length (the correct one unless another is given), fields and sub-chunks."""
     body = b"".join(parts)
-    return struct.pack("<HI", chunk_id, 6 + len(body) if size is None else size) + body
+    return struct.pack("<HI", chunk_id, 6 + len(body) if length is None else length) + body
 
 
 def main(*parts: bytes, version: int = 3) -> bytes:
@@ -245,15 +252,11 @@ def retail(frames: int = 2, width: int = 6, kind: int = 1, rows: bytes | None = 
     )
 
 
-# Node animation, in the default dialect
-
-
-def nanim_chunk(chunk_id: int, body: bytes, size: int | None = None) -> bytes:
-    return struct.pack("<HI", chunk_id, 6 + len(body) if size is None else size) + body
+# Node animation, in the default dialect: its chunks are those of 3D Studio
 
 
 def nanim_header(count: int, name: bytes = b"walk", author: bytes = b"me", flags: int = 0) -> bytes:
-    return nanim_chunk(1, struct.pack("<i", flags) + name + b"\0" + author + b"\0" + struct.pack("<h", count))
+    return chunk(1, struct.pack("<i", flags) + name + b"\0" + author + b"\0" + struct.pack("<h", count))
 
 
 def nanim_key(time: float, *values: float, flags: int = 0, tcb: Sequence[float] = ()) -> bytes:
@@ -275,7 +278,7 @@ def nanim_node(
 
 def nanim(*nodes: bytes, count: int | None = None, **header: object) -> bytes:
     first = nanim_header(len(nodes) if count is None else count, **header)  # type: ignore[arg-type]
-    return first + nanim_chunk(2, b"".join(nodes))
+    return first + chunk(2, b"".join(nodes))
 
 
 # ASE

@@ -1,0 +1,32 @@
+"""Small scenes, and parts as damaged files contain them: unsorted keys, rates of 0, nodes that do not exist."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from keyframer import Channel, Clip, Mesh, Node, NodeKind, Scene, Track
+from keyframer.limits import Budget, Limits
+
+TRIANGLE = np.array([[0.0, 0, 0], [2, 0, 0], [0, 3, 1]])
+
+
+def triangle(name: str = "box", **parts: Any) -> Mesh:
+    """A mesh of one face."""
+    return Mesh(name, TRIANGLE.copy(), np.array([[0, 1, 2]]), **parts)
+
+
+def one_node(*tracks: Track, node: Node | None = None, **clip: Any) -> Scene:
+    """A node (a dummy, unless another is given) that has these tracks in one clip."""
+    channels = [Channel(0, track) for track in tracks]
+    return Scene([node or Node("box", NodeKind.DUMMY)], clips=[Clip(channels=channels, **clip)])
+
+
+@contextmanager
+def as_read_from_a_file() -> Iterator[None]:
+    """Inside, constructors accept what files may contain; in programs they refuse it."""
+    with Budget(Limits(samples=10**15, keys=10**15, nodes=10**15, copies=10**15)).opened():
+        yield
