@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 import keyframer
 from keyframer.formats.document import RawRun
 from keyframer.formats.hale3d import FORMAT
-from keyframer.formats.hale3d.dialect import Dialect
 from keyframer.formats.hale3d.document import new_animation
-from keyframer.formats.hale3d.records import Animation, Frames, Joint
+from keyframer.formats.hale3d.records import Animation, Dialect, Frames, Joint
 from keyframer.formats.kit.scene_reading import Reporter
 from keyframer.issues import IssueLog
 from keyframer.wire.cursor import Cursor

@@ -12,9 +12,8 @@ import keyframer
 from keyframer.curves import Interpolation, RotationForm, Track
 from keyframer.formats.hale3d import FORMAT
 from keyframer.formats.hale3d.document import decode
-from keyframer.formats.hale3d.model import Mesh as MeshRecord
-from keyframer.formats.hale3d.model import ModelJoint
-from keyframer.formats.hale3d.records import Animation, Joint
+from keyframer.formats.hale3d.records import Animation, Joint, ModelJoint
+from keyframer.formats.hale3d.records import Mesh as MeshRecord
 from keyframer.formats.kit.scene_reading import scene_of
 from keyframer.formats.kit.scene_writing import Written
 from keyframer.scene import (

@@ -7,9 +7,7 @@ import re
 import numpy as np
 
 import keyframer
-from keyframer.formats.hale3d.dialect import Dialect
-from keyframer.formats.hale3d.model import Mesh, Model, ModelJoint
-from keyframer.formats.hale3d.records import Animation, Frames, Joint
+from keyframer.formats.hale3d.records import Animation, Dialect, Frames, Joint, Mesh, Model, ModelJoint
 from tests.corpus import CORPUS, needs_corpus
 
 pytestmark = needs_corpus

@@ -10,7 +10,7 @@ import pytest
 import keyframer
 from keyframer.formats.document import RawRun
 from keyframer.formats.hale3d.document import new_model
-from keyframer.formats.hale3d.model import VERTEX, WEIGHT, Mesh, Model, ModelJoint
+from keyframer.formats.hale3d.records import VERTEX, WEIGHT, Mesh, Model, ModelJoint
 from keyframer.wire.record import dump_fields, restore_fields
 from tests.building.hale3d import TEXTS, arm, mesh, model, model_joint
 from tests.samples import unhex

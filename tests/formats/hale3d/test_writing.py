@@ -12,8 +12,8 @@ import keyframer
 from keyframer.curves import RotationForm, Track
 from keyframer.formats.hale3d import FORMAT
 from keyframer.formats.hale3d.document import decode
-from keyframer.formats.hale3d.model import Mesh as MeshRecord
 from keyframer.formats.hale3d.records import Animation, Frames, Joint
+from keyframer.formats.hale3d.records import Mesh as MeshRecord
 from keyframer.scene import Channel, Clip, Material, Mesh, Node, NodeKind, Scene, TextureMap
 from keyframer.scene.loss_report import CannotWrite, Outcome
 from tests.building.random_scenes import largest_difference

@@ -2,7 +2,7 @@
 
 Text: lines of ``*KEYWORD values``, nested in braces. The SDK of 3ds Max included the source of the exporter, so many
 programs and games have their own exporters, with more keywords. Sampled tracks have the values that 3ds Max computed.
-Unknown: the interpolation of Bezier rotation keys, and how exporters store skins, except for the two layouts that are
+Unknown: the interpolation of Bezier rotation keys, and how exporters store skins, except for the one layout that is
 read.
 """
 
@@ -21,6 +21,23 @@ SLOTS = {
 }
 """the slot of each map, by the keyword of its block"""
 
+BYTE_ORDER_MARKS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
+_SIGNATURE = b"*3DSMAX_ASCIIEXPORT"
+_OTHER_FIRST_KEYWORDS = (b"*COMMENT", b"*SCENE", b"*MATERIAL_LIST", b"*GEOMOBJECT", b"*HELPEROBJECT", b"*GROUP")
+
+
+def find_encoding(head: bytes) -> tuple[str, int]:
+    """Return the encoding of a text and the size of its byte order mark.
+
+    The text must begin with an ASCII character. All 8-bit text counts as "utf-8".
+    """
+    for mark, encoding in BYTE_ORDER_MARKS:
+        if head.startswith(mark):
+            return encoding, len(mark)
+    if len(head) > 1 and (head[0] == 0) != (head[1] == 0):
+        return ("utf-16-be" if head[0] == 0 else "utf-16-le"), 0
+    return "utf-8", 0
+
 
 class Ase(Format):
     name = "ase"
@@ -32,9 +49,20 @@ class Ase(Format):
     record_per_track = True
 
     def sniff(self, head: bytes, size: int) -> Match | None:
-        from keyframer.formats.ase.sniff import sniff
-
-        return sniff(head, size)
+        """Return a match: nearly certain for the first keyword of 3ds Max, uncertain for some others, else None."""
+        encoding, mark_size = find_encoding(head)
+        text = head[mark_size:]
+        if encoding != "utf-8":
+            text = text[1 - (encoding == "utf-16-le") :: 2]  # the low bytes
+        text = text.lstrip(b"\t\n\v\f\r ")
+        if text.startswith(_SIGNATURE):
+            words = text[len(_SIGNATURE) :].split(None, 1)
+            version = words[0].decode("ascii", "replace") if words and words[0].isdigit() else None
+            return Match(0.95, "begins with *3DSMAX_ASCIIEXPORT", version, None if encoding == "utf-8" else encoding)
+        for keyword in _OTHER_FIRST_KEYWORDS:
+            if text.startswith(keyword) and text[len(keyword) : len(keyword) + 1] in (b" ", b"\t", b"\r", b"\n", b"{"):
+                return Match(0.5, f"begins with {keyword.decode()}", None, None if encoding == "utf-8" else encoding)
+        return None
 
 
 FORMAT = Ase()

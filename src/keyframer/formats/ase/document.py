@@ -18,7 +18,7 @@ from keyframer.catalogue import (
     LIMIT_RECORDS,
     STRUCT_SYNTAX,
 )
-from keyframer.formats.ase import FORMAT
+from keyframer.formats.ase import BYTE_ORDER_MARKS, FORMAT, find_encoding
 from keyframer.formats.ase.keywords import LINES
 from keyframer.formats.ase.records import (
     BLOCK_TYPES,
@@ -29,7 +29,6 @@ from keyframer.formats.ase.records import (
     RawText,
     Table,
 )
-from keyframer.formats.ase.sniff import BYTE_ORDER_MARKS, find_encoding
 from keyframer.formats.ase.text_values import KEYWORD, Values, describe_signature, read_values, write_values
 from keyframer.formats.contract import Codec
 from keyframer.formats.document import Document, place_of

@@ -2,12 +2,17 @@
 
 The binary form of Doom 3's MD5 files in a hobby engine. An animation has joints with their base pose, then frames of
 equal size; a model has meshes, then joints in their bind pose. One real pair is known (``bob_lamp_update``); its text
-ends with NUL. Unknown: how other writers store ``std::string`` (see `dialect`), and versions other than 1.
+ends with NUL. Unknown: how other writers store ``std::string`` (see `records.Dialect`), and versions other than 1.
 """
 
 from __future__ import annotations
 
+import struct
+
 from keyframer.formats.contract import Companion, Format, ImageNames, Match
+
+ANIMATION_ID = b"H3DA"
+MODEL_ID = b"H3DM"
 
 
 class Hale3D(Format):
@@ -20,9 +25,26 @@ class Hale3D(Format):
     bookkeeping = ("flags", "model_version", "start_index", "version")
 
     def sniff(self, head: bytes, size: int) -> Match | None:
-        from keyframer.formats.hale3d.sniff import sniff
+        """Return a match by signature; a truncated header or implausible counts only lower the score."""
+        if head[:4] not in (ANIMATION_ID, MODEL_ID):
+            return None
+        kind, header_size = ("animation", 24) if head[:4] == ANIMATION_ID else ("model", 16)
+        start = f"{kind}: begins with {head[:4].decode('ascii')}"
+        if len(head) < header_size:
+            return Match(0.7, f"{start}, but the header is truncated")
+        version = str(struct.unpack_from("<I", head, 4)[0])
+        if least_size(head) > size:
+            return Match(0.8, f"{start}, but the counts need a larger file", version)
+        return Match(1.0, f"{start}, and the counts fit the file", version)
 
-        return sniff(head, size)
+
+def least_size(header: bytes) -> int:
+    """Return the smallest size of a file with these counts (all names empty)."""
+    if header[:4] == MODEL_ID:
+        meshes, joints = struct.unpack_from("<II", header, 8)
+        return int(16 + 13 * meshes + 29 * joints)
+    frames, _, joints, components = struct.unpack_from("<IIII", header, 8)
+    return int(24 + 41 * joints + frames * (24 + 4 * components))
 
 
 FORMAT = Hale3D()

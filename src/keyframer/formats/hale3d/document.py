@@ -19,11 +19,8 @@ from keyframer.catalogue import (
 from keyframer.errors import FormatError
 from keyframer.formats.contract import Codec
 from keyframer.formats.document import Document, RawRun, RecordReader
-from keyframer.formats.hale3d import FORMAT
-from keyframer.formats.hale3d.dialect import Dialect
-from keyframer.formats.hale3d.model import Mesh, Model, ModelJoint
-from keyframer.formats.hale3d.records import BOUNDS_FLOATS, Animation, Frames, Joint
-from keyframer.formats.hale3d.sniff import ANIMATION_ID, MODEL_ID
+from keyframer.formats.hale3d import ANIMATION_ID, FORMAT, MODEL_ID
+from keyframer.formats.hale3d.records import BOUNDS_FLOATS, Animation, Dialect, Frames, Joint, Mesh, Model, ModelJoint
 from keyframer.limits import DEFAULT_LIMITS, Limits
 from keyframer.text import bytes_to_ascii
 from keyframer.wire.cursor import Cursor

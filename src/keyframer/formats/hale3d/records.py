@@ -1,15 +1,25 @@
-"""The records of a Hale3D animation, in the order and the terms of its specification."""
+"""The records of Hale3D animations and models, and the layouts of their text.
+
+Animations (``.anim``) are in the order and the terms of their specification. Models (``.mdl``), meshes whose vertices
+are attached to joints as in ``.md5mesh``, are not documented; their layout was found from the one real file and
+explains every byte of it. No specification defines how a ``std::string`` is stored. In the real files, text ends with
+NUL. Two other layouts are equally natural for a C++ writer. One of them is used if a file read in it ends exactly with
+its last record, but does not with text that ends with NUL.
+"""
 
 from __future__ import annotations
+
+from enum import Enum
 
 import numpy as np
 import numpy.typing as npt
 
 from keyframer.arrays import Array, Singles
-from keyframer.formats.hale3d.sniff import ANIMATION_ID
+from keyframer.formats.hale3d import ANIMATION_ID, MODEL_ID
 from keyframer.text import show_name
 from keyframer.wire.cursor import frozen
-from keyframer.wire.field_types import Chars, declare, exact_floats, float_rows, i32, strz, u32
+from keyframer.wire.encoding_style import Style
+from keyframer.wire.field_types import Chars, declare, exact_floats, float_rows, i32, linked_array, strz, u32
 from keyframer.wire.record import Record, record
 
 BOUNDS_FLOATS = 6
@@ -92,3 +102,80 @@ class Frames(Record):
 def unquoted(name: bytes) -> bytes:
     """Return a name without the quotes around it, if it has a pair."""
     return name[1:-1] if len(name) >= 2 and name[:1] == name[-1:] == b'"' else name
+
+
+VERTEX = np.dtype([("st", "<f4", (2,)), ("first_weight", "<u4"), ("weight_count", "<u4")])
+WEIGHT = np.dtype([("bias", "<f4"), ("joint", "<i4"), ("position", "<f4", (3,))])
+
+
+@record
+class Model(Record):
+    """The header, with meshes and then joints as children. Counts are recomputed as in `Animation`."""
+
+    id: bytes = declare(Chars(4), "the bytes H3DM", MODEL_ID)
+    version: int = u32("version; 1 in the one real file", default=1)
+    mesh_count: int = u32("meshes")
+    joint_count: int = u32("joints")
+
+
+@record
+class Mesh(Record):
+    """The surface of one material."""
+
+    repeats = True
+
+    vertex_count: int = u32("vertices")
+    weight_count: int = u32("weights")
+    triangle_count: int = u32("triangles")
+    material: bytes = strz("path of the material")
+    vertices: Array = linked_array(
+        VERTEX, "vertex_count", "texture coordinates (t runs down), first weight, number of weights"
+    )
+    weights: Array = linked_array(WEIGHT, "weight_count", "bias, joint, position in the joint's space")
+    triangles: npt.NDArray[np.uint32] = linked_array(
+        ("<u4", (3,)), "triangle_count", "three vertices, clockwise seen from outside"
+    )
+
+
+@record
+class ModelJoint(Record):
+    """A joint in its bind pose, in model space."""
+
+    repeats = True
+    segment = "joint"
+
+    parent: int = i32("parent, -1 for a root", default=-1)
+    position: tuple[float, ...] = exact_floats("position in model space, x y z", 3)
+    orientation: tuple[float, ...] = exact_floats("orientation in model space, x y z; w = -sqrt(1 - x² - y² - z²)", 3)
+    name: bytes = strz("name")
+
+    @property
+    def shown_name(self) -> str:
+        """Return the name for output, without quotes."""
+        return show_name(unquoted(self.name))
+
+
+class Dialect(Enum):
+    """The layouts of text in the order in which they are tried: a file that fits the second also fits the third."""
+
+    NUL_ENDED = "nul-ended"
+    """8-bit text and one NUL, as in the real files"""
+    LENGTH_WITH_NUL = "length-with-nul"
+    """u32 number of bytes, then the bytes; the last one is a NUL"""
+    LENGTH = "length"
+    """u32 number of bytes, then the bytes"""
+
+    def __str__(self) -> str:
+        return self.value
+
+    @property
+    def style(self) -> Style:
+        """The layout of text for `Plan.adapted`."""
+        return _STYLES[self]
+
+
+_STYLES = {
+    Dialect.NUL_ENDED: Style(),
+    Dialect.LENGTH_WITH_NUL: Style(text="u32_nul"),
+    Dialect.LENGTH: Style(text="u32"),
+}

@@ -16,8 +16,7 @@ from keyframer.formats.document import Document
 from keyframer.formats.hale3d.bridge.rules import apply_rules
 from keyframer.formats.hale3d.bridge.scene import Options, to_scene
 from keyframer.formats.hale3d.document import decode
-from keyframer.formats.hale3d.model import Model
-from keyframer.formats.hale3d.records import BOUNDS_FLOATS, Animation, Frames, Joint
+from keyframer.formats.hale3d.records import BOUNDS_FLOATS, Animation, Frames, Joint, Model
 from keyframer.formats.kit.scene_reading import Reporter, companion_paths
 from keyframer.scene import Channel, Scene
 from keyframer.wire.record import Record

@@ -28,10 +28,8 @@ from keyframer.formats.hale3d.bridge.pair_writer import (
 )
 from keyframer.formats.hale3d.bridge.scene import Options, pair_of, read_companion_document, to_scene
 from keyframer.formats.hale3d.bridge.writing import boxes_at
-from keyframer.formats.hale3d.dialect import Dialect
 from keyframer.formats.hale3d.document import decode, encode
-from keyframer.formats.hale3d.model import Mesh, Model
-from keyframer.formats.hale3d.records import BOUNDS_FLOATS, COMPONENTS, Animation, Frames, Joint
+from keyframer.formats.hale3d.records import BOUNDS_FLOATS, COMPONENTS, Animation, Dialect, Frames, Joint, Mesh, Model
 from keyframer.formats.kit.frame_times import at_whole_frames, frame_count
 from keyframer.formats.kit.rigid_joints import joints_in_original_order, unscaled_joints_at
 from keyframer.formats.kit.scene_writing import CannotMerge, Written, first_clip, frames_per_second, plain_path

@@ -17,8 +17,17 @@ from keyframer.arrays import Floats, Ints, Singles
 from keyframer.formats._scene_differences import Path
 from keyframer.formats.document import Document
 from keyframer.formats.hale3d.bridge.surface import with_negative_w, with_w
-from keyframer.formats.hale3d.model import VERTEX, WEIGHT, Mesh, ModelJoint
-from keyframer.formats.hale3d.records import BOUNDS_FLOATS, COMPONENTS, Frames, Joint, unquoted
+from keyframer.formats.hale3d.records import (
+    BOUNDS_FLOATS,
+    COMPONENTS,
+    VERTEX,
+    WEIGHT,
+    Frames,
+    Joint,
+    Mesh,
+    ModelJoint,
+    unquoted,
+)
 from keyframer.formats.kit.mesh_writing import split_by_material
 from keyframer.formats.kit.rigid_joints import Joints
 from keyframer.formats.kit.scene_writing import STILL_USED, CannotMerge, UniqueByteNames, plain_path

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from keyframer.catalogue import DATA_RATE_INVALID, LINK_RANGE_OVERLAP, SEM_EMPTY_TRACK, SEM_UNKNOWN_VERSION
 from keyframer.formats.document import Document
-from keyframer.formats.hale3d.model import Mesh, Model, ModelJoint
-from keyframer.formats.hale3d.records import Animation, Frames, Joint, unquoted
+from keyframer.formats.hale3d.records import Animation, Frames, Joint, Mesh, Model, ModelJoint, unquoted
 from keyframer.formats.kit.common_rules import (
     check_boxes,
     check_depth,

@@ -23,8 +23,7 @@ from keyframer.files import PathLike
 from keyframer.formats.document import Document
 from keyframer.formats.hale3d.bridge.surface import bind_locals, bind_matrices, read_surface, with_w
 from keyframer.formats.hale3d.document import decode
-from keyframer.formats.hale3d.model import Mesh, Model, ModelJoint
-from keyframer.formats.hale3d.records import COMPONENTS, Animation, Frames, Joint, unquoted
+from keyframer.formats.hale3d.records import COMPONENTS, Animation, Frames, Joint, Mesh, Model, ModelJoint, unquoted
 from keyframer.formats.kit.scene_reading import (
     COMPANION,
     Reporter,

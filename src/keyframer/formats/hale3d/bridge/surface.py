@@ -12,9 +12,8 @@ from keyframer.catalogue import (
     LIMIT_COPIES,
     LINK_INDEX_OUT_OF_RANGE,
 )
-from keyframer.formats.hale3d.model import Mesh as MeshRecord
-from keyframer.formats.hale3d.model import ModelJoint
-from keyframer.formats.hale3d.records import unquoted
+from keyframer.formats.hale3d.records import Mesh as MeshRecord
+from keyframer.formats.hale3d.records import ModelJoint, unquoted
 from keyframer.formats.kit.scene_reading import Reporter, check_weights, finite_rows
 from keyframer.limits import Budget
 from keyframer.maths import affine, quat

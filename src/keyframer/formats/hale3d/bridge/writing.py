@@ -11,8 +11,8 @@ from keyframer.arrays import Floats, Singles
 from keyframer.formats.bridge import SceneWriter
 from keyframer.formats.document import Document
 from keyframer.formats.hale3d.bridge.pair_writer import PairWriter, has_free_vertices
-from keyframer.formats.hale3d.dialect import Dialect
 from keyframer.formats.hale3d.document import encode, new_animation, new_model
+from keyframer.formats.hale3d.records import Dialect
 from keyframer.formats.kit.coordinates import in_space
 from keyframer.formats.kit.declared_fields import Capabilities
 from keyframer.formats.kit.frame_times import rate_of_keys

@@ -5,19 +5,26 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from keyframer.catalogue import SEM_EMPTY_TRACK, SEM_MANY_CHANNELS
 from keyframer.errors import FormatError
 from keyframer.files import read_bytes
 from keyframer.formats.contract import Bridge, KeyLocation
 from keyframer.formats.document import Document
+from keyframer.formats.kit.common_rules import check_angles, check_fields, check_numbers
 from keyframer.formats.kit.scene_reading import Reporter, companion_paths
-from keyframer.formats.midtown.bridge.rules import apply_rules
-from keyframer.formats.midtown.bridge.scene import Options, to_scene
+from keyframer.formats.midtown.bridge.scene import Options, posed_channel, to_scene
+from keyframer.formats.midtown.records import Channel as FrameChannel
+from keyframer.formats.midtown.records import Clip, OldChannel
 from keyframer.formats.midtown.skeleton import read_skeleton
 from keyframer.scene import Channel, Scene
 from keyframer.wire.record import Record
 
 if TYPE_CHECKING:
     from keyframer.formats.bridge import SceneWriter
+
+_MOST_CHANNELS = 1_000
+_NUMBERS = ("rows", "distance")
+"""fields of a channel that contain floats"""
 
 
 class MidtownBridge(Bridge[Options]):
@@ -28,7 +35,20 @@ class MidtownBridge(Bridge[Options]):
         return to_scene(document, options)
 
     def check(self, document: Document, scene: Scene | None, reporter: Reporter) -> None:
-        apply_rules(document, scene, reporter)
+        channels = [record for record in document.find(Record) if isinstance(record, (FrameChannel, OldChannel))]
+        for channel in channels:
+            if len(channel.rows) == 0:
+                reporter.report(SEM_EMPTY_TRACK, channel, what="a channel without frames")
+            elif channel.bones is not None:
+                check_angles(reporter, channel, "rows", channel.rows[:, 3:])
+        clip = document.first(Clip)
+        if clip is not None and clip.channels > _MOST_CHANNELS:
+            reporter.report(SEM_MANY_CHANNELS, clip, "channels", count=clip.channels, most=_MOST_CHANNELS)
+        check_numbers(reporter, document, {(cls, field) for cls in (FrameChannel, OldChannel) for field in _NUMBERS})
+        posed = None if scene is None else posed_channel(channels)
+        for channel in channels:
+            if channel is not posed:  # the bridge checks the channel that it poses
+                check_fields(reporter, channel, _NUMBERS)
 
     def companions(self, document: Document, path: Path) -> dict[str, object]:
         """Return options: the skeleton with the same stem in the folder of the clip, or why it cannot be read."""

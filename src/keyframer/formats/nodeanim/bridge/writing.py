@@ -1,11 +1,11 @@
-"""Write a scene as a node animation: the keys of its nodes, relative to their parents."""
+"""Write a scene as a node animation, the keys of its nodes relative to their parents; merge edits into an original."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,13 +13,17 @@ import numpy.typing as npt
 from keyframer.arrays import Floats
 from keyframer.curves import Interpolation, RotationForm, Track
 from keyframer.curves.rotation_forms import increments, with_form
+from keyframer.formats import bridge
+from keyframer.formats._scene_differences import tracks_by_node_and_kind
 from keyframer.formats.bridge import SceneWriter
 from keyframer.formats.document import Document
 from keyframer.formats.kit.coordinates import in_space
 from keyframer.formats.kit.declared_fields import Capabilities, StoredAs
+from keyframer.formats.kit.frame_times import in_time_unit_of
 from keyframer.formats.kit.key_tracks import KeyFitter, KeyRules, as_tcb, is_eased, single_key
 from keyframer.formats.kit.scene_writing import (
     DEFAULT_MAX_ERROR,
+    CannotMerge,
     Tolerance,
     UniqueByteNames,
     Written,
@@ -30,6 +34,7 @@ from keyframer.formats.kit.scene_writing import (
     units_per_second,
 )
 from keyframer.formats.kit.unsupported_features import MOTION, report_dropped
+from keyframer.formats.merging import RecordRules, Tree
 from keyframer.formats.nodeanim.bridge.reading import (
     FORMS,
     KEY_FIELDS,
@@ -37,8 +42,11 @@ from keyframer.formats.nodeanim.bridge.reading import (
     STORED_COLUMNS,
     TICKS_PER_SECOND,
     Options,
+    copyright_in,
+    interpolation_of,
     interpret_rotations,
     key_times,
+    radians_per_unit,
     time_base,
 )
 from keyframer.formats.nodeanim.dialect import Dialect
@@ -317,3 +325,65 @@ def _differs(value: npt.ArrayLike, default_value: Floats) -> bool:
     """Return whether a rest value differs from the default; values with non-finite numbers count as the default."""
     values = np.asarray(value, np.float64)
     return bool(np.isfinite(values).all() and (values != default_value).any())
+
+
+class NodeRules(RecordRules):
+    """Rules for the records of node animations."""
+
+    flags: ClassVar = {(Node, "flags"): 0}
+
+
+class Merger(bridge.Merger[Options]):
+    rules = NodeRules()
+
+    def tree(self, document: Document, scene: Scene, links: None) -> Tree:
+        return Tree(document, {id(record): ("nodes", number) for number, record in enumerate(document.find(Node))})
+
+    def write(self, scene: Scene, original: bridge.Original) -> Written:
+        document, before, options, matching = original[:4]
+        report = LossReport("nodeanim")
+        dialect = document.dialect if isinstance(document.dialect, Dialect) else Dialect()
+        write_options = WriteOptions(
+            dialect,
+            UNITS[before.clips[0].unit],
+            options.rotation_keys,
+            options.up,
+            options.handedness,
+            options.encoding,
+        )
+        records = list(document.find(Node))
+        interpolations: dict[int, Interpolation] = {
+            new: interpolation_of(records[old]) for new, old in matching.nodes.items()
+        }
+        tracks = tracks_by_node_and_kind(before.clips[0]) or {}
+        rotations = {new: tracks.get((old, "rotation")) for new, old in matching.nodes.items()}
+        forms = {new: track.form for new, track in rotations.items() if track is not None}
+        conventions = OriginalConventions(
+            interpolations, forms, radians_per_unit(records, options) != 1.0, original.untouched
+        )
+        writer = NodeWriter(scene, first_clip(scene, report), write_options, dialect, report, conventions)
+        written_document = writer.document()
+        if "rotation_keys" in writer.reader_options:
+            raise CannotMerge("the new rotation keys could be read only with the option rotation_keys")
+        return Written(written_document, report, parts=writer.parts)
+
+    def capabilities(self, original: Document) -> bridge.Capabilities:
+        return Writer.capabilities
+
+    def normalise(self, scene: Scene, before: Scene, report: LossReport) -> Scene:
+        """Return the scene with times in the file's unit, and with one name for scene and clip.
+
+        The copyright becomes the notice in the author text (`copyright_in`).
+        """
+        scene = in_time_unit_of(scene, before)
+        notice = copyright_in(scene.author)
+        if scene.copyright != notice:
+            if scene.copyright != before.copyright:
+                report.add(Outcome.DROPPED, "/copyright", "the copyright can be stored only as part of the author text")
+            scene = replace(scene, copyright=notice)
+        if not scene.clips or not before.clips:
+            return scene
+        clip = scene.clips[0]
+        if scene.title != before.title:
+            return replace(scene, clips=[replace(clip, name=scene.title), *scene.clips[1:]])
+        return replace(scene, title=clip.name) if clip.name != before.clips[0].name else scene
