@@ -63,6 +63,8 @@ from keyframer.wire.record import Record, blank, read_fields, take_record
 _TAGS = {section.TAG: index for index, section in enumerate(SECTIONS)}
 _TAG_TRIES = 1000
 """maximum number of names in a file that are checked because they look like a tag: each check may be expensive"""
+_COUNT_TRIES = 8
+"""maximum number of sections in a file that are read only to check whether a tag is one"""
 _CUT_SHORT = ("STRUCT_TRUNCATED", "STRUCT_STRING_UNTERMINATED")
 _UNIT_ERROR = 0.01
 _SAMPLED_SIZE, _SMALLEST_CONTROLLER, _STATE_COST = 9, 5, 16
@@ -95,7 +97,7 @@ class Reader:
         self.cursor = Cursor(data, len(SIGNATURE), place=self.place, limits=limits)
         self.records_read = 0
         """sections and records so far"""
-        self.tag_tries = _TAG_TRIES
+        self.tag_tries, self.count_tries = _TAG_TRIES, _COUNT_TRIES
         self.mismatches: list[tuple[type[Section], int, int]] = []
         """sections whose number of records differs from MAIN, with their actual number and the offset of the first"""
 
@@ -373,7 +375,10 @@ class Reader:
         return any(self._count(section) > 0 and not section.may_have_fewer for section in SECTIONS[expected:index])
 
     def _section_begins_at(self, pos: int, expected: int) -> bool:
-        """Return whether a section begins at ``pos``. A name may look like a tag, so a record or a tag must follow."""
+        """Return whether a section begins at ``pos``.
+
+        A name may look like a tag, so a tag must follow, a plausible record, or as many records as MAIN declares.
+        """
         index = self._section_at(pos, expected)
         if index is None or self._skips(expected, pos):
             return False
@@ -381,7 +386,21 @@ class Reader:
         if self._may_end_at(pos, index + 1):
             return True
         self.tag_tries -= 1
-        return self.tag_tries >= 0 and self._record_begins_at(SECTIONS[index], pos)
+        if self.tag_tries < 0:
+            return False
+        return self._record_begins_at(SECTIONS[index], pos) or self._matches_count(SECTIONS[index], pos, index + 1)
+
+    def _matches_count(self, section: type[Section], pos: int, expected: int) -> bool:
+        """Return whether a section may end after as many records as MAIN declares; False after `_COUNT_TRIES` tries."""
+        if self.count_tries == 0 or self._count(section) <= 0 or issubclass(section, ControllerSection):
+            return False
+        self.count_tries -= 1
+        before = self.cursor.pos
+        attempts = [_Attempt([], pos) for _ in section.layouts]
+        for attempt, layout in zip(attempts, section.layouts, strict=True):
+            self._read_records(attempt, layout, section, self._count(section))
+        self.cursor.pos = before
+        return any(attempt.failure is None and self._may_end_at(attempt.end, expected) for attempt in attempts)
 
     def _record_begins_at(self, section: type[Section], pos: int, cut_short: bool = True) -> bool:
         """Return whether a plausible record of the section begins at ``pos``.

@@ -30,6 +30,7 @@ from keyframer.exchange.gltf.write.motion import (
 )
 from keyframer.limits import charge
 from keyframer.maths import quat
+from keyframer.maths.distinct_values import unique_values
 from keyframer.scene.loss_report import Outcome
 
 _PROBES = np.array((0.21, 0.5, 0.79))
@@ -135,7 +136,7 @@ def _key_times(motion: Motion, span: Span, frames: Floats | None) -> tuple[Float
     """
     breaks = motion.breaks
     if frames is not None:
-        times = np.union1d(frames, breaks[motion.jumps])
+        times = unique_values(np.concatenate([frames, breaks[motion.jumps]]))
         return _fixed_times(times, np.isin(times, breaks[motion.jumps]), span)
     fixed, _ = _fixed_times(breaks, motion.jumps, span)
     first, last, most = np.ceil(breaks[0] / span.frame), np.floor(breaks[-1] / span.frame), most_keys()
@@ -157,7 +158,7 @@ def _fixed_times(breaks: Floats, jumps: Flags, span: Span) -> tuple[Floats, Flag
     times = breaks
     if jumps.any():
         room = np.diff(breaks, prepend=-np.inf)[jumps]
-        times = np.union1d(breaks, breaks[jumps] - np.minimum(span.closest, 0.25 * room))
+        times = unique_values(np.concatenate([breaks, breaks[jumps] - np.minimum(span.closest, 0.25 * room)]))
     return times, np.ones(len(times), np.bool_)
 
 
