@@ -486,11 +486,9 @@ def _ase_face(number: int = 0, corner: int = 0, groups: int = 1, material: int =
     return _ase_mesh(faces=_ASE_FACE % (number, corner, groups, material))
 
 
-def _ase_skin(bone: str, vertex: int) -> bytes:
-    """Return a triangle of which one vertex has a bone."""
-    bones = f'*MESH_BONE_LIST {{\n*MESH_BONE_NAME 0 "{bone}"\n}}\n'
-    vertices = f"*MESH_BONE_VERTEX_LIST {{\n*MESH_BONE_VERTEX {vertex} 0 0 0 0 1\n}}\n"
-    return _ase_mesh(faces=f"*MESH_WEIGHTS {{\n{bones}{vertices}}}\n")
+def _ase_skin(*lines: str) -> bytes:
+    rows = "\n".join(lines)
+    return _ase_mesh() + f"*MESH_SOFTSKINVERTS {{\n{rows}\n}}\n".encode()
 
 
 def _ase_keys(keyword: str, *rows: str) -> bytes:
@@ -554,8 +552,9 @@ ASE: dict[str, list[Attack]] = {
         ("tension", _ase_keys("CONTROL_POS_TCB", "*CONTROL_TCB_POS_KEY 0 0 0 0 5 0 0 0 0"), "DATA_TCB_OUT_OF_RANGE"),
     ],
     "skins": [
-        ("no such bone", _ase_skin("nobody", 0), "LINK_UNRESOLVED_NAME"),
-        ("too many vertices", _ase_skin("Box", 3), "LINK_COUNT_MISMATCH"),
+        ("no such bone", _ase_skin("Box", "1", '1\t"nobody"\t1.0'), "LINK_UNRESOLVED_NAME"),
+        ("no such object", _ase_skin("Ball", "1", '1\t"Box"\t1.0'), "LINK_UNRESOLVED_NAME"),
+        ("too many vertices", _ase_skin("Box", "4", "0", "0", "0", '1\t"Box"\t1.0'), "LINK_COUNT_MISMATCH"),
     ],
 }  # fmt: skip
 

@@ -201,18 +201,20 @@ def test_animated_meshes_beyond_the_limit_of_samples_are_reported() -> None:
     assert "LIMIT_SAMPLES" in [issue.code for issue in scene.issues]
 
 
-def test_skins() -> None:
+@pytest.mark.parametrize("name", ["Leg", "Boot"])
+def test_skins(name: str) -> None:
     scene = keyframer.load(SAMPLES / "skinned.ase")
-    node = scene.node("Leg")
+    node = scene.node(name)
     assert node.skin is not None
     skin = scene.skins[node.skin]
     assert [scene.nodes[joint].name for joint in skin.joints] == ["hip", "knee"]
     assert skin.vertex_indices.tolist() == [0, 1, 1, 2]
-    assert skin.weights.tolist() == [1, 0.75, 0.25, 1]
+    shares = {"Leg": [1, 0.75, 0.25, 1], "Boot": [1, 0.5, 0.5, 1]}[name]
+    assert skin.weights.tolist() == shares
     # moving the knee up by 1 moves each vertex by the knee's share
     scene.node("knee").position = np.array([0.0, 0.0, 2.0])
     moved = keyframer.pose(scene, frames=[0]).vertices(scene.nodes.index(node))[0]
-    np.testing.assert_allclose(moved[:, 2], [0, 0.25, 1], atol=1e-9)
+    np.testing.assert_allclose(moved[:, 2], [0, shares[2], 1], atol=1e-9)
 
 
 def test_a_long_chain_of_cameras_stays_within_the_budget() -> None:

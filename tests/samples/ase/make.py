@@ -305,6 +305,11 @@ SKINNED = (
 """,
     )
     + "}\n"
+    + '*GEOMOBJECT {\n\t*NODE_NAME "Boot"\n'
+    + node_tm("Boot", (0, 0, 0))
+    + triangle()
+    + "}\n"
+    + '*MESH_SOFTSKINVERTS {\nBoot\n3\n1\t"hip"\t1.0000\n2\t"hip"\t0.5000\t"knee"\t0.5000\n1\t"knee"\t1.0000\n}\n'
 )
 
 SHAPE = (

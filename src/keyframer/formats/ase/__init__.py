@@ -2,7 +2,7 @@
 
 Text: lines of ``*KEYWORD values``, nested in braces. The SDK of 3ds Max included the source of the exporter, so many
 programs and games have their own exporters, with more keywords. Sampled tracks have the values that 3ds Max computed.
-Unknown: the interpolation of Bezier rotation keys, and how exporters store skins, except for the one layout that is
+Unknown: the interpolation of Bezier rotation keys, and how exporters store skins, except for the two layouts that are
 read.
 """
 

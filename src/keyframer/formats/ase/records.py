@@ -25,6 +25,7 @@ from keyframer.formats.ase.text_values import (
     read_number,
     read_rows,
     values_field,
+    write_number,
     write_rows,
 )
 from keyframer.wire.cursor import frozen
@@ -454,6 +455,54 @@ class Keys(Table):
         return write_rows(template, columns)
 
 
+_NAMED_WEIGHT = re.compile(rb'\s*(?:"([^"\n]*)"|([^\s"]+))\s+([^\s"]+)')
+
+
+@record
+class SoftSkin(Table):
+    """Bones and weights for the vertices of an object, as added by exporters for games: free text, no keywords."""
+
+    KEYWORD = b"MESH_SOFTSKINVERTS"
+    signature: ClassVar[str] = "t+"
+    names: Values = values_field("name of the object, then the bone of each influence")
+    counts: Array = integers("influences of each vertex")
+    weights: Array = floats("weight of each influence")
+
+    def read(self, body: bytes) -> bool:
+        lines = [line for line in body.split(b"\n") if line.strip()]
+        if len(lines) < 2 or not lines[1].strip().isdigit() or len(lines[1]) > 16 or int(lines[1]) != len(lines) - 2:
+            return False
+        names = [lines[0].strip().strip(b'"')]
+        weights: list[float] = []
+        counts: list[int] = []
+        for line in lines[2:]:
+            count, _, pairs = line.strip().partition(b"\t") if b"\t" in line.strip() else line.strip().partition(b" ")
+            influences = _NAMED_WEIGHT.findall(pairs)
+            numbers = [read_number(weight) for _, _, weight in influences]
+            if not count.isdigit() or len(count) > 6 or int(count) != len(influences) or None in numbers:
+                return False
+            names += [quoted or bare for quoted, bare, _ in influences]
+            weights += [number for number in numbers if number is not None]
+            counts.append(len(influences))
+        self.names, self.counts = tuple(names), frozen(np.array(counts, np.int64))
+        self.weights = frozen(np.array(weights, np.float64))
+        return True
+
+    def rows(self, start: str) -> str:
+        name, *bones = [value.decode("latin-1") if isinstance(value, bytes) else "" for value in self.names or (b"",)]
+        counts, weights = np.asarray(self.counts).tolist(), np.asarray(self.weights).tolist()
+        if sum(counts) != len(weights) or len(bones) != len(weights):
+            raise ValueError("the numbers of bone names, influences and weights differ")
+        parts = [f"\n{name}\n{len(counts)}"]
+        start_of_vertex = 0
+        for count in counts:
+            influences = slice(start_of_vertex, start_of_vertex + count)
+            pairs = zip(bones[influences], weights[influences], strict=True)
+            parts.append(f"\n{count}" + "".join(f'\t"{bone}"\t{write_number(weight)}' for bone, weight in pairs))
+            start_of_vertex += count
+        return "".join(parts)
+
+
 TABLES: dict[bytes, type[Table]] = {
     **{
         table.KEYWORD: table
@@ -465,6 +514,7 @@ TABLES: dict[bytes, type[Table]] = {
             ColorVertexList,
             ColorFaceList,
             Normals,
+            SoftSkin,
         )
     },
     **dict.fromkeys(CONTROLLERS, Keys),

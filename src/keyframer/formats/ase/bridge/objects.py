@@ -26,6 +26,7 @@ from keyframer.formats.ase.records import (
     FaceList,
     Line,
     NumberTable,
+    SoftSkin,
     Table,
     TextureFaceList,
     TextureVertexList,
@@ -38,6 +39,7 @@ from keyframer.formats.kit.scene_reading import Reporter, check_weights, finite_
 from keyframer.maths import affine
 from keyframer.scene import Material, Mesh, NodeKind, Scene, Skin, TextureMap
 from keyframer.text import decode_name, plural
+from keyframer.wire.record import Record
 
 _MAX_DEPTH = 8
 """levels of sub-materials that are read; deeper ones are ignored"""
@@ -236,8 +238,8 @@ Influence = tuple[int, bytes, float]
 """number of a vertex, name of a bone, weight"""
 
 
-def read_skins(reporter: Reporter, scene: Scene, blocks: list[Block], world: Floats) -> None:
-    """Set the skins that some exporters add inside a mesh. Bones are found by name; dummies among them become bones."""
+def read_skins(reporter: Reporter, document: Document, scene: Scene, blocks: list[Block], world: Floats) -> None:
+    """Set the skins that some exporters add: weights inside a mesh, or a separate block. Bones are found by name."""
     numbers: dict[bytes, int] = {}
     for number, node in enumerate(scene.nodes):
         numbers.setdefault(node.raw_name or b"", number)
@@ -245,7 +247,17 @@ def read_skins(reporter: Reporter, scene: Scene, blocks: list[Block], world: Flo
         mesh = block.block(b"MESH") if node.mesh is not None else None
         weights = mesh.block(b"MESH_WEIGHTS") if mesh is not None else None
         if weights is not None:
-            _attach(reporter, scene, number, weights, numbers, world)
+            _attach(reporter, scene, number, weights, _read_influences(weights), numbers, world)
+    for record in document.find(SoftSkin):
+        name = record.names[0] if record.names and isinstance(record.names[0], bytes) else b""
+        owner = numbers.get(name)
+        if owner is None or scene.nodes[owner].mesh is None:
+            reporter.report(LINK_UNRESOLVED_NAME, record, "names", kind="mesh", name=shown(name))
+            continue
+        vertices = np.repeat(np.arange(len(record.counts)), np.asarray(record.counts)).tolist()
+        bones = [bone if isinstance(bone, bytes) else b"" for bone in record.names[1:]]
+        influences = list(zip(vertices, bones, np.asarray(record.weights).tolist(), strict=True))
+        _attach(reporter, scene, owner, record, influences, numbers, world)
 
 
 def _read_influences(weights: Block) -> list[Influence]:
@@ -270,13 +282,18 @@ def _read_influences(weights: Block) -> list[Influence]:
 
 
 def _attach(
-    reporter: Reporter, scene: Scene, owner: int, record: Block, numbers: dict[bytes, int], world: Floats
+    reporter: Reporter,
+    scene: Scene,
+    owner: int,
+    record: Record,
+    influences: list[Influence],
+    numbers: dict[bytes, int],
+    world: Floats,
 ) -> None:
-    """Add the influences of a MESH_WEIGHTS block as a skin to the node ``owner``.
+    """Add influences as a skin to the node ``owner``, unless it has one; dummies that it uses become bones.
 
     ``numbers`` has the number of each node, by its stored name.
     """
-    influences = _read_influences(record)
     node = scene.nodes[owner]
     assert node.mesh is not None
     count = len(scene.meshes[node.mesh].positions)
@@ -290,7 +307,7 @@ def _attach(
         for vertex, bone, weight in sorted(influences, key=lambda influence: influence[0])
         if 0 <= vertex < count and bone in numbers and np.isfinite(weight)
     ]
-    if not usable:
+    if not usable or node.skin is not None:
         return
     joints = list(dict.fromkeys(joint for _, joint, _ in usable))
     index_of_joint = {joint: index for index, joint in enumerate(joints)}

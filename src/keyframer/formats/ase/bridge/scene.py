@@ -99,7 +99,7 @@ def read_scene(document: Document, options: Options) -> tuple[Scene, Links]:
     motion = Motion(scene)
     nodes.attach_parts(motion, world, palette)
     separate_rolls(scene, motion, world)
-    read_skins(reporter, scene, nodes.blocks, world)
+    read_skins(reporter, document, scene, nodes.blocks, world)
     read_declared_fields(scene.environment, scene_block, ENVIRONMENT)
     scene.title = decode_name(scene_block.name(b"SCENE_FILENAME") or b"", options.encoding)
     parts: dict[int, Hashable] = {block: ("materials", number) for block, number in palette.numbers.items()}

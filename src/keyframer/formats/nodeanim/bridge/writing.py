@@ -1,4 +1,4 @@
-"""Write a scene as a node animation, the keys of its nodes relative to their parents; merge edits into an original."""
+"""Write a scene as a node animation: the keys of its nodes, relative to their parents; merge an edited scene into its original."""
 
 from __future__ import annotations
 
