@@ -205,10 +205,14 @@ class Keys:
 
     @property
     def extras(self) -> Array | None:
-        """(keys, 5) the columns `EXTRAS`; None if none of them is stored."""
+        """(keys, 5) the columns `EXTRAS`, 0 where one is not stored; None if none of them is."""
         if not any(self.has(name) for name in EXTRAS):
             return None
-        return frozen(np.column_stack([self.column(name) for name in EXTRAS]))
+        columns = np.zeros((len(self), len(EXTRAS)), np.float32)
+        for number, name in enumerate(EXTRAS):
+            if self.has(name):
+                columns[:, number] = self.rows[name]
+        return frozen(columns)
 
     def columns(self) -> dict[str, Any]:
         """Return every stored column by its name; and the text, if there is any."""

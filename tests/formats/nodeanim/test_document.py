@@ -264,3 +264,9 @@ def test_a_document_without_a_dialect_uses_the_default_one() -> None:
     assert keyframer.encode(plain) == keyframer.encode(document)
     assert "nodeanim" not in scene_of(plain).extras
     assert scene_of(document).extras["nodeanim"] == {"dialect": str(Dialect())}
+
+
+def test_extras_of_keys_without_ease() -> None:
+    keys = NodeKeys.make([0, 1], [[0, 0, 0], [1, 1, 1]], tension=[0.5, 0], continuity=0, bias=[0, -1])
+    assert keys.extras is not None
+    assert keys.extras.tolist() == [[0.5, 0, 0, 0, 0], [0, 0, -1, 0, 0]]
