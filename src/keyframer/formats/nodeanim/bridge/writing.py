@@ -1,4 +1,4 @@
-"""Write a scene as a node animation: the keys of its nodes, relative to their parents; merge an edited scene into its original."""
+"""Write a scene as a node animation, its keys relative to the parents of nodes; merge edits into the original."""
 
 from __future__ import annotations
 
