@@ -297,7 +297,7 @@ def _unrolled(truth: TrackFunction, times: Floats, measure: Measure, span: Span)
     seam = np.array([period * (1 - BEFORE_JUMP), period])  # the end of a period and the start of the next
     before, after = truth(seam)
     jumps = (counts > 1) & (breaks > span.begin) & (breaks < end)
-    if measure.distance(before, after) > 1e-6 * max(1.0, float(np.abs(before).max())):
+    if measure.distance(before, after) > 1e-6 * max(1.0, float(np.abs(truth(cycle)).max())):
         jumps |= np.isin(breaks, starts + period)
     return breaks, jumps
 
