@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection, wait
-from time import monotonic
+from time import monotonic, sleep
 from types import ModuleType
 from typing import Any
 
@@ -232,14 +232,19 @@ class Worker:
     def __init__(self, memory: int | None) -> None:
         context: Any = multiprocessing.get_context(METHOD)
         self._is_ready = False
-        self.pipe, theirs = context.Pipe()
-        self.process = context.Process(target=_serve, args=(theirs, memory), daemon=True)
-        try:
-            with _starting(), theirs:
-                self.process.start()
-        except BaseException:
-            self.pipe.close()
-            raise
+        for pause in _START_PAUSES:
+            self.pipe, theirs = context.Pipe()
+            self.process = context.Process(target=_serve, args=(theirs, memory), daemon=True)
+            try:
+                with _starting(), theirs:
+                    self.process.start()
+                return
+            except BaseException as error:
+                self.pipe.close()
+                is_server_gone = isinstance(error, EOFError | ConnectionError | FileNotFoundError)
+                if not is_server_gone or pause is None:
+                    raise
+                sleep(pause)
 
     def wait_until_ready(self) -> None:
         """Wait for the first message of a new process."""
@@ -272,6 +277,8 @@ class Worker:
 
 
 _STARTING = threading.Lock()
+_START_PAUSES = (0.02, 0.1, 0.5, 2.0, None)
+"""seconds before each new try to start a worker: a fork server that is being killed is replaced only when it is gone"""
 
 
 @contextmanager
