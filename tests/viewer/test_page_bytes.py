@@ -237,7 +237,7 @@ def test_gltf_files_can_be_played(browser: Browser, tmp_path: Path) -> None:
             shown.page.click("#tab-graph")
             shown.page.wait_for_selector("#key-details dd")
             shown.page.click("#tab-bytes")
-            check_marks(shown, path.read_bytes())
+            shown.page.wait_for_selector("#dump .bytes")  # plain bytes: only documents have places of keys
             assert shown.troubles == []
     finally:
         viewer.close()
