@@ -211,7 +211,22 @@ class Choice(Kind):
         return value
 
 
-class Strz(Kind):
+class Text(Kind):
+    """8-bit text; in JSON ASCII with ``\\xNN`` for other bytes."""
+
+    def default(self) -> bytes:
+        return b""
+
+    def to_json(self, value: bytes) -> object:
+        return bytes_to_ascii(value)
+
+    def from_json(self, value: object) -> bytes:
+        if not isinstance(value, str):
+            raise ValueError("expected text")
+        return ascii_to_bytes(value)
+
+
+class Strz(Text):
     """8-bit text terminated by a NUL; the value is the bytes without it."""
 
     minimum = 1
@@ -221,9 +236,6 @@ class Strz(Kind):
         if style.text == "nul":
             return self
         return PrefixedText(LENGTH_CODES[style.text], style.order, ends_with_nul=style.text == "u32_nul")
-
-    def default(self) -> bytes:
-        return b""
 
     def generate_read(self, source: Source, name: str) -> None:
         source.add("stop = data.find(0, pos, end)")
@@ -237,14 +249,6 @@ class Strz(Kind):
         if b"\0" in value:
             raise ValueError(f"{value!r} contains a NUL, which would end the text early")
         sink.write(value + b"\0")
-
-    def to_json(self, value: bytes) -> object:
-        return bytes_to_ascii(value)
-
-    def from_json(self, value: object) -> bytes:
-        if not isinstance(value, str):
-            raise ValueError("expected text")
-        return ascii_to_bytes(value)
 
 
 class PrefixedText(Strz):

@@ -16,7 +16,7 @@ import numpy as np
 from keyframer.arrays import Array
 from keyframer.text import ascii_to_bytes, bytes_to_ascii, counted, plural
 from keyframer.wire.cursor import frozen, no_entries
-from keyframer.wire.field_types import Kind, checked_cast, declare
+from keyframer.wire.field_types import Kind, Text, checked_cast, declare
 from keyframer.wire.lossless_json import array_from_json, array_to_json
 from keyframer.wire.sink import Sink
 
@@ -190,22 +190,7 @@ def describe_signature(signature: str) -> str:
     return ", ".join(parts)
 
 
-class _Text(Kind):
-    """8-bit text in JSON: ASCII with ``\\xNN`` for other bytes."""
-
-    def default(self) -> bytes:
-        return b""
-
-    def to_json(self, value: bytes) -> object:
-        return bytes_to_ascii(value)
-
-    def from_json(self, value: object) -> bytes:
-        if not isinstance(value, str):
-            raise ValueError("expected text")
-        return ascii_to_bytes(value)
-
-
-class _Keyword(_Text):
+class _Keyword(Text):
     """The word after a star."""
 
     type_name = "keyword"
@@ -310,7 +295,7 @@ class _AsWritten(Kind):
         return None if value is None or value == record.rewritten() else bytes_to_ascii(value)
 
     def from_json(self, value: object) -> bytes | None:
-        return None if value is None else _Text().from_json(value)
+        return None if value is None else Text().from_json(value)
 
 
 def keyword_field(description: str) -> Any:
