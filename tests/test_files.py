@@ -21,6 +21,7 @@ from keyframer import files
 from keyframer.errors import FormatError
 from keyframer.files import read_bytes, write_bytes, write_set, writing
 from keyframer.limits import Limits
+from tests.portable import needs_linux
 
 posix = pytest.mark.skipif(os.name != "posix", reason="needs a POSIX system")
 
@@ -207,12 +208,13 @@ class TestWriting:
             monkeypatch.setattr(os, "fsync", fail)
         if moment == "replace":
             monkeypatch.setattr(os, "replace", fail)
-            monkeypatch.setattr(os, "link", fail)
+            monkeypatch.setattr(os, "link", fail, raising=False)
         with pytest.raises(KeyboardInterrupt if moment == "interrupt" else OSError):
             write_bytes(tmp_path / "a", parts(), overwrite=overwrite)
         monkeypatch.undo()
         assert contents(tmp_path) == before
 
+    @needs_linux
     def test_data_is_synced_before_the_file_gets_its_name(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -248,11 +250,19 @@ class TestWriting:
         write_bytes(tmp_path / "a", parts(), overwrite=True)
         assert contents(tmp_path) == {"a": b"new"}
 
-    def test_writing_without_hard_links(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    @pytest.mark.parametrize("is_missing", [False, True], ids=["refused", "missing"])
+    def test_writing_without_hard_links(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_missing: bool
+    ) -> None:
+        """A disk may refuse them; Python for WebAssembly has no ``os.link``."""
+
         def refuse(*_: object) -> None:
             raise PermissionError(1, "Operation not permitted")
 
-        monkeypatch.setattr(os, "link", refuse)
+        if is_missing:
+            monkeypatch.delattr(os, "link", raising=False)
+        else:
+            monkeypatch.setattr(os, "link", refuse, raising=False)
         write_bytes(tmp_path / "a", b"x")
         assert contents(tmp_path) == {"a": b"x"}
 
@@ -394,6 +404,7 @@ class TestRecoveryAfterKilledWriters:
     def _forget_swept_folders(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(writing, "_SWEPT", set())
 
+    @needs_linux
     def test_abandoned_temporary_files_are_removed(self, tmp_path: Path) -> None:
         for name in (".kf-0123456789ab", ".kf-notours", ".kf-0123456789abc", "kf-0123456789ab"):
             (tmp_path / name).write_bytes(b"x")
@@ -415,6 +426,24 @@ class TestRecoveryAfterKilledWriters:
             os.utime(tmp_path / name, (time.time() - age,) * 2)
         assert files.sweep(str(tmp_path), older_than=600) == 1
         assert list(contents(tmp_path)) == [".kf-aaaaaaaaaaaa"]
+
+    @needs_linux
+    def test_own_temporary_files_are_removed_at_once(self, tmp_path: Path) -> None:
+        """Those of other writers may be in use on another machine; those that are locked are in use here."""
+
+        def parts(inside: list[list[str]]) -> Iterator[bytes]:
+            inside.append([path.name for path in tmp_path.glob(".kf-*")])
+            assert files.sweep(str(tmp_path), older_than=600, writer="01234567") == 0
+            yield b"x"
+
+        names: list[list[str]] = []
+        with files.running(is_job=True, writer="01234567"):
+            write_bytes(tmp_path / "a", parts(names))
+        ((name,),) = names
+        (tmp_path / name).write_bytes(b"x")
+        (tmp_path / name.replace("01234567", "76543210")).write_bytes(b"x")
+        assert files.sweep(str(tmp_path), older_than=600, writer="01234567") == 1
+        assert set(contents(tmp_path)) == {name.replace("01234567", "76543210"), "a"}
 
 
 class TestFilesThatBelongTogether:
@@ -494,7 +523,8 @@ class TestFilesThatBelongTogether:
         with files.running(is_job=True) as run:
             write_bytes(tmp_path / "a", b"same")
         assert run.written == [(str(tmp_path / "a"), hashlib.sha256(b"same").hexdigest())]
-        assert (tmp_path / "a").stat() == before
+        after = (tmp_path / "a").stat()
+        assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
         with files.running(is_job=True), pytest.raises(FileExistsError):
             write_bytes(tmp_path / "a", b"other")
         assert contents(tmp_path) == {"a": b"same"}

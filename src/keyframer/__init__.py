@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from keyframer.limits import Limits
     from keyframer.posing import Playback, Pose, Rig
     from keyframer.rendering import render
+    from keyframer.salvaging import salvage
     from keyframer.scene import (
         Camera,
         Channel,
@@ -78,6 +79,7 @@ _MODULES = {
         ("inspecting.charts", ("plot",)),
         ("posing", ("Playback", "Pose", "Rig")),
         ("rendering", ("render",)),
+        ("salvaging", ("salvage",)),
         ("scene", ("Camera", "Channel", "Clip", "Environment", "Handedness", "Light", "LightType", "Material", "Mesh")),
         ("scene", ("Morph", "Node", "NodeKind", "RawChannel", "Scene", "Skin", "Space", "TextureMap")),
         ("scene.loss_report", ("LossReport",)),
@@ -135,6 +137,7 @@ __all__ = [
     "pose",
     "read",
     "render",
+    "salvage",
     "save",
     "supported_formats",
     "view",

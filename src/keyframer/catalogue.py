@@ -26,6 +26,7 @@ IO_EMPTY = issue_type("IO_EMPTY", _E, "the file is empty (0 bytes)")
 IO_UNRECOGNISED = issue_type("IO_UNRECOGNISED", _E, "{reason}")
 IO_READ_FAILED = issue_type("IO_READ_FAILED", _E, "{reason}")
 IO_TEXT_MODE = issue_type("IO_TEXT_MODE", _W, "{damage}")
+IO_MANIFEST_MISMATCH = issue_type("IO_MANIFEST_MISMATCH", _E, "{reason}")
 IO_CHANGED_DURING_READ = issue_type("IO_CHANGED_DURING_READ", _E, "the file changed while it was being read")
 
 LIMIT_FILE_SIZE = issue_type("LIMIT_FILE_SIZE", _E, "the file has {size: byte}, the limit is {limit}")

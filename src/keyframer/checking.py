@@ -107,17 +107,23 @@ class Report:
         """Return the listed issues of one pass."""
         return [issue for issue in self.issues if pass_of(issue.code) == name]
 
-    def restricted(self, only: Collection[str] = (), ignore: Collection[str] = ()) -> Report:
+    def restricted(
+        self, only: Collection[str] = (), ignore: Collection[str] = (), severity: str | None = None
+    ) -> Report:
         """Return the report with the codes ``only`` (all if empty) except ``ignore``; ``SEC_`` stands for all codes
-        that begin with it.
+        that begin with it. With ``severity`` (``error``, ``warning``, ``info``) it has only issues of this severity or
+        a higher one.
 
         The verdicts *not readable* and *damaged* stay, whatever is ignored.
         """
-        if not only and not ignore:
+        if not only and not ignore and severity is None:
             return self
+        least = Severity.INFO if severity is None else Severity[severity.upper()]
 
-        def wanted(code: str) -> bool:
-            return (not only or code.startswith(tuple(only))) and not (ignore and code.startswith(tuple(ignore)))
+        def wanted(code: str, found: Severity) -> bool:
+            if found < least or (only and not code.startswith(tuple(only))):
+                return False
+            return not (ignore and code.startswith(tuple(ignore)))
 
         return replace(self, issues=self.issues.selected(wanted, sort_key))
 
@@ -205,14 +211,34 @@ def check_opened(opened: OpenedFile) -> Report:
         document = opened.document
     except FormatError as error:
         report = unreadable(error, opened.known_reader, size)
+        if _can_be_salvaged(opened, error):
+            report = replace(report, readable=True, damaged=True)
     else:
-        report = _check_document(document, lambda: opened.scene(salvage=True), size)
+        report = _check_document(document, lambda: _scene_as_read(opened), size)
     damage = text_mode_damage(opened.detection, opened.data[:HEAD_SIZE], lambda: opened.data)
     if damage is None:
         return report
     issues = report.issues.copy()
     issues.add(IO_TEXT_MODE, "/", 0, damage=damage)
     return replace(report, issues=issues.sorted_by(sort_key))
+
+
+def _can_be_salvaged(opened: OpenedFile, error: FormatError) -> bool:
+    """Return whether salvage gives a scene of a file that cannot be read because of this error."""
+    if opened.known_reader is None or error.code.startswith("LIMIT_"):
+        return False
+    try:
+        opened.scene(salvage=True)
+    except (FormatError, ValueError):
+        return False
+    return True
+
+
+def _scene_as_read(opened: OpenedFile) -> Scene:
+    """Return the scene of the records as they are: the paths in a report are those of the file."""
+    if opened.document.issues.first_unsafe() is None:
+        return opened.scene(salvage=True)
+    return scene_of(opened.document, opened.options, salvage=True, folder=opened.folder)
 
 
 def check_document(document: Document) -> Report:

@@ -41,7 +41,13 @@ class FormatError(Exception):
         return f"{placed(self.code, self.offset, self.path)}: {self.message}"
 
 
-_NOT_ABOUT_CONTENT = ("IO_READ_FAILED", "RUN_OUTPUT_COLLISION", "RUN_OUTPUT_REFUSED", "RUN_REFUSED")
+_NOT_ABOUT_CONTENT = (
+    "IO_MANIFEST_MISMATCH",
+    "IO_READ_FAILED",
+    "RUN_OUTPUT_COLLISION",
+    "RUN_OUTPUT_REFUSED",
+    "RUN_REFUSED",
+)
 
 
 def known_offset(code: str, offset: int, path: str) -> int | None:

@@ -114,6 +114,10 @@ def _empty_counter() -> Counter[Any]:
     return Counter.__new__(Counter)
 
 
+Wanted = Callable[[str, Severity], bool]
+"""whether issues with a code and a severity are wanted"""
+
+
 class IssueLog:
     """The issues of one file in the order found: all are counted, the first of each code are listed.
 
@@ -131,6 +135,10 @@ class IssueLog:
         """number of issues of each code"""
         self.counts_by_severity: Counter[tuple[str, Severity]] = _empty_counter()
         """number of issues of each code and severity"""
+
+    def list_at_most(self, per_code: int, per_file: int) -> None:
+        """List as many issues of each code and in all; the default is that of a new log."""
+        self._per_code, self._per_file = per_code, per_file
 
     def add(
         self,
@@ -191,25 +199,25 @@ class IssueLog:
             self._first_unsafe = first_unsafe
         self._count_unlisted(issues)
 
-    def _count_unlisted(self, issues: IssueLog, wanted: Callable[[str], bool] = lambda code: True) -> None:
+    def _count_unlisted(self, issues: IssueLog, wanted: Wanted = lambda code, severity: True) -> None:
         """Add the counts of issues that another log did not list."""
         listed = Counter((issue.code, issue.severity) for issue in issues)
         for (code, severity), count in issues.counts_by_severity.items():
-            if wanted(code):
+            if wanted(code, severity):
                 self.counts[code] += count - listed[code, severity]
                 self.counts_by_severity[code, severity] += count - listed[code, severity]
                 self._worst = severity if self._worst is None else max(self._worst, severity)
 
     def sorted_by(self, order: Callable[[Issue], SupportsRichComparison]) -> IssueLog:
         """Return a log with the same content, its listed issues sorted by ``order``."""
-        return self.selected(lambda code: True, order)
+        return self.selected(lambda code, severity: True, order)
 
-    def selected(self, wanted: Callable[[str], bool], order: Callable[[Issue], SupportsRichComparison]) -> IssueLog:
-        """Return a log of the wanted codes, its listed issues sorted by ``order``."""
+    def selected(self, wanted: Wanted, order: Callable[[Issue], SupportsRichComparison]) -> IssueLog:
+        """Return a log of the wanted codes and severities, its listed issues sorted by ``order``."""
         chosen = IssueLog(self._per_code, self._per_file)
-        for issue in sorted((issue for issue in self if wanted(issue.code)), key=order):
+        for issue in sorted((issue for issue in self if wanted(issue.code, issue.severity)), key=order):
             chosen.add_issue(issue)
-        if self._first_unsafe is not None and wanted(self._first_unsafe.code):
+        if self._first_unsafe is not None and wanted(self._first_unsafe.code, self._first_unsafe.severity):
             chosen._first_unsafe = self._first_unsafe
         chosen._count_unlisted(self, wanted)
         return chosen

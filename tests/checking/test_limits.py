@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import keyframer
+from keyframer.curves.timeline import even_times
 from keyframer.formats.kit.scene_reading import scene_of
 from keyframer.inspecting.samples import Sample
 from keyframer.limits import BASE_INPUT_SIZE, Budget, budgeted, limits_of, spend
@@ -115,11 +116,24 @@ def test_loading_a_file_enlarges_the_budget(tmp_path: Path) -> None:
     assert budget.size == (tmp_path / "a.3ds").stat().st_size
 
 
-@pytest.mark.parametrize("given", [{"keys": "0"}, {"keys": "many"}, {"keys": "1e99"}, {"keys": "nan"}, {"kees": "5"}])
-def test_invalid_limits_are_refused(given: dict[str, object]) -> None:
-    with pytest.raises(ValueError, match="limit"):
-        limits_of(given)
+def test_asking_for_the_rest_of_a_budget_counts_nothing() -> None:
+    with Budget(keyframer.Limits(samples=10)).opened():
+        for _ in range(2):
+            assert even_times(0, 9, numbers=1).tolist() == list(range(10))
+        with pytest.raises(keyframer.FormatError, match="LIMIT_SAMPLES"):
+            even_times(0, 10, numbers=1)
+
+
+@pytest.mark.parametrize("keys", ["0", "0.999", "many", "1e99", "1000000000000001", "nan"])
+def test_invalid_limits_are_refused(keys: str) -> None:
+    with pytest.raises(ValueError, match=r"the limit keys must be a number from 1 to 1e15"):
+        limits_of({"keys": keys})
+
+
+def test_unknown_limits_are_refused() -> None:
+    with pytest.raises(ValueError, match="unknown limit 'kees'"):
+        limits_of({"kees": "5"})
 
 
 def test_limits_by_name() -> None:
-    assert limits_of({"keys": "1e6", "depth": 3}) == keyframer.Limits(keys=1_000_000, depth=3)
+    assert limits_of({"keys": "1e15", "depth": 1}) == keyframer.Limits(keys=10**15, depth=1)

@@ -1,7 +1,8 @@
 """Generators of files of one structure and any size, to test how cost grows with size.
 
-`GENERIC` shapes extend any sample of any format; `SHAPES` has additional shapes by format id. Each makes a file from
-a number (of records, levels, keys …) to which its size is proportional.
+`GENERIC` shapes extend any sample of any format; `SHAPES` has shapes for decoders by format id. Shapes that scenes are
+built from are in `tests/hostile/shapes.py`. Each makes a file from a number (of records, levels, keys …) to which its
+size is proportional.
 """
 
 from __future__ import annotations
@@ -34,19 +35,12 @@ _KEYS = struct.pack("<iH3f", 0, 0, 1, 2, 3) + struct.pack("<iHff3f", 1, 3, 0.5, 
 
 SHAPES: dict[str, dict[str, Shape]] = {
     "3ds": {
-        "unknown chunks": lambda n: editor(chunk(0x7777) * n),
-        "empty chunks": lambda n: editor(chunk(0x1101) * n),
         "misplaced chunks": lambda n: editor(chunk(0xB020) * n),
         "chunks that are too short": lambda n: editor(chunk(0x0100) * n),
         "chunks with slack": lambda n: editor(chunk(0x1101, b"?") * n),
-        "objects with one name": lambda n: editor(chunk(0x4000, b"Box\0", chunk(0x4100, chunk(0x4110, bytes(2)))) * n),
-        "materials": lambda n: editor(chunk(0xAFFF, chunk(0xA000, b"red\0"), chunk(0xA081)) * n),
-        "nodes": lambda n: keyframer(chunk(0xB002, chunk(0xB030, bytes(2))) * n),
         "vertex lists in one mesh": lambda n: editor(chunk(0x4000, b"\0", chunk(0x4100, chunk(0x4110, bytes(2)) * n))),
         "keys with equal flags": lambda n: _track(0xB020, n, _KEYS[:18] * n),
-        "keys with different flags": lambda n: _track(0xB020, 2 * n, _KEYS * n),
         "a truncated table of keys": lambda n: _track(0xB020, 2 * n, (_KEYS * n)[:-1]),
-        "named keys": lambda n: _track(0xB026, n, (bytes(6) + b"Box\0") * n),
         "a name without an end": lambda n: editor(chunk(0x4000, b"x" * 16 * n)),
         "names without an end": lambda n: editor(chunk(0x4000, b"x" * 10) * n),
         "nested unknown chunks": lambda n: editor(_nested(0x7777, n)),
@@ -56,23 +50,16 @@ SHAPES: dict[str, dict[str, Shape]] = {
         ),
     },
     "ase": {
-        "unknown keywords": lambda n: ase("*X 1\n" * n),
         "keywords on one line": lambda n: ase("*A*A*A*A" * n),
         "known keywords with invalid values": lambda n: ase("*TM_POS 1 x\n" * n),
-        "objects": lambda n: ase('*GEOMOBJECT {\n\t*NODE_NAME "Box"\n}\n' * n),
         "braces that never close": lambda n: ase("*MESH_VERTEX_LIST {\n" * n),
         "closing braces": lambda n: ase("}\n" * 4 * n),
-        "quotes that never close": lambda n: ase('*NODE_NAME "Box\n' * n),
         "quotes on one line": lambda n: ase('*NODE_NAME "' * (n // 2 * 2 + 1)),
         "stars": lambda n: ase("*" * 16 * n),
-        "rows of a table": lambda n: ase("*MESH_VERTEX_LIST {\n" + "*MESH_VERTEX 0 1 2 3\n" * n + "}\n"),
         "rows of a broken table": lambda n: ase(
             "*MESH_VERTEX_LIST {\n" + "*MESH_VERTEX 0 1 2 3\n" * n + "*MESH_VERTEX 0 1 2\n}\n"
         ),
         "rows with commas": lambda n: ase("*MESH_TVERTLIST {\n" + "*MESH_TVERT 0 0,5 1 0\n" * n + "}\n"),
-        "faces": lambda n: ase(
-            "*MESH_FACE_LIST {\n" + "*MESH_FACE 0: A: 0 B: 1 C: 2 *MESH_SMOOTHING 1,2 *MESH_MTLID 0\n" * n + "}\n"
-        ),
         "tables": lambda n: ase("*MESH_TVERTLIST { *MESH_TVERT 0 0 1 0 }\n" * n),
         "a name without an end": lambda n: ase('*NODE_NAME "' + "x" * 16 * n + '"'),
     },

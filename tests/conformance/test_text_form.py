@@ -17,6 +17,7 @@ from keyframer.inspecting.text_dump import dump_text
 from tests.conformance.shapes import SHAPES
 from tests.fuzz.mutating import mutate
 from tests.fuzz.seeds import all_seeds
+from tests.hostile.shapes import SHAPES as HOSTILE
 from tests.samples import sample_files
 from tests.slow import SLOW
 
@@ -64,6 +65,12 @@ def test_samples_with_replaced_parts(name: str, data: st.DataObject) -> None:
 @pytest.mark.parametrize(("name", "title"), [(name, title) for name in SHAPES for title in SHAPES[name]])
 def test_generated_structures(name: str, title: str, count: int) -> None:
     check_identity(SHAPES[name][title](count), name)
+
+
+@per_format
+def test_hostile_structures(name: str) -> None:
+    for shape in HOSTILE.get(name, {}).values():
+        check_identity(shape(300), name)
 
 
 KEYWORDS = sorted({*BLOCKS, *LINES, *TABLES, *(row for entry in CONTROLLERS.values() for row in entry.rows), b"OTHER"})

@@ -62,6 +62,9 @@ def test_jumps_are_kept() -> None:
     fit = fit_one(saw, breaks, np.array([False, True, True, True]), 1e-6)
     assert fit.keys.times.tolist() == [0, 1, 1, 2, 2, 3, 3]
     np.testing.assert_allclose(fit.keys.values[:, 0], [0, 1, 0, 1, 0, 1, 0], atol=1e-6)
+    fit = fit_one(saw, breaks[:2], np.ones(2, bool), 1e-6)
+    assert fit.keys.times.tolist() == [0, 0, 1, 1]
+    np.testing.assert_allclose(fit.keys.values[:, 0], [1, 0, 1, 0], atol=1e-6)
 
 
 def test_rotation_error_is_measured_in_degrees() -> None:

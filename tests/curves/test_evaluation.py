@@ -10,6 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keyframer.curves import CurveBank, Interpolation, RotationForm, Track, Wrap, compile_track
+from keyframer.curves.key_columns import gather
+from keyframer.curves.vector_curves import hermite_columns
 from tests.building.scenes import as_read_from_a_file
 from tests.slow import SLOW
 
@@ -41,17 +43,14 @@ def test_defaults() -> None:
 def test_tcb_by_hand() -> None:
     # interior key, even spacing: tangent (4 - 0)/2 = 2; ends (3 D - 2)/2: 0.5 and 3.5
     curve = compile_track(Track("fov", [0, 1, 2], [0, 1, 4], interpolation=Interpolation.TCB))
-    hermite = curve.hermite()
-    assert hermite is not None
-    np.testing.assert_allclose(hermite.tangents_out, [0.5, 2, 0])
-    np.testing.assert_allclose(hermite.tangents_in, [0, 2, 3.5])
     assert curve.at(0.5) == pytest.approx(0.5 + (0.5 - 2) / 8)
+    assert curve.at(1.5) == pytest.approx(2.5 + (2 - 3.5) / 8)
 
 
 @pytest.mark.parametrize("interpolation", [Interpolation.TCB, Interpolation.BEZIER, Interpolation.LINEAR])
 @pytest.mark.parametrize("wrap", [Wrap.SINGLE, Wrap.LOOP])
 @as_read_from_a_file()
-def test_hermite_keys_give_the_same_curve(interpolation: Interpolation, wrap: Wrap) -> None:
+def test_cubic_keys_give_the_same_curve(interpolation: Interpolation, wrap: Wrap) -> None:
     rng = np.random.default_rng(3)
     times = np.array([3.0, 1, 4, 9, 9, 12, np.nan])
     track = Track(
@@ -65,8 +64,7 @@ def test_hermite_keys_give_the_same_curve(interpolation: Interpolation, wrap: Wr
         continuity=rng.uniform(-1, 1, 7),
     )
     curve = compile_track(track)
-    keys = curve.hermite()
-    assert keys is not None
+    keys = hermite_columns(gather([track], 3))
     cubic_curve = compile_track(
         Track(
             "position",
@@ -80,17 +78,6 @@ def test_hermite_keys_give_the_same_curve(interpolation: Interpolation, wrap: Wr
     )
     sampled = np.linspace(-2, 14, 500)
     np.testing.assert_allclose(cubic_curve(sampled), curve(sampled), rtol=0, atol=1e-12)
-
-
-def test_hermite_keys_are_none_if_no_cubic_is_exact() -> None:
-    eased = Track("fov", [0, 1], [0, 1], Interpolation.TCB, ease_to=[0, 0.5])
-    assert compile_track(eased).hermite() is None
-    assert compile_track(Track("fov", [0, 1], [0, 1], Interpolation.STEP)).hermite() is None
-    turn = Track("rotation", [0], [[0, 0, 0, 1]], form=RotationForm.QUATERNION_ABSOLUTE)
-    assert compile_track(turn).hermite() is None
-    nothing = compile_track(Track("fov", [], [], Interpolation.TCB)).hermite()
-    assert nothing is not None
-    assert len(nothing.times) == 0
 
 
 def test_repeat_continues_in_both_directions() -> None:
@@ -165,7 +152,6 @@ def test_non_finite_numbers_neither_raise_nor_spread(
         warnings.simplefilter("error")
         bank = CurveBank([odd, good, odd])
         sampled = bank.evaluate(times)
-        compile_track(odd).hermite()
     values = [sampled[place.family][:, place.slot] for place in bank.places]
     np.testing.assert_array_equal(values[1], alone)
     np.testing.assert_array_equal(values[0], values[2])

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import keyframer
-from keyframer.curves import Interpolation, Track
+from keyframer.curves import Interpolation, Track, Wrap
 from keyframer.limits import Budget, Limits
 from keyframer.scene import Camera, Channel, Clip, Mesh, Node, NodeKind, Scene
 from keyframer.scene.loss_report import Outcome
@@ -150,6 +150,18 @@ def test_rotations_and_repeated_tracks_are_linear_among_cubic_keys() -> None:
     """No cubic of quaternions is a TCB rotation, and repeated tracks have no keys of their own to keep."""
     assert _samplers(Gltf(glb_of(SCENES["splines"](), keys="cubic")[0]), "arm", "rotation")[0] == "LINEAR"
     assert _samplers(Gltf(glb_of(SCENES["wrapped"](), keys="cubic")[0]), "loop", "translation")[0] == "LINEAR"
+
+
+def test_motion_that_repeats_until_the_last_frame_ends_with_its_last_value() -> None:
+    """It would start again there, and a player that stops at the end would show the first value."""
+    track = Track("position", [0, 10], [(0, 0, 0), (4, 0, 0)], Interpolation.LINEAR, Wrap.REPEAT)
+    scene = Scene([Node("box", mesh=0)], [cube()], clips=[moved((0, track), end=20.0)])
+    gltf = Gltf(glb_of(scene)[0])
+    ((sampler,),) = (animation["samplers"] for animation in gltf.json["animations"])
+    times, places = gltf.accessor(sampler["input"])[:, 0], gltf.accessor(sampler["output"])
+    np.testing.assert_allclose(times[[0, -1]] * 30, [0, 20], rtol=1e-6)
+    np.testing.assert_allclose(places[[0, -1]], [(0, 0, 0), (4, 0, 0)], atol=1e-5)
+    assert np.isclose(places[np.isclose(times * 30, 10), 0], 0, atol=1e-5).any()  # between, it starts again
 
 
 def test_keys_that_their_neighbours_give_are_removed() -> None:

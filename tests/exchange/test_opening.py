@@ -10,14 +10,10 @@ from typing import Any
 import pytest
 
 import keyframer
-from keyframer.batch.job import Job
-from keyframer.batch.job_execution import perform
 from keyframer.cli import main
 from keyframer.exchange import IMPORTERS
 from keyframer.exchange.opening import OpenedFile, open_file
 from keyframer.formats import FORMATS
-from keyframer.limits import DEFAULT_LIMITS
-from keyframer.viewer.dropping import DroppedFile, view_dropped
 from tests.exchange.four_ways import agreed, converted, ways
 from tests.samples import all_samples
 
@@ -58,27 +54,6 @@ def test_command_detects_a_file_once(
     detections.clear()
     main([argument.format(kind) for argument in arguments])
     assert set(detections.values()) == {1}, detections
-
-
-@pytest.mark.parametrize("operation", ["convert", "check", "info", "identify", "thumbnail"])
-@pytest.mark.parametrize("kind", ["first.3ds", "wave.anim", "text.gltf"])
-def test_row_of_a_batch_detects_a_file_once(
-    detections: Counter[str], operation: str, kind: str, tmp_path: Path
-) -> None:
-    make(tmp_path)
-    detections.clear()
-    assert perform(Job(operation, str(tmp_path / kind), str(tmp_path / "out")))["error"] is None
-    assert set(detections.values()) == {1}, detections
-
-
-def test_viewer_detects_each_dropped_file_once(detections: Counter[str]) -> None:
-    files = [DroppedFile("first.3ds", EXAMPLE.read_bytes()), DroppedFile("notes.txt", b"none of ours")]
-    (viewed,) = view_dropped(files, DEFAULT_LIMITS)
-    assert b"Sail" in viewed.scene()
-    assert detections["3ds"] == len(files)
-    assert set(detections.values()) - {len(files)} == {
-        1
-    }  # the later ones, for the file that the first did not recognise
 
 
 def make(folder: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
 import keyframer
@@ -31,8 +30,6 @@ from keyframer.scene import (
     Space,
 )
 from tests.building.scenes import one_node
-
-Floats = npt.NDArray[np.float64]
 
 FRAMES = [0.0, 7.0, 10.0, 26.0, 30.0]
 # Where each axis of a Z-up, right-handed scene goes, written down by hand: X stays to the right, Z goes up.

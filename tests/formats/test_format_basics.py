@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib import import_module
 from pathlib import Path
 
@@ -10,10 +11,13 @@ import pytest
 
 import keyframer
 from keyframer.cli.formats import supported_features
+from keyframer.formats import format_by_name
 from keyframer.formats.contract import Format, options_from_text
+from keyframer.formats.kit.declared_fields import FEATURES
 from keyframer.formats.kit.mesh_writing import split_by_material, split_mesh
 from keyframer.formats.kit.scene_reading import RecordPaths, Reporter, path_finder
 from keyframer.formats.kit.summary_tables import Table
+from keyframer.formats.kit.unsupported_features import REPORTED_PARTS, all_fields
 from keyframer.formats.threeds import FORMAT
 from keyframer.issues import IssueLog
 from keyframer.scene import Mesh, Node, Scene
@@ -69,8 +73,53 @@ def test_undeclared_options_are_refused(format: keyframer.Format) -> None:
     assert format.name in repr(format)
 
 
+NAN, INF = float("nan"), float("inf")
+RATES = [{"fps": 0.0}, {"fps": -1.0}, {"fps": NAN}, {"fps": INF}]
+READING: dict[str, list[dict[str, object]]] = {
+    "3ds/windmill.3ds": [{"geometry": "both"}, {"rotation_keys": "?"}, {"sign_flips": True}, {"encoding": "klingon"}],
+    "uto3d/maxscript.u3d": [{"fov_keys": "turns"}, {"scale_position_keys": "maybe"}, {"geometry": "raw"}],
+    "midtown/retail.anim": [{"euler_order": "XXY"}, {"euler_order": "yzx"}],
+    "nodeanim/default_mixed.nanim": [{"time_unit": "hours"}, {"rotation_keys": "?"}, {"up": "w"}, {"handedness": "?"}],
+    "ase/textured.ase": [{"rotation_keys": "maybe"}],
+}
+READING |= {name: READING[name] + RATES for name in READING if name.startswith(("3ds", "midtown", "nodeanim"))}
+WRITING: dict[str, list[dict[str, object]]] = {
+    "3ds": [*RATES, {"max_error": -1.0}],
+    "uto3d": [{"dialect": "C"}, {"max_error": -1.0}],
+    "hale3d": [{"file": "both"}, {"fps": 0}, {"fps": 1 << 32}, {"dialect": "morse"}],
+    "midtown": [{"dialect": "arcade"}, {"euler_order": "XX"}, {"fps": 0.0}, {"max_error": -1.0}],
+    "nodeanim": [
+        *({"time_unit": "years"}, {"rotation_keys": "both"}, {"up": "w"}, {"handedness": "?"}, {"dialect": "middle"}),
+    ],
+    "ase": [{"max_error": -1.0}],
+}
+"""options with values that they cannot have"""
+
+
+@pytest.mark.parametrize(("name", "option"), [(name, option) for name in READING for option in READING[name]])
+def test_values_of_reading_options_are_checked(name: str, option: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match=next(iter(option))):
+        keyframer.load(SAMPLES / name, **option)
+
+
+@pytest.mark.parametrize(("name", "option"), [(name, option) for name in WRITING for option in WRITING[name]])
+def test_values_of_writing_options_are_checked(name: str, option: dict[str, object]) -> None:
+    scene = keyframer.load(SAMPLES / "3ds/windmill.3ds")
+    with pytest.raises(ValueError, match="|".join(map(re.escape, [*option, str(*option.values())]))):
+        format_by_name(name).from_scene(scene, option)
+
+
 def test_repr_of_a_format() -> None:
     assert repr(FORMAT) == f"<Format 3ds: {FORMAT.title}>"
+
+
+@pytest.mark.parametrize("known", keyframer.supported_formats(), ids=lambda known: known.name)
+def test_every_capability_is_a_feature_or_a_field_of_the_model(known: keyframer.Format) -> None:
+    """Shadows are reported as a feature, and stored as a field."""
+    fields = {word for part in REPORTED_PARTS for word in all_fields(part)}
+    capabilities = known.scene_writer().capabilities
+    assert capabilities.handled <= {*FEATURES, *fields, "meshes.casts_shadows"}
+    assert not capabilities.supported & set(capabilities.reported), "stored, and reported as lost"
 
 
 # --- surfaces -------------------------------------------------------------------------------------------------------

@@ -12,10 +12,10 @@ import pytest
 
 import keyframer
 from keyframer.formats.kit.scene_reading import scene_of
-from keyframer.scene import Channel, Node, NodeKind, Scene
+from keyframer.scene import Channel, Clip, Node, NodeKind, Scene
 from keyframer.scene.loss_report import Outcome
 from tests.building import midtown
-from tests.building.editing import load_sample, rewrite_reasons, save
+from tests.building.editing import load, load_sample, rewrite_reasons, save
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 MOVING = (
@@ -54,6 +54,46 @@ def test_two_channels_of_one_kind_cause_a_new_file(name: str) -> None:
     scene.clips[0].channels.append(replace(scene.clips[0].channels[0]))
     (why,) = rewrite_reasons(save(scene))
     assert "(a node has two tracks of one kind)" in why
+
+
+@pytest.mark.parametrize("name", MOVING)
+def test_a_second_clip_is_dropped(name: str) -> None:
+    scene = load_sample(name)
+    scene.clips.append(Clip("walk"))
+    written = save(scene)
+    assert keyframer.encode(written.document) == (SAMPLES / name).read_bytes()
+    assert len(written.report.of(Outcome.DROPPED)) == 1
+
+
+SAME_LAYOUT: dict[str, list[dict[str, object]]] = {
+    "uto3d/maxscript.u3d": [{}, {"dialect": "B"}, {"max_error": 1e-3}],
+    "hale3d/wave-nul-ended.anim": [{"dialect": "nul-ended"}, {"file": "animation"}, {"companion": False}],
+    "midtown/retail.anim": [{"dialect": "retail"}],
+    "nodeanim/u16_u16.nanim": [{"dialect": "little text:nul chunk:u16+u16 size:all"}],
+}
+OTHER_LAYOUT: dict[str, list[dict[str, object]]] = {
+    "3ds/windmill.3ds": [{"fps": 24.0}],
+    "uto3d/maxscript.u3d": [{"dialect": "A"}, {"encoding": "cp1250"}],
+    "hale3d/wave-nul-ended.anim": [{"dialect": "length"}, {"fps": 24}],
+    "midtown/retail.anim": [{"dialect": "beta"}],
+    "nodeanim/u16_u16.nanim": [{"dialect": "big text:nul chunk:u16+u16 size:all"}],
+}
+
+
+@pytest.mark.parametrize(("name", "options"), [(name, each) for name in SAME_LAYOUT for each in SAME_LAYOUT[name]])
+def test_an_option_for_the_layout_of_the_file_changes_nothing(name: str, options: dict[str, object]) -> None:
+    assert keyframer.encode(save(load_sample(name), **options).document) == (SAMPLES / name).read_bytes()
+
+
+@pytest.mark.parametrize(("name", "options"), [(name, each) for name in OTHER_LAYOUT for each in OTHER_LAYOUT[name]])
+def test_an_option_for_another_layout_causes_a_new_file(name: str, options: dict[str, object]) -> None:
+    """Trailing bytes of the original are lost, and reported."""
+    data = (SAMPLES / name).read_bytes() + b"behind"
+    written = save(load(name.partition("/")[0], data), **options)
+    assert rewrite_reasons(written) == [
+        "the original could not be edited in place (a different layout was requested): a new file was written"
+    ]
+    assert [loss.detail for loss in written.report if loss.path == "/trailing"] == ["6 unknown bytes of the original"]
 
 
 def remove_end(scene: Scene) -> None:

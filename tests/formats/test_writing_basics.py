@@ -25,10 +25,6 @@ from tests.growth import assert_linear
 NAN, INF = math.nan, math.inf
 
 
-def path(*times: float, kind: str = "position", width: int = 3) -> Track:
-    return Track(kind, np.array(times), np.zeros((len(times), width)) + np.arange(len(times))[:, None])
-
-
 # --- how far motion may be off ---------------------------------------------------------------------------------------
 
 

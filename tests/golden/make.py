@@ -32,6 +32,7 @@ LIMITS = {
 NOT_BY_A_FILE = {
     "IO_READ_FAILED": "the system says so, not the file",
     "IO_CHANGED_DURING_READ": "somebody else writes to the file meanwhile",
+    "IO_MANIFEST_MISMATCH": "a manifest says so, not the file",
     "SEM_SOURCE_OUTDATED": "only glTF files embed a source",
     "LIMIT_SAMPLES": "the user asks for too many times",
     "LIMIT_KEYS": "a conversion would make too many keys",

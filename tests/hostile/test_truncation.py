@@ -12,7 +12,7 @@ from tests.samples import FOLDER, all_samples
 from tests.slow import SLOW
 
 SAMPLES = all_samples()
-EVERY_BYTE_UP_TO = 8192 if SLOW else 160
+EVERY_BYTE_UP_TO = 8192 if SLOW else 64
 """larger samples are cut at so many places, spread evenly"""
 
 SMALLEST = (
@@ -26,7 +26,7 @@ def test_every_prefix(name: str, path: Path) -> None:
     data = path.read_bytes()
     places = min(len(data), EVERY_BYTE_UP_TO)
     for place in range(places):
-        obey(data[: place * len(data) // places], name)
+        obey(data[: place * len(data) // places], name if place % 4 else None)  # every fourth is detected
 
 
 def decode_or_refuse(data: bytes, name: str) -> keyframer.Document | None:

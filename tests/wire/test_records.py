@@ -135,7 +135,8 @@ def test_the_plan_is_cached_and_adjacent_numbers_are_read_together() -> None:
 
 def test_defaults() -> None:
     thing = Thing()
-    assert (thing.signed, thing.place, thing.name, thing.label) == (-1, (0.0, 0.0, 0.0), b"", bytes(4))
+    assert (thing.small, thing.signed, thing.count, thing.extra) == (0, -1, 0, 0.0)
+    assert (thing.place, thing.name, thing.label) == ((0.0, 0.0, 0.0), b"", bytes(4))
     assert thing.points.shape == (0, 3)
     assert len(thing.keys) == 0
     assert Thing().children is not Thing().children

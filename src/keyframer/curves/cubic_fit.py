@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from keyframer.arrays import Flags, Floats
+from keyframer.maths.trigonometry import arctan2
 
 from ..maths import quat
 from .key_columns import Indices
@@ -126,7 +127,7 @@ def turn_degrees(a_xyzw: Floats, b_xyzw: Floats) -> Floats:
     a = a_xyzw / quat.length_of(a_xyzw)[..., None]
     b = b_xyzw / quat.length_of(b_xyzw)[..., None]
     near, far = quat.length_of(a - b), quat.length_of(a + b)
-    return np.asarray(np.degrees(4.0 * np.arctan2(np.minimum(near, far), np.maximum(near, far))))
+    return np.asarray(np.degrees(4.0 * arctan2(np.minimum(near, far), np.maximum(near, far))))
 
 
 def fit_cubic(

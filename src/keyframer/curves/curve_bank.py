@@ -24,7 +24,7 @@ from .rotation_curves import ConstantSpeedTable, SquadTable, has_constant_speed,
 from .rotation_forms import absolute_rotations, single_rotations
 from .timeline import Timeline, clean_times, find_segments
 from .track import Interpolation, RotationForm, Track, Wrap
-from .vector_curves import CubicTable, Hermite, hermite_keys, still_tracks
+from .vector_curves import CubicTable, still_tracks
 
 # Keys compiled at once and points sampled at once. Each key or point needs about 30 temporary numbers. So a
 # group needs a few megabytes, and the data of a block of points fits into the processor's cache. (3 million
@@ -401,10 +401,6 @@ class Curve:
     def at(self, time: float) -> Floats:
         """Return the value at one time: () for scalars, else (k,)."""
         return np.asarray(self(time)[0])
-
-    def hermite(self) -> Hermite | None:
-        """Return the usable keys with exact tangents, or None if no cubic is exact (steps, ease, rotations)."""
-        return hermite_keys(self.track)
 
 
 def compile_track(track: Track, default: ArrayLike | None = None) -> Curve:

@@ -22,6 +22,7 @@ import numpy as np
 from keyframer.arrays import Flags, Floats
 
 from ..maths import quat
+from ..maths.trigonometry import arctan2, sine_and_cosine
 from .key_columns import Indices, KeyColumns
 from .timeline import Segments
 from .track import Interpolation, Wrap
@@ -46,7 +47,7 @@ def log_near(v: Parts, w: Floats, predicted: Parts) -> tuple[Parts, Floats]:
     """
     length = np.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
     vanished = np.flatnonzero(length <= _VANISHED)
-    angle = np.arctan2(length, w)
+    angle = arctan2(length, w)
     if len(vanished):
         length[vanished] = 1.0
     axis = (v[0] / length, v[1] / length, v[2] / length)
@@ -224,8 +225,8 @@ def _columns4(table: Floats, first: int) -> Quaternion:
 
 
 def _turn(axis: Parts, half_angle: Floats) -> Quaternion:
-    sine = np.sin(half_angle)
-    return axis[0] * sine, axis[1] * sine, axis[2] * sine, np.cos(half_angle)
+    sine, cosine = sine_and_cosine(half_angle)
+    return axis[0] * sine, axis[1] * sine, axis[2] * sine, cosine
 
 
 def _product(a: Quaternion, b: Quaternion) -> Quaternion:

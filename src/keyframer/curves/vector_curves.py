@@ -12,9 +12,9 @@ import numpy as np
 
 from keyframer.arrays import Flags, Floats
 
-from .key_columns import Indices, KeyColumns, gather
+from .key_columns import Indices, KeyColumns
 from .timeline import Segments, find_segments
-from .track import Interpolation, Track
+from .track import Interpolation
 
 
 class Weights(NamedTuple):
@@ -132,18 +132,6 @@ def still_tracks(columns: KeyColumns) -> Flags:
         bends = np.any((columns.tangents_in != 0) | (columns.tangents_out != 0), axis=1)
         moving |= bends & (columns.counts[columns.track] > 1)
     return np.asarray(np.bincount(columns.track[moving], minlength=len(columns.counts)) == 0)
-
-
-def hermite_keys(track: Track) -> Hermite | None:
-    """Return the track as a cubic Hermite spline, or None if none is exact (steps, ease, rotations)."""
-    if track.is_rotation or track.interpolation is Interpolation.STEP:
-        return None
-    width = track.values.shape[1] if track.values.ndim == 2 else 1
-    columns = gather([track], width)
-    if columns.ease_to.any() or columns.ease_from.any():
-        return None
-    keys = hermite_columns(columns)
-    return keys if track.values.ndim == 2 else Hermite(keys.times, *(column[:, 0] for column in keys[1:]))
 
 
 def hermite_columns(columns: KeyColumns) -> Hermite:

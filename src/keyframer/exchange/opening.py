@@ -179,7 +179,14 @@ class OpenedFile:
         else:
             from keyframer.formats.kit.scene_reading import scene_of
 
-            scene = scene_of(self.document, self.options, salvage=salvage, folder=self.folder)
+            if salvage:
+                from keyframer.formats.recovery import recover
+
+                decoded: Document | None = vars(self).get("document")
+                document = recover(self.data, reader, self.limits, decoded).document
+            else:
+                document = self.document
+            scene = scene_of(document, self.options, salvage=salvage, folder=self.folder)
         if self._find_file is not None:
             embed_images(scene, self._find_file)
         return scene

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 
@@ -38,9 +38,13 @@ class OutputRefused(OSError):
 class Run:
     """The files read and written so far, by device and inode: a file can have several names."""
 
-    def __init__(self, *, is_job: bool) -> None:
+    def __init__(self, *, is_job: bool, writer: str, upload: Callable[[str, bytes], None] | None) -> None:
         self.is_job = is_job
         """whether this is a job of a batch: an existing output with the same content then counts as written"""
+        self.writer = writer
+        """part of the names of temporary files, so that `sweep` can tell those of this batch from others"""
+        self.upload = upload
+        """gets name and content of each output instead of a disk"""
         self.inputs: set[tuple[int, int]] = set()
         self.outputs: set[tuple[int, int]] = set()
         self.written: list[tuple[str, str]] = []
@@ -56,9 +60,15 @@ _RUN: ContextVar[Run | None] = ContextVar("_RUN", default=None)
 
 
 @contextmanager
-def running(*, is_job: bool = False) -> Iterator[Run]:
-    """Start a run: inside this block, files that are read are inputs, which no output may replace."""
-    run = Run(is_job=is_job)
+def running(
+    *, is_job: bool = False, writer: str = "", upload: Callable[[str, bytes], None] | None = None
+) -> Iterator[Run]:
+    """Start a run: inside this block, files that are read are inputs, which no output may replace.
+
+    ``writer`` is empty or eight hex digits. With ``upload`` nothing is written to disks: it gets the name and the
+    content of each output, the named file of a set last.
+    """
+    run = Run(is_job=is_job, writer=writer, upload=upload)
     token = _RUN.set(run)
     try:
         yield run

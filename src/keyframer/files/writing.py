@@ -24,7 +24,7 @@ except ImportError:  # not POSIX
 
 Parts = bytes | Iterable[bytes | memoryview]
 
-_TEMPORARY = re.compile(r"\.kf-[0-9a-f]{12}")
+_TEMPORARY = re.compile(r"\.kf-([0-9a-f]{8})?[0-9a-f]{12}")
 _CONTENT_NAME = re.compile(r".*\.([0-9a-f]{12})(\.[a-z0-9]{1,8})", re.DOTALL)
 _HASH_DIGITS = 12
 _LONGEST_NAME = 255
@@ -65,6 +65,10 @@ def write_set(
     content. An existing named or shared file with the same content is kept; in a job of a batch every such file.
     """
     target, run = os.fspath(main[0]), current_run()
+    if run is not None and run.upload is not None:
+        for path, parts in (*shared, *(named or ()), *pair, main):
+            run.upload(os.path.basename(path), parts if isinstance(parts, bytes) else b"".join(parts))
+        return
     in_batch = run is not None and run.is_job
     folder = os.path.abspath(os.path.dirname(target))
     if not in_batch and folder not in _SWEPT:  # a batch sweeps the folders of its outputs itself
@@ -81,7 +85,7 @@ def write_set(
             ((*pair, main), overwrite, in_batch),
         ):
             for path, parts in files:
-                drafts.append(_Draft(os.fspath(path), replaces=replaces))
+                drafts.append(_Draft(os.fspath(path), replaces=replaces, writer="" if run is None else run.writer))
                 drafts[-1].write(parts, keeps_equal=keeps_equal)
         for draft in drafts:
             draft.check()
@@ -103,7 +107,7 @@ class _Draft:
     """A file with a temporary name, locked so that `sweep` knows that it is in use. The name is short, so that it is
     valid for targets of any length."""
 
-    def __init__(self, target: str, *, replaces: bool) -> None:
+    def __init__(self, target: str, *, replaces: bool, writer: str) -> None:
         self.target = target
         self.sha256 = ""
         self._replaces = replaces
@@ -112,7 +116,7 @@ class _Draft:
         mode = 0o600 if os.path.exists(target) else 0o666  # only its owner reads it until it gets other permissions
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
         while True:
-            self._temporary = os.path.join(os.path.dirname(target), f".kf-{os.urandom(6).hex()}")
+            self._temporary = os.path.join(os.path.dirname(target), f".kf-{writer}{os.urandom(6).hex()}")
             descriptor = os.open(self._temporary, flags, mode)
             _lock(descriptor, wait=True)
             if os.path.lexists(self._temporary):  # else another process removed it before it was locked
@@ -152,7 +156,7 @@ class _Draft:
                 return
             except FileExistsError:
                 raise OutputExists(self.target) from None
-            except OSError:  # no hard links here (FAT, some network disks): check once more, then rename
+            except (AttributeError, OSError):  # no hard links (FAT, network disks, WebAssembly): check again, rename
                 if os.path.lexists(self.target):
                     raise OutputExists(self.target) from None
         os.replace(self._temporary, self.target)
@@ -211,16 +215,20 @@ _SWEPT: set[str] = set()
 """folders that this process has swept"""
 
 
-def sweep(folder: str, *, older_than: float = 0.0) -> int:
+def sweep(folder: str, *, older_than: float = 0.0, writer: str = "") -> int:
     """Remove the temporary files of killed writers; returns their number.
 
-    Files younger than ``older_than`` seconds are kept, for disks where locks do not show that a writer is active.
+    Files younger than ``older_than`` seconds are kept, unless they are those of ``writer``: locks do not show on all
+    disks that a writer on another machine is active.
     """
     try:
-        names = [name for name in os.listdir(folder) if _TEMPORARY.fullmatch(name)]
+        matches = [match for name in os.listdir(folder) if (match := _TEMPORARY.fullmatch(name))]
     except OSError:
         return 0
-    return sum(_remove_if_abandoned(os.path.join(folder, name), older_than) for name in names)
+    return sum(
+        _remove_if_abandoned(os.path.join(folder, match[0]), 0.0 if writer and match[1] == writer else older_than)
+        for match in matches
+    )
 
 
 def _remove_if_abandoned(path: str, older_than: float) -> bool:

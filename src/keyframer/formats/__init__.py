@@ -72,27 +72,40 @@ def text_mode_damage(detection: Detection, head: bytes, read_all: Callable[[], b
     """
     if detection.score >= 1:
         return None
-    damage = _cr_added(read_all()) if b"\r\n" in head and _all_lines_have_cr(head) else None
-    if damage is None and detection.format is not None and detection.format.diagnose is not None:
-        damage = detection.format.diagnose(read_all())
-    return damage
+    diagnose = None if detection.format is None else detection.format.diagnose
+    if diagnose is None and not _all_lines_have_cr(head):
+        return None
+    added = _added_by_text_mode(read_all())
+    return diagnose(read_all()) if added is None and diagnose is not None else added
 
 
 def _all_lines_have_cr(data: bytes) -> bool:
-    return data.count(b"\n") == data.count(b"\r\n")
+    return 0 < data.count(b"\n") == data.count(b"\r\n")
 
 
-def _cr_added(data: bytes) -> str | None:
-    """Return a message if a transfer in text mode put a CR before every LF and the file is valid without them."""
-    if not _all_lines_have_cr(data):
+def before_text_mode(data: bytes) -> tuple[bytes, Format] | None:
+    """Return a file as it was before a transfer in text mode put a CR before every LF, or control-Z at its end, and its
+    format; None if there is no format whose lengths prove it."""
+    plain = data.rstrip(b"\x1a")
+    for original in (plain, plain.replace(b"\r\n", b"\n") if _all_lines_have_cr(plain) else data):
+        if original != data:
+            detection = detect(original)
+            if detection.format is not None and detection.score >= 1:
+                return original, detection.format
+    return None
+
+
+def _added_by_text_mode(data: bytes) -> str | None:
+    """Return a message if a file is valid without what a transfer in text mode added."""
+    original = before_text_mode(data)
+    if original is None:
         return None
-    repaired = data.replace(b"\r\n", b"\n")
-    detection = detect(repaired)
-    if detection.format is None or detection.score < 1:
-        return None
-    extra = len(data) - len(repaired)
-    title = detection.format.title
-    return f"damaged by a transfer in text mode: without the CR before each LF ({extra} in all) it is a {title} file"
+    extra, title = len(data) - len(original[0]), original[1].title
+    if data.startswith(original[0]):
+        added = "control-Z at its end"
+    else:
+        added = "CR before each LF"
+    return f"damaged by a transfer in text mode: without the {added} ({extra} in all) it is a {title} file"
 
 
 _UNKNOWN_FORMAT = Format()

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from keyframer.limits import Limits
     from keyframer.scene import Channel, Scene
     from keyframer.wire.record import Record
+    from keyframer.wire.structure import Structure
 
 O = TypeVar("O")  # noqa: E741  # a dataclass of options
 
@@ -66,6 +67,17 @@ class ImageNames(NamedTuple):
     """whether names are stored in upper case"""
 
 
+class Signature(NamedTuple):
+    """Bytes that identify files of a format, for other programs: all of ``sequences`` must match."""
+
+    title: str
+    """what the file is"""
+    sequences: tuple[tuple[int, tuple[bytes, ...]], ...]
+    """for each sequence its offset, and all that it can be"""
+    slack: int = 0
+    """number of bytes that may precede the first sequence"""
+
+
 class Codec(NamedTuple):
     """Decodes bytes to documents and encodes them: ``CODEC`` in the module ``document`` of a format."""
 
@@ -75,6 +87,20 @@ class Codec(NamedTuple):
     """every record type that the format declares"""
     dialect: type[Any] | None = None
     """the type of ``document.dialect``: an enum or a dataclass of plain values; None for a single layout"""
+    recover: Callable[[bytes, Limits], Document] | None = None
+    """reads the whole records of a damaged file, also behind the damage (see `keyframer.formats.recovery`); None if
+    the records that ``decode`` can read are all
+    """
+    restore_cr: Callable[[bytes], bytes | None] | None = None
+    """puts back the CR that a transfer in text mode removed, where lengths prove it; None if it removed none"""
+    mend: Callable[[Record, Record | None, str], bool] | None = None
+    """leaves out the unsafe rows of a field of a record, or the link that the field is; the record's parent is the
+    second argument. Returns False if it cannot: then the whole record is left out
+    """
+    structure: Callable[[Any], Structure] | None = None
+    """returns the structure of files of a dialect, for descriptions in other languages"""
+    described: tuple[Any, ...] = (None,)
+    """the dialects that `describing` describes; the first is the default"""
 
 
 class KeyLocation(NamedTuple):
@@ -140,6 +166,8 @@ class Format:
     """extensions with a dot, in lower case; new files get the first"""
     pronom: str | None = None
     """identifier in The National Archives' PRONOM registry, if any"""
+    signatures: tuple[Signature, ...] = ()
+    """what files begin with, for other programs and for finding files inside others; none if nothing identifies them"""
 
     # Properties
     axes: tuple[str, str] = ("z", "right")
@@ -172,6 +200,10 @@ class Format:
     def sniff(self, head: bytes, size: int) -> Match | None:
         """Return the match of a file with these first `HEAD_SIZE` bytes and this size; None if it does not match."""
         raise NotImplementedError
+
+    def longest_end(self, data: bytes, start: int) -> int:
+        """Return the offset in ``data`` before which a file that begins at ``start`` must end."""
+        return len(data)
 
     def describe_related_file(self, head: bytes, size: int) -> str | None:
         """Describe an unsupported file of the same program, as text for "this is …"; None if its type is unknown."""

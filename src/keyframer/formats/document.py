@@ -15,7 +15,7 @@ from keyframer.errors import FormatError
 from keyframer.files import PathLike, check_size, write_bytes
 from keyframer.formats import detect, format_by_name
 from keyframer.formats.contract import Format
-from keyframer.issues import Issue, IssueLog
+from keyframer.issues import Issue, IssueLog, Severity
 from keyframer.limits import DEFAULT_LIMITS, Budget, Limits, open_or_new_budget
 from keyframer.text import counted
 from keyframer.wire.cursor import Cursor, Place
@@ -196,6 +196,20 @@ class RecordReader:
         elif isinstance(error, FormatError):
             self.document.keep_rest(self.siblings, self.cursor, self.start, error)
         return isinstance(error, FormatError)
+
+
+def drop_damage(document: Document) -> None:
+    """Remove the records that are kept as bytes because they could not be read; unknown ones stay."""
+    stack: list[list[Record]] = [document.records]
+    while stack:
+        siblings = stack.pop()
+        if any(map(_is_damaged, siblings)):
+            siblings[:] = [record for record in siblings if not _is_damaged(record)]
+        stack += [record.children for record in siblings if record.children]
+
+
+def _is_damaged(record: Record) -> bool:
+    return isinstance(record, Raw) and bool(record.reason) and CATALOGUE[record.reason].severity is Severity.ERROR
 
 
 def _with_places(records: list[Record], parent: Place) -> Iterator[tuple[Place, Record]]:

@@ -1,7 +1,10 @@
 """4x4 affine matrices for column vectors: compose, decompose, invert, apply, look at.
 
-A matrix maps a point as m @ (x, y, z, 1). If `child` maps to the space of its parent and `parent` to the world,
+A matrix maps a point as m · (x, y, z, 1). If `child` maps to the space of its parent and `parent` to the world,
 `multiply(parent, child)` maps from the child to the world.
+
+Sums are written out: the last bits of `@`, `np.einsum` and `np.linalg` depend on the processor and on the build of
+numpy, and files must have the same bytes everywhere.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from keyframer.arrays import Floats
+from keyframer.maths.trigonometry import sine_and_cosine
 
 from . import quat
 
@@ -27,7 +31,7 @@ def compose(
     shapes = {t.shape[:-1], q.shape[:-1], s.shape[:-1]}
     if scale_axes_xyzw is not None:
         axes = quat.to_matrix3(scale_axes_xyzw)
-        linear = quat.to_matrix3(q) @ (axes * s[..., None, :]) @ np.swapaxes(axes, -1, -2)
+        linear = multiply(multiply(quat.to_matrix3(q), axes * s[..., None, :]), np.swapaxes(axes, -1, -2))
         shapes.add(linear.shape[:-2])
     out = np.zeros((*(shapes.pop() if len(shapes) == 1 else np.broadcast_shapes(*shapes)), 4, 4))
     if scale_axes_xyzw is None:
@@ -46,7 +50,13 @@ def decompose(matrix: ArrayLike) -> tuple[Floats, Floats, Floats]:
     zero, or depends linearly on the axes before it, gets scale 0 and a direction that completes the frame.
     """
     m = np.asarray(matrix, dtype=np.float64)
-    a, b, c = m[..., :3, 0], m[..., :3, 1], m[..., :3, 2]
+    frame, scale = _frame(m[..., :3, :3])
+    return m[..., :3, 3].copy(), quat.from_matrix3(frame), scale
+
+
+def _frame(linear: Floats) -> tuple[Floats, Floats]:
+    """Return rotation matrix and scale of matrices (..., 3, 3), as `decompose` describes them."""
+    a, b, c = linear[..., 0], linear[..., 1], linear[..., 2]
     x = _first_direction(a, np.cross(b, c), _perpendicular(b), _perpendicular(c), np.array((1.0, 0.0, 0.0)))
     across_x = b - _dot(b, x) * x
     across_x = np.where(
@@ -58,8 +68,7 @@ def decompose(matrix: ArrayLike) -> tuple[Floats, Floats, Floats]:
     mirrored = z_length < 0  # x and z are negated together, so that y = z × x stays the same
     sign = np.where(mirrored, -1.0, 1.0)
     rotation = np.stack([x * sign, y, z * sign], axis=-1)
-    scale = np.concatenate([_norm(a) * sign, _norm(across_x), np.abs(z_length)], axis=-1)
-    return m[..., :3, 3].copy(), quat.from_matrix3(rotation), scale
+    return rotation, np.concatenate([_norm(a) * sign, _norm(across_x), np.abs(z_length)], axis=-1)
 
 
 def decompose_sheared(matrix: ArrayLike) -> tuple[Floats, Floats, Floats, Floats]:
@@ -69,17 +78,45 @@ def decompose_sheared(matrix: ArrayLike) -> tuple[Floats, Floats, Floats, Floats
     R comes from the polar decomposition. A mirrored matrix gets three negative scales.
     """
     m = np.asarray(matrix, dtype=np.float64)
-    left, scale, right = np.linalg.svd(m[..., :3, :3])
-    axes = np.swapaxes(right, -1, -2)
-    rotation = left @ right
-    sign = np.where(np.linalg.det(rotation) < 0, -1.0, 1.0)  # -1 for a mirrored matrix
-    axes_sign = np.where(np.linalg.det(axes) < 0, -1.0, 1.0)
-    return (
-        m[..., :3, 3].copy(),
-        quat.from_matrix3(rotation * sign[..., None, None]),
-        scale * sign[..., None],
-        quat.from_matrix3(axes * axes_sign[..., None, None]),
-    )
+    sized, axes = _orthogonal_columns(m[..., :3, :3])
+    frame, scale = _frame(sized)
+    sign = np.where(scale[..., :1] < 0, -1.0, 1.0)  # -1 for a mirrored matrix, whose frame has x mirrored
+    frame[..., 1:] *= sign[..., None]
+    rotation = multiply(frame, np.swapaxes(axes, -1, -2))
+    return m[..., :3, 3].copy(), quat.from_matrix3(rotation), np.abs(scale) * sign, quat.from_matrix3(axes)
+
+
+def _orthogonal_columns(matrix: Floats) -> tuple[Floats, Floats]:
+    """Return m · V and V for matrices m (..., 3, 3), with the rotation V that makes the columns of m · V orthogonal.
+
+    This is the one-sided method of Jacobi: pairs of columns are turned until all are orthogonal.
+    """
+    columns = [matrix[..., i].copy() for i in range(3)]
+    axes = [np.broadcast_to(axis, columns[0].shape).copy() for axis in np.eye(3)]
+    for _ in range(_MOST_SWEEPS):
+        turned = False
+        for i, j in ((0, 1), (0, 2), (1, 2)):
+            a, b = columns[i], columns[j]
+            aa, bb, ab = _dot(a, a), _dot(b, b), _dot(a, b)
+            oblique = np.abs(ab) > 1e-15 * np.sqrt(aa * bb)
+            if not oblique.any():
+                continue
+            turned = True
+            ratio = (bb - aa) / np.where(oblique, 2 * ab, 1.0)
+            tangent = np.where(ratio < 0, -1.0, 1.0) / (np.abs(ratio) + np.sqrt(1 + ratio * ratio))
+            tangent = np.where(oblique, tangent, 0.0)
+            cosine = 1 / np.sqrt(1 + tangent * tangent)
+            sine = tangent * cosine
+            for vectors in (columns, axes):
+                a, b = vectors[i], vectors[j]
+                vectors[i], vectors[j] = cosine * a - sine * b, sine * a + cosine * b
+        if not turned:
+            break
+    return np.stack(columns, axis=-1), np.stack(axes, axis=-1)
+
+
+_MOST_SWEEPS = 30
+"""of the columns of a matrix; four to six are usual"""
 
 
 def decompose_with_axes(
@@ -103,8 +140,36 @@ def decompose_with_axes(
 
 
 def multiply(parent: ArrayLike, child: ArrayLike) -> Floats:
-    """Return the product parent · child."""
-    return np.asarray(np.matmul(np.asarray(parent, np.float64), np.asarray(child, np.float64)))
+    """Return the products parent · child of matrices (..., n, m) and (..., m, k)."""
+    a, b = np.asarray(parent, np.float64), np.asarray(child, np.float64)
+    dimensions = max(a.ndim, b.ndim)
+    a, b = (m.reshape((1,) * (dimensions - m.ndim) + m.shape) for m in (a, b))
+    if max(a.size, b.size) < _MANY:
+        out: Floats = a[..., :, :1] * b[..., :1, :]
+        for k in range(1, a.shape[-1]):
+            out += a[..., :, k : k + 1] * b[..., k : k + 1, :]
+        return out
+    # one contiguous array for each entry: numpy is slow on short axes
+    rows = [[np.ascontiguousarray(a[..., i, k]) for k in range(a.shape[-1])] for i in range(a.shape[-2])]
+    out = np.empty((*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2], b.shape[-1]))
+    for j in range(b.shape[-1]):
+        column = [np.ascontiguousarray(b[..., k, j]) for k in range(b.shape[-2])]
+        for i, row in enumerate(rows):
+            total = row[0] * column[0]
+            for left, right in zip(row[1:], column[1:], strict=True):
+                total += left * right
+            out[..., i, j] = total
+    return out
+
+
+_MANY = 4000
+"""numbers, from which on it is faster to transpose matrices first"""
+
+
+def determinant(matrix: ArrayLike) -> Floats:
+    """Return the determinants of the 3x3 parts of matrices."""
+    m = np.asarray(matrix, dtype=np.float64)
+    return _dot(m[..., 0, :3], np.cross(m[..., 1, :3], m[..., 2, :3]))[..., 0]
 
 
 def inverse(matrix: ArrayLike) -> Floats:
@@ -112,12 +177,12 @@ def inverse(matrix: ArrayLike) -> Floats:
     m = np.asarray(matrix, dtype=np.float64)
     a, b, c = m[..., 0, :3], m[..., 1, :3], m[..., 2, :3]
     cofactors = np.stack([np.cross(b, c), np.cross(c, a), np.cross(a, b)], axis=-1)
-    determinant = np.sum(a * cofactors[..., :, 0], axis=-1)[..., None, None]
-    usable = determinant != 0
-    linear = np.where(usable, cofactors / np.where(usable, determinant, 1.0), 0.0)
+    size = _dot(a, cofactors[..., :, 0])[..., None]
+    usable = size != 0
+    linear = np.where(usable, cofactors / np.where(usable, size, 1.0), 0.0)
     out = np.zeros(m.shape)
     out[..., :3, :3] = linear
-    out[..., :3, 3] = -np.matmul(linear, m[..., :3, 3:])[..., 0]
+    out[..., :3, 3] = -multiply(linear, m[..., :3, 3:])[..., 0]
     out[..., 3, 3] = 1.0
     return out
 
@@ -125,14 +190,24 @@ def inverse(matrix: ArrayLike) -> Floats:
 def transform_points(matrix: ArrayLike, points: ArrayLike) -> Floats:
     """Return points (..., n, 3) transformed by matrices (..., 4, 4)."""
     m = np.asarray(matrix, dtype=np.float64)
-    moved = np.matmul(np.asarray(points, dtype=np.float64), np.swapaxes(m[..., :3, :3], -1, -2))
-    return np.asarray(moved + m[..., None, :3, 3])
+    return np.asarray(transform_vectors(m, points) + m[..., None, :3, 3])
 
 
 def transform_vectors(matrix: ArrayLike, vectors: ArrayLike) -> Floats:
     """Return directions (..., n, 3) rotated and scaled by matrices (..., 4, 4), without translation."""
-    m = np.asarray(matrix, dtype=np.float64)
-    return np.asarray(np.matmul(np.asarray(vectors, np.float64), np.swapaxes(m[..., :3, :3], -1, -2)))
+    m, v = np.asarray(matrix, dtype=np.float64), np.asarray(vectors, np.float64)
+    if v.size < _MANY:
+        return multiply(v, np.swapaxes(m[..., :3, :3], -1, -2))
+    m, (x, y, z) = m[..., None, :, :], np.moveaxis(v, -1, 0)
+    out = np.empty((*np.broadcast_shapes(x.shape, m.shape[:-2]), 3))
+    for i in range(3):
+        out[..., i] = x * m[..., i, 0] + y * m[..., i, 1] + z * m[..., i, 2]
+    return out
+
+
+def transform_each(matrices: Floats, points: Floats) -> Floats:
+    """Return points (n, 3), each transformed by its own matrix (n, 4, 4)."""
+    return transform_points(matrices, points[:, None])[:, 0]
 
 
 def look_at(
@@ -157,7 +232,7 @@ def look_at(
     right = _first_direction(np.where(parallel, np.cross(other_up, back), across), _perpendicular(back))
     top = np.cross(back, right)
     angle = np.asarray(roll, dtype=np.float64)[..., None]
-    cosine, sine = np.cos(angle), np.sin(angle)
+    sine, cosine = sine_and_cosine(angle)
     x, y = cosine * right + sine * top, cosine * top - sine * right
     columns = np.stack(np.broadcast_arrays(x, y, back), axis=-1)
     out = np.zeros((*np.broadcast_shapes(columns.shape[:-2], eye.shape[:-1]), 4, 4))

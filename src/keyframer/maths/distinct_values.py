@@ -31,7 +31,7 @@ def dense_ranks(keys: Indices) -> tuple[Indices, int, Indices]:
         rank, count = ranks[keys], int(ranks[-1]) + 1
     position = np.empty(count, np.int64)
     position[rank] = np.arange(len(keys))
-    return rank, count, position
+    return rank.astype(np.int64, copy=False), count, position
 
 
 def starts(counts: Indices) -> Indices:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from keyframer.arrays import Floats
+from keyframer.maths.trigonometry import arctan2, sine_and_cosine
 
 IDENTITY_XYZW = (0.0, 0.0, 0.0, 1.0)
 
@@ -50,11 +51,12 @@ def exp(half_angle_vectors: ArrayLike) -> Floats:
     """Return the quaternion that rotates by 2|v| about v, for vectors v of three components."""
     v = _floats(half_angle_vectors)
     angle = length_of(v)
-    factor = np.divide(np.sin(angle), angle, out=np.ones(angle.shape), where=angle > 0)
+    sine, cosine = sine_and_cosine(angle)
+    factor = np.divide(sine, angle, out=np.ones(angle.shape), where=angle > 0)
     out = np.empty((*v.shape[:-1], 4))
     for i in range(3):
         out[..., i] = v[..., i] * factor
-    out[..., 3] = np.cos(angle)
+    out[..., 3] = cosine
     return out
 
 
@@ -63,7 +65,7 @@ def log(rotation_xyzw: ArrayLike) -> Floats:
     q = _floats(rotation_xyzw)
     v = q[..., :3]
     length = length_of(v)
-    angle = np.arctan2(length, q[..., 3])
+    angle = arctan2(length, q[..., 3])
     factor = np.divide(angle, length, out=np.zeros(length.shape), where=length > 0)
     return np.asarray(v * factor[..., None])
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from keyframer.arrays import Floats
 from keyframer.maths import affine
+from keyframer.maths.trigonometry import sine_and_cosine
 from keyframer.posing.local_matrices import usable_rows
 from keyframer.scene import Handedness, LightType, Node, Scene
 
@@ -64,17 +65,17 @@ def aim_matrices(scene: Scene, eye: Floats, goal: Floats, roll_degrees: Floats) 
     up = _UP[scene.space.up]
     out = np.zeros((len(eye), 4, 4))
     angle = -np.radians(roll_degrees)
+    sine, cosine = sine_and_cosine(angle)
     if len(eye) == 1:  # plain floats, which is several times faster
         x, y, z = goal.reshape(3).tolist()
-        roll = angle.item()
         try:
-            right_length, rows = _rotation(eye[0].tolist(), (x, y, z), up, math.cos(roll), math.sin(roll), math.sqrt)
+            right_length, rows = _rotation(eye[0].tolist(), (x, y, z), up, cosine.item(), sine.item(), math.sqrt)
         except ZeroDivisionError:
             right_length, rows = 0.0, np.zeros((3, 3))
         out[0, :3, :3] = rows
         degenerate = np.array([not right_length > _VERTICAL])
     else:
-        right_length, rows = _rotation(eye.T, np.moveaxis(goal, -1, 0), up, np.cos(angle), np.sin(angle), np.sqrt)
+        right_length, rows = _rotation(eye.T, np.moveaxis(goal, -1, 0), up, cosine, sine, np.sqrt)
         for i, row in enumerate(rows):
             for j, entry in enumerate(row):
                 out[:, i, j] = entry

@@ -18,7 +18,7 @@ from keyframer.arrays import Floats
 from keyframer.curves import Interpolation, Track
 from keyframer.curves.lazy_fields import stored
 from keyframer.limits import budget_left
-from keyframer.maths import affine
+from keyframer.maths import affine, quat
 from keyframer.posing.rig import Rig
 from keyframer.posing.vertices import posed_vertices
 from keyframer.scene import Clip, Scene
@@ -149,7 +149,7 @@ class GrowingBox:
     @property
     def diagonal(self) -> float:
         """The length of the diagonal; 1 if that is 0 or the box is empty."""
-        return 1.0 if self.is_empty else float(np.linalg.norm(np.subtract(self.high, self.low))) or 1.0
+        return 1.0 if self.is_empty else float(quat.length_of(np.subtract(self.high, self.low))) or 1.0
 
     @property
     def middle(self) -> Floats:

@@ -54,7 +54,7 @@ def evaluation_order(nodes: Sequence[Node]) -> Order:
         placed, sizes = _levels(parents, target_parents)
     flat = np.array(placed, np.int64).reshape(count)
     level_of = np.empty(count, np.int64)
-    level_of[flat] = np.repeat(np.arange(len(sizes)), np.array(sizes, np.int64))
+    level_of[flat] = np.repeat(np.arange(len(sizes)), np.array(sizes, np.intp))
     return Order(
         flat,
         level_of,

@@ -78,7 +78,7 @@ class LocalMatrices:
         if self._axes is not None:
             axes = quat.to_matrix3(self._axes.at(samples))
             sized = axes * self._scale.at(samples)[..., None, :]
-            linear = quat.to_matrix3(rotation) @ sized @ np.swapaxes(axes, -1, -2)
+            linear = affine.multiply(affine.multiply(quat.to_matrix3(rotation), sized), np.swapaxes(axes, -1, -2))
             out[:, :, :3, :3][:, self._turned_or_scaled] = linear
             return
         quat.write_matrix3(rotation, None if self._keeps_size else self._scale.at(samples), parts)

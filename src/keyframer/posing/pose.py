@@ -55,7 +55,8 @@ class Pose:
         transformed. Raises LookupError if there is no such node.
         """
         number = self.scene.node_index(node)
-        return posed_vertices(self.scene, number, self.world, self.morph_weights.get(number))
+        with np.errstate(over="ignore", invalid="ignore"):  # non-finite positions of damaged files
+            return posed_vertices(self.scene, number, self.world, self.morph_weights.get(number))
 
     def __repr__(self) -> str:
         return f"<Pose of {counted(len(self.scene.nodes), 'node')} at {counted(len(self.frames), 'time')}>"

@@ -77,7 +77,7 @@ class RestPose:
                 if group.parents is None:
                     world[:, group.nodes] = local_matrices
                     continue
-                placed = np.matmul(world[:, group.parents], local_matrices)
+                placed = affine.multiply(world[:, group.parents], local_matrices)
                 if not math.isfinite(np.add.reduce(placed, axis=None)):
                     local_matrices = np.broadcast_to(local_matrices, placed.shape)
                     broken = ~np.isfinite(placed).all(axis=(-2, -1))

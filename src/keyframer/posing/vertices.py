@@ -63,7 +63,7 @@ def skinned(skin: Skin, shaped: Floats, world: Floats) -> Floats:
     if skin.positions is not None:
         out = influences.skinned_positions(bones, np.asarray(skin.positions, np.float64)[influences.order])
     else:
-        bones = np.matmul(bones, np.asarray(skin.inverse_bind, np.float64))
+        bones = affine.multiply(bones, skin.inverse_bind)
         if len(shaped) == 1:
             out = influences.skinned_positions(bones, shaped[0, influences.vertex_indices])
         else:

@@ -124,8 +124,8 @@ def fragments(screen: Screen, chosen: Indices, width: int, height: int) -> Itera
     order = np.argsort(points[:, :, 1], axis=1, kind="stable")
     x = np.take_along_axis(points[:, :, 0], order, axis=1)
     y = np.take_along_axis(points[:, :, 1], order, axis=1)
-    first = np.clip(np.ceil(y[:, 0] - 0.5), 0, height).astype(np.int64)
-    last = np.clip(np.ceil(y[:, 2] - 0.5), 0, height).astype(np.int64)
+    first = np.clip(np.ceil(y[:, 0] - 0.5), 0, height).astype(np.intp)
+    last = np.clip(np.ceil(y[:, 2] - 0.5), 0, height).astype(np.intp)
     rows = np.maximum(last - first, 0)
     with np.errstate(all="ignore"):
         slopes = np.nan_to_num((x[:, [1, 2, 2]] - x[:, [0, 0, 1]]) / (y[:, [1, 2, 2]] - y[:, [0, 0, 1]]))
@@ -136,8 +136,8 @@ def fragments(screen: Screen, chosen: Indices, width: int, height: int) -> Itera
         row = _counting(rows[portion]) + first[triangle]
         middle = np.asarray(row + 0.5, np.float64)
         left, right = _run(x, y, slopes, triangle, middle)
-        start = np.clip(np.ceil(left - 0.5), 0, width).astype(np.int64)
-        runs = np.maximum(np.clip(np.ceil(right - 0.5), 0, width).astype(np.int64) - start, 0)
+        start = np.clip(np.ceil(left - 0.5), 0, width).astype(np.intp)
+        runs = np.maximum(np.clip(np.ceil(right - 0.5), 0, width).astype(np.intp) - start, 0)
         across = plane[triangle, 0]
         closeness = across * (start + 0.5) + plane[triangle, 1] * middle + plane[triangle, 2]
         pixel = row * width + start

@@ -19,9 +19,9 @@ import numpy as np
 
 from keyframer.arrays import Bytes
 from keyframer.errors import FormatError
-from keyframer.files import read_bytes
-from keyframer.limits import Limits, spend
+from keyframer.limits import spend
 from keyframer.textures import pillow
+from keyframer.textures.texture_finder import TextureFinder
 
 
 class ImageRefused(Exception):
@@ -173,13 +173,13 @@ def as_png(image: Picture) -> bytes:
 
 def open_texture(path: str | os.PathLike[str], limits: ImageLimits = DEFAULT_IMAGE_LIMITS) -> Texture:
     """Open the image in a file; raises `ImageRefused` with the reason if that is impossible."""
-    return decode_texture(read_image(path, limits), Path(path).name, limits)
+    return decode_texture(read_image(TextureFinder(()), Path(path), limits), Path(path).name, limits)
 
 
-def read_image(path: str | os.PathLike[str], limits: ImageLimits) -> bytes:
+def read_image(finder: TextureFinder, path: Path, limits: ImageLimits) -> bytes:
     """Return the content of an image file; raises `ImageRefused` if it cannot be read."""
     try:
-        return read_bytes(path, Limits(file_size=limits.file_size))
+        return finder.read(path, limits.file_size)
     except FormatError as error:
         raise ImageRefused(error.message) from None
     except OSError as error:

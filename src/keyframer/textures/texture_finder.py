@@ -14,9 +14,11 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
+from keyframer.files import read_bytes
 from keyframer.issues import IssueType
-from keyframer.limits import MOST_ENTRIES
+from keyframer.limits import MOST_ENTRIES, Limits
 from keyframer.text import dos_beginning, safe_text
 from keyframer.textures.file_names import SplitName, split_name
 
@@ -108,7 +110,7 @@ class TextureFinder:
         name = split_name(text)
         how = "missing"
         for top, folder, files_folder, file_names, match in self._candidates(name):
-            kinds = {file_name: _kind(top, files_folder / file_name) for file_name in file_names}
+            kinds = {file_name: self.kind(top, files_folder / file_name) for file_name in file_names}
             usable = [file_name for file_name in file_names if kinds[file_name] == "file"]
             how = "outside" if "outside" in kinds.values() else how
             if usable:
@@ -126,7 +128,7 @@ class TextureFinder:
             for folder in self._searched_folders(top):
                 subfolder = self._subfolder(folder, name.parts[:-1])
                 for files_folder in dict.fromkeys((folder if subfolder is None else subfolder, folder)):
-                    for file_names, match in self._listing(files_folder).search(name.parts[-1]):
+                    for file_names, match in self.listing(files_folder).search(name.parts[-1]):
                         yield top, folder, files_folder, file_names, match
 
     def _searched_folders(self, top: Path) -> Iterator[Path]:
@@ -140,30 +142,42 @@ class TextureFinder:
     def _subfolder(self, folder: Path, parts: tuple[str, ...]) -> Path | None:
         """Return the subfolder that the parts of a path lead to, in upper or lower case; None if there is none."""
         for part in parts:
-            subfolders = self._listing(folder).folders.get(part.casefold())
+            subfolders = self.listing(folder).folders.get(part.casefold())
             if subfolders is None:
                 return None
             folder = folder / (part if part in subfolders else subfolders[0])
         return folder
 
-    def _listing(self, folder: Path) -> Listing:
+    def listing(self, folder: Path) -> Listing:
+        """Return the names in a folder."""
         if folder not in self._listings:
             self._listings[folder] = listing_of(folder)
         return self._listings[folder]
 
+    def kind(self, top: Path, path: Path) -> str:
+        """Return ``file`` for a regular file whose real path is inside the folder, ``outside`` if the real path is
+        outside, ``other`` for anything else.
+        """
+        try:
+            real = os.path.realpath(path, strict=True)
+            root = os.path.realpath(top, strict=True)
+            if os.path.commonpath([real, root]) != root:
+                return "outside"
+            return "file" if stat.S_ISREG(os.stat(real).st_mode) else "other"
+        except (OSError, ValueError):
+            return "other"
 
-def _kind(top: Path, path: Path) -> str:
-    """Return ``file`` for a regular file whose real path is inside the folder, ``outside`` if the real path is outside,
-    ``other`` for anything else.
-    """
-    try:
-        real = os.path.realpath(path, strict=True)
-        root = os.path.realpath(top, strict=True)
-        if os.path.commonpath([real, root]) != root:
-            return "outside"
-        return "file" if stat.S_ISREG(os.stat(real).st_mode) else "other"
-    except (OSError, ValueError):
-        return "other"
+    def place_of(self, path: Path) -> str:
+        """Return where a folder or a file is, independent of the working folder."""
+        return os.path.abspath(path)
+
+    def open(self, path: Path) -> IO[bytes]:
+        """Open a file that was found, to read its beginning; raises OSError."""
+        return open(path, "rb")
+
+    def read(self, path: Path, most_bytes: int) -> bytes:
+        """Return the content of a file that was found; raises OSError, and `FormatError` if it is too large."""
+        return read_bytes(path, Limits(file_size=most_bytes))
 
 
 def _subfolders_of(top: Path) -> Iterator[Path]:

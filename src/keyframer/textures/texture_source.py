@@ -100,7 +100,7 @@ class TextureSource:
     def _from_file(self, path: Path) -> Texture:
         real = os.path.realpath(path)
         if real not in self._files:
-            self._files[real] = read_image(path, self.limits)
+            self._files[real] = read_image(self.finder, path, self.limits)
         return self._decode(self._files[real], path.name)
 
     def _decode(self, data: bytes, name: str) -> Texture:
@@ -121,7 +121,7 @@ def first_of_list(finder: TextureFinder, path: Path) -> Path:
     """
     try:
         note_input(path)
-        with open(path, "rb") as stream:
+        with finder.open(path) as stream:
             names = ifl_names(stream.read(_LIST_SIZE), 1)
     except OSError as error:
         raise ImageRefused(error.strerror or "cannot be read") from None

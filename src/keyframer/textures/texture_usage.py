@@ -31,11 +31,13 @@ _HEAD_SIZE = 1024
 """bytes read to recognise Autodesk formats: header and palette of a CEL"""
 
 
-def describe_image(path: str | os.PathLike[str], limits: ImageLimits = DEFAULT_IMAGE_LIMITS) -> str:
+def describe_image(finder: TextureFinder, path: Path, limits: ImageLimits = DEFAULT_IMAGE_LIMITS) -> str:
     """Return kind and size, such as ``JPEG, 256 x 256``; raises `ImageRefused` if the file cannot be used."""
     try:
-        with open(path, "rb") as stream:
-            return _describe(stream, Path(path).name, os.fstat(stream.fileno()).st_size, limits)
+        with finder.open(path) as stream:
+            size = stream.seek(0, os.SEEK_END)
+            stream.seek(0)
+            return _describe(stream, path.name, size, limits)
     except OSError as error:
         raise ImageRefused(error.strerror or "cannot be read") from None
 
@@ -163,9 +165,9 @@ def scene_textures(scene: Scene, finder: TextureFinder | None) -> list[TextureUs
 def _describe_match(finder: TextureFinder, path: Path) -> str:
     """Return kind and size of an image; for an image list, those of its first image."""
     if not is_image_list(path):
-        return describe_image(path)
+        return describe_image(finder, path)
     first = first_of_list(finder, path)
-    return f"{IFL_DESCRIPTION}: {first.name}, {describe_image(first)}"
+    return f"{IFL_DESCRIPTION}: {first.name}, {describe_image(finder, first)}"
 
 
 def _image_references(scene: Scene) -> Iterator[tuple[str, str, EmbeddedImage | None]]:

@@ -7,6 +7,7 @@ the field from the specification. The field then has a `Kind`, which reads, writ
 from __future__ import annotations
 
 import copy
+import re
 import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -27,7 +28,7 @@ from keyframer.text import ascii_to_bytes, bytes_to_ascii, bytes_to_hex, counted
 from keyframer.wire.cursor import Cursor, frozen, no_entries
 from keyframer.wire.encoding_style import LENGTH_CODES, Style
 from keyframer.wire.lossless_json import array_from_json, array_to_json, integer_from_json
-from keyframer.wire.reader_source import Source
+from keyframer.wire.reader_source import Source, has_signalling_nan
 from keyframer.wire.sink import Sink
 
 _CODES = {"B": "u8", "b": "i8", "H": "u16", "h": "i16", "I": "u32", "i": "i32", "f": "f32", "d": "f64"}
@@ -35,6 +36,28 @@ _DTYPES = {
     code: np.dtype("<" + {"B": "u1", "b": "i1", "H": "u2", "h": "i2", "I": "u4", "i": "i4"}.get(code, code))
     for code in _CODES
 }
+
+
+class Expression:
+    """A number or a condition that depends on earlier fields of a record, such as ``(flags & 4) != 0``.
+
+    The text is a Python expression. Descriptions for other programs quote it (see `structure`). ``total(name)`` is the
+    sum of an array.
+    """
+
+    __slots__ = ("compute", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        code = re.sub(r"\b(?!(?:and|or|not|len|total)\b)[a-z_]\w*", r"record.\g<0>", text)
+        self.compute: Callable[[Any], Any] = eval(f"lambda record: {code}", {"total": _total})
+
+    def __call__(self, record: Any) -> Any:
+        return self.compute(record)
+
+
+def _total(counts: npt.NDArray[Any]) -> int:
+    return int(np.sum(counts, dtype=np.int64))
 
 
 class Kind:
@@ -136,8 +159,8 @@ class Numbers(Kind):
 class ExactFloats(Numbers):
     """Float32 numbers of which every bit is kept.
 
-    `struct` turns a signalling NaN into a quiet one, numpy does not. The value is a plain tuple (or number) if that
-    writes back the same bytes, else a read-only numpy array (or scalar).
+    Before Python 3.14, `struct` turns a signalling NaN into a quiet one; numpy does not. The value is a plain tuple (or
+    number), or a read-only numpy array (or scalar) if it has a signalling NaN.
     """
 
     def __init__(self, count: int | None = None) -> None:
@@ -153,9 +176,8 @@ class ExactFloats(Numbers):
         source.set(name, "values[0]" if self.count is None else "values")
 
     def _exact(self, data: bytes) -> Any:
-        """Return the values of these bytes: a tuple if it writes back the same bytes, else an array."""
-        values = self.layout.unpack(data)
-        return values if self.layout.pack(*values) == data else np.frombuffer(data, self.dtype)
+        """Return the values of these bytes: a tuple, or an array if one is a signalling NaN."""
+        return np.frombuffer(data, self.dtype) if has_signalling_nan(self.layout, data) else self.layout.unpack(data)
 
     def write(self, sink: Sink, value: Any, record: Any) -> None:
         if self.count is not None and len(value) != self.count:
@@ -562,9 +584,11 @@ class Attribute:
         return Attribute(make=make)
 
 
-def declare(kind: Kind, description: str, default: Any = None, when: Callable[[Any], bool] | None = None) -> Any:
-    """Declare a field with its wire type, the description from the specification and an optional condition."""
-    return Attribute(default, kind.default if default is None else None, kind, description, when)
+def declare(kind: Kind, description: str, default: Any = None, when: str | Callable[[Any], bool] | None = None) -> Any:
+    """Declare a field with its wire type, the description from the specification and an optional condition, which is
+    the text of an `Expression` or a function."""
+    condition = Expression(when) if isinstance(when, str) else when
+    return Attribute(default, kind.default if default is None else None, kind, description, condition)
 
 
 def _number(code: str) -> Callable[..., Any]:

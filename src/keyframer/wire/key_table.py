@@ -20,7 +20,7 @@ from keyframer.arrays import Array, Flags, Ints
 from keyframer.catalogue import STRUCT_COUNT_NEGATIVE, STRUCT_TRUNCATED
 from keyframer.text import ascii_to_bytes, bytes_to_ascii, counted
 from keyframer.wire.cursor import Cursor, frozen, no_entries
-from keyframer.wire.field_types import Kind, checked_cast, declare
+from keyframer.wire.field_types import Expression, Kind, checked_cast, declare
 from keyframer.wire.lossless_json import array_from_json, array_to_json, integer_from_json
 from keyframer.wire.reader_source import Source
 from keyframer.wire.sink import Sink
@@ -97,6 +97,17 @@ class KeyLayout:
                 column, at = fields[name][:2]
                 stored[bits & bit != bit, at : at + column.itemsize] = False
         return stored
+
+
+class LayoutBy:
+    """The layout of the keys of a record, selected by a number that depends on its fields (see `Expression`)."""
+
+    def __init__(self, selector: str, layouts: Mapping[int, KeyLayout]) -> None:
+        self.selector = Expression(selector)
+        self.layouts = layouts
+
+    def __call__(self, record: Any) -> KeyLayout:
+        return self.layouts[self.selector(record)]
 
 
 class RowTypes(dict[int, np.dtype[Any]]):

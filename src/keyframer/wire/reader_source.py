@@ -42,11 +42,20 @@ def _too_many(cursor: Cursor, pos: int, end: int, field: str, offset: int, count
     fail(cursor, pos, end, STRUCT_COUNT_EXCEEDS_DATA, field, offset, **args)
 
 
-def _check_nan(cursor: Cursor, pos: int, end: int, field: str, layout: Struct, values: tuple[Any, ...]) -> None:
-    """Raise `FormatError` if `struct` has made a signalling NaN quiet: the bytes could not be written again."""
+def _check_nan(cursor: Cursor, pos: int, end: int, field: str, layout: Struct) -> None:
+    """Raise `FormatError` for a signalling NaN: the bytes could not be written again."""
     start = pos - layout.size
-    if layout.pack(*values) != cursor.data[start:pos]:
+    if has_signalling_nan(layout, cursor.data[start:pos]):
         fail(cursor, start, end, STRUCT_NOT_REPRODUCIBLE, field, start)
+
+
+def has_signalling_nan(layout: Struct, data: bytes | memoryview) -> bool:
+    """Return whether a float32 of these bytes is a signalling NaN, which `struct` makes quiet before Python 3.14."""
+    patterns = Struct(layout.format.replace("f", "I")).unpack(data)
+    return any(
+        value != value and type(pattern) is int and not pattern & 0x400000
+        for value, pattern in zip(layout.unpack(data), patterns, strict=True)
+    )
 
 
 _COMMON = {"offset": "at", "children": "()"}
@@ -112,7 +121,7 @@ class Source:
         if floats:
             self.add(
                 "total = sum(values)",
-                f"if total != total: check_nan(cursor, pos, end, {field!r}, {self.name(layout)}, values)",
+                f"if total != total: check_nan(cursor, pos, end, {field!r}, {self.name(layout)})",
             )
 
     def take_entries(self, field: str, dtype: Any, offset: str) -> None:

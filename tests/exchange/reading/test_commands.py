@@ -52,13 +52,6 @@ def test_info(run: Run, moving: Path, broken: Path) -> None:
     assert ran.code == 1
 
 
-def test_sample(run: Run, moving: Path) -> None:
-    ran = run("sample", moving, "--frames", "0,12", "--format", "json")
-    assert ran.code == 0
-    assert json.loads(ran.out)
-    assert run("sample", moving, "--frames", "0", "--set", "geometry=raw").code == 2
-
-
 def test_check(run: Run, moving: Path, broken: Path) -> None:
     ran = run("check", "--format", "json", moving, broken)
     assert ran.code == 1
@@ -85,12 +78,6 @@ def test_identify(run: Run, moving: Path, tmp_path: Path) -> None:
 def test_gltf_cannot_be_read_as_a_document(moving: Path) -> None:
     with pytest.raises(keyframer.FormatError, match="can be loaded, but not kept byte for byte"):
         keyframer.read(moving)
-
-
-def test_convert_to_glb_and_back(run: Run, moving: Path, tmp_path: Path) -> None:
-    assert run("convert", moving, tmp_path / "again.glb").code == 0
-    again = keyframer.load(tmp_path / "again.glb")
-    assert len(again.clips[0].channels) == 5
 
 
 def test_diff_of_two_gltf_files(run: Run, moving: Path, tmp_path: Path) -> None:
@@ -134,13 +121,6 @@ def test_diff_of_a_file_and_its_gltf_export(run: Run, tmp_path: Path) -> None:
     assert comparison["motion"]["times"] > 50
 
 
-def test_plot_and_thumbnail(run: Run, moving: Path, tmp_path: Path) -> None:
-    assert run("plot", moving, "-o", tmp_path / "curves.svg").code == 0
-    assert b"<svg" in (tmp_path / "curves.svg").read_bytes()
-    assert run("thumbnail", moving, "-o", tmp_path / "a.png").code == 0
-    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
-
-
 def test_format_can_be_given(run: Run, moving: Path, tmp_path: Path) -> None:
     nameless = tmp_path / "nameless.dat"
     nameless.write_bytes(b'{"\\u0061sset": {"version": "2.0"}, "nodes": [{"name": "a"}]}')
@@ -171,24 +151,6 @@ def test_folders(run: Run, moving: Path, tmp_path: Path) -> None:
     assert sorted(path.name for path in folder.iterdir()) == ["a.glb", "b.3ds", "b.glb"]
     assert (folder / "a.glb").read_bytes() == moving.read_bytes()
     assert run("dump", "-r", folder, "-o", tmp_path / "texts").code == 0
-
-
-def test_errors_are_one_line_with_code_offset_and_path(run: Run, tmp_path: Path) -> None:
-    root, binary = triangle()
-    root["nodes"][0]["children"] = [7]
-    (tmp_path / "x.glb").write_bytes(glb(root, binary))
-    for words in (
-        ["sample", "--frames", "0"],
-        ["plot", "-o", "p.svg"],
-        ["thumbnail", "-o", "t.png"],
-        ["convert", "-o", "c.glb"],
-    ):
-        *command, last = words
-        ran = run(*command, tmp_path / last if "." in last else last, tmp_path / "x.glb")
-        assert ran.code == 3
-        assert "LINK_INDEX_OUT_OF_RANGE at 0x" in ran.err.splitlines()[0]
-        assert " in /nodes[0]/children[0]: " in ran.err.splitlines()[0]
-        assert len(ran.err.splitlines()) == 1
 
 
 def test_check_reports_unsafe_names(run: Run, tmp_path: Path) -> None:

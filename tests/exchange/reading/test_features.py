@@ -14,13 +14,6 @@ from tests.exchange.reading.making import Json, data_uri, glb, loaded, split_glb
 POINTS = np.array([(0, 0, 0), (1, 0, 0), (0, 2, 0)], float)
 
 
-def test_triangle_is_loaded() -> None:
-    scene = loaded(glb(*triangle()))
-    np.testing.assert_array_equal(scene.meshes[0].positions, POINTS)
-    assert scene.meshes[0].corners.tolist() == [[0, 1, 2]]
-    assert scene.nodes[0].mesh == 0
-
-
 def test_buffer_in_a_separate_file(tmp_path: Path) -> None:
     import json
 
@@ -103,16 +96,6 @@ def test_strips_and_fans(mode: int, faces: list[list[int]]) -> None:
     if mode == 5:  # (1, 2, 0) is reversed, because it is the second: (1, 0, 2)
         faces = [[0, 1, 2], [1, 0, 2]]
     assert loaded(glb(root, binary)).meshes[0].corners.tolist() == faces
-
-
-def test_lines_are_reported_and_left_out() -> None:
-    root, binary = triangle()
-    root["meshes"][0]["primitives"].append({"attributes": {"POSITION": 0}, "mode": 1})
-    scene = loaded(glb(root, binary))
-    assert len(scene.meshes[0].corners) == 1
-    assert [(issue.code, issue.path) for issue in scene.issues] == [
-        ("SEM_UNKNOWN_ENUM", "/meshes[0]/primitives[1]/mode")
-    ]
 
 
 def test_matrix_of_a_node() -> None:

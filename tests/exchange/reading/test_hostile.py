@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import base64
 import json
-import random
 import tracemalloc
 import zlib
 from pathlib import Path
@@ -19,8 +18,6 @@ from keyframer.errors import FormatError
 from keyframer.issues import Issue
 from tests.exchange.reading.making import data_uri, glb, loaded, triangle
 from tests.exchange.reading.test_salvage import two_of_each
-from tests.exchange.scenes import SCENES
-from tests.exchange.truth import glb_of
 from tests.growth import assert_linear
 from tests.slow import SLOW
 
@@ -59,12 +56,6 @@ def test_truncation_at_every_byte(name: str) -> None:
     assert ("STRUCT_TRUNCATED scene" in seen) == (name == "two")
 
 
-def test_truncation_of_an_exported_file() -> None:
-    data = glb_of(SCENES["splines"]())[0]
-    for size in range(0, len(data), 7 if SLOW else 23):
-        assert not outcome(data[:size]).startswith("scene")
-
-
 @pytest.mark.parametrize("name", SMALL)
 def test_flipped_bytes(name: str) -> None:
     for place in range(0, len(SMALL[name]), 1 if SLOW else 3):
@@ -72,16 +63,6 @@ def test_flipped_bytes(name: str) -> None:
             spoiled = bytearray(SMALL[name])
             spoiled[place] ^= mask
             outcome(bytes(spoiled))
-
-
-def test_flipped_bytes_in_an_exported_file() -> None:
-    data = glb_of(SCENES["skinned"]())[0]
-    dice = random.Random(9)
-    for _ in range(400):
-        spoiled = bytearray(data)
-        for _ in range(dice.randint(1, 4)):
-            spoiled[dice.randrange(len(data))] = dice.randrange(256)
-        outcome(bytes(spoiled))
 
 
 def _sparse(count: int, indices: list[int], base: int = 3) -> bytes:

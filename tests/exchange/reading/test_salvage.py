@@ -15,7 +15,6 @@ import keyframer
 from keyframer.errors import FormatError
 from keyframer.scene import Scene
 from tests.exchange.reading.making import Json, glb, loaded, split_glb
-from tests.exchange.reading.test_strict import _VALUES, _places
 from tests.exchange.scenes import SCENES
 from tests.exchange.truth import glb_of
 from tests.slow import SLOW
@@ -168,8 +167,44 @@ def test_salvage_does_not_exceed_limits() -> None:
         loaded(glb(root, binary), salvage=True)
 
 
+_VALUES = (
+    None,
+    True,
+    -1,
+    0,
+    1,
+    7,
+    2**31,
+    10**30,
+    1e308,
+    1.5,
+    "",
+    "x",
+    [],
+    {},
+    [0, 0, 0],
+    [[]],
+    "MAT4",
+    5126,
+    [None] * 3,
+)
+
+
+def _places(value: Any) -> list[tuple[Any, Any]]:
+    places, waiting = [], [value]
+    while waiting:
+        inside = waiting.pop()
+        for key in list(inside) if isinstance(inside, dict) else range(len(inside)):
+            places.append((inside, key))
+            if isinstance(inside[key], (dict, list)):
+                waiting.append(inside[key])
+    return places
+
+
 @pytest.mark.parametrize("seed", range(4 if SLOW else 2))
-@pytest.mark.parametrize("name", ["splines", "looking", "morphing", "skinned", "foreign"])
+@pytest.mark.parametrize(
+    "name", ["splines", "left_handed", "looking", "hidden", "morphing", "skinned", "straight", "foreign"]
+)
 def test_any_value_anywhere_can_be_salvaged(name: str, seed: int) -> None:
     """The result is a scene that can be posed and saved, or `FormatError`; it lists what strict reading refuses."""
     root, binary = two_of_each() if name == "foreign" else split_glb(glb_of(SCENES[name]())[0])

@@ -15,7 +15,6 @@ from keyframer.inspecting.text_dump import dump_text
 from tests.building import files as w
 from tests.corpus import CORPUS, needs_corpus
 from tests.samples import FOLDER
-from tests.samples.ase.make import samples
 
 SAMPLES = FOLDER / "ase"
 REAL = sorted((CORPUS / "ase").glob("*")) if (CORPUS / "ase").is_dir() else []
@@ -23,10 +22,6 @@ REAL = sorted((CORPUS / "ase").glob("*")) if (CORPUS / "ase").is_dir() else []
 
 def lines(document: keyframer.Document) -> dict[bytes, tuple[object, ...]]:
     return {line.keyword: line.values for line in document.find(r.Line)}
-
-
-def test_samples_are_up_to_date() -> None:
-    assert {path.name: path.read_bytes() for path in SAMPLES.glob("*.ase")} == samples()
 
 
 @pytest.mark.parametrize(
@@ -148,12 +143,6 @@ def test_new_documents_are_formatted_like_those_of_3ds_max() -> None:
     document.records.append(keys)
     with pytest.raises(ValueError, match="controller"):
         keyframer.encode(document)
-
-
-@pytest.mark.parametrize("name", sorted(samples()))
-def test_dumps_can_be_built_back(name: str) -> None:
-    data = samples()[name]
-    assert build_bytes(dump_text(keyframer.decode(data)))[1] == data
 
 
 def test_a_table_of_3ds_max_is_dumped_as_numbers_only() -> None:

@@ -1,9 +1,8 @@
-"""Hale3D animations: annotated bytes, dialects, building and editing."""
+"""Hale3D animations: annotated bytes, dialects, building, editing and damage."""
 
 from __future__ import annotations
 
 import struct
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,9 +17,10 @@ from keyframer.formats.hale3d.records import Animation, Dialect, Frames, Joint
 from keyframer.formats.kit.scene_reading import Reporter
 from keyframer.issues import IssueLog
 from keyframer.wire.cursor import Cursor
-from keyframer.wire.record import describe_fields, dump_fields, read_fields, restore_fields
-from tests.building.hale3d import TEXTS, frame, header, joint, wave
-from tests.samples import FOLDER, unhex
+from keyframer.wire.record import dump_fields, read_fields, restore_fields
+from tests.building.hale3d import TEXTS, frame, header, joint, length, wave
+from tests.growth import assert_linear
+from tests.samples import unhex
 from tests.samples.hale3d.make_samples import samples
 
 TINY = unhex(
@@ -71,15 +71,6 @@ def test_every_field() -> None:
         ("/animation/frames", 70),
     ]
     assert keyframer.encode(document) == TINY
-
-
-def test_frames_are_a_read_only_view() -> None:
-    data = wave()
-    frames = keyframer.decode(data).first(Frames)
-    assert frames is not None
-    assert not frames.rows.flags.writeable
-    assert np.shares_memory(frames.rows, np.frombuffer(data, np.uint8))
-    assert frames.rows.dtype == np.dtype("<f4")
 
 
 @pytest.mark.parametrize("name", TEXTS)
@@ -201,46 +192,11 @@ def test_values_that_cannot_be_written_are_refused(spoil: object) -> None:
         keyframer.encode(document)
 
 
-def test_text_form_of_every_record() -> None:
-    for data in samples().values():
-        document = keyframer.decode(data)
-        for _, record in document.walk():
-            if isinstance(record, RawRun):
-                continue
-            twin = type(record)()
-            restore_fields(twin, dump_fields(record))
-            assert repr(dump_fields(twin)) == repr(dump_fields(record))
-
-
-def test_every_record_is_described() -> None:
-    types = FORMAT.record_types()
-    assert list(types) == ["Animation", "Joint", "Frames", "Model", "Mesh", "ModelJoint", "RawRun"]
-    for cls in types.values():
-        assert cls.__doc__
-        assert all(row.description and row.type for row in describe_fields(cls))
-
-
-def test_samples_are_up_to_date() -> None:
-    stored = {
-        path.name: path.read_bytes() for path in (FOLDER / "hale3d").iterdir() if path.suffix in (".anim", ".mdl")
-    }
-    assert stored == samples()
-
-
 def test_detection_of_versions_and_truncated_headers() -> None:
     match = keyframer.detect(struct.pack("<4s5I", b"H3DA", 7, 0, 24, 0, 0))
     assert (match.version, match.score) == ("7", 1.0)
     assert keyframer.detect(b"H3DA\x01\0").score == 0.7
     assert keyframer.detect(header(1000, 1, 1)).score == 0.8
-
-
-def test_limits() -> None:
-    limits = keyframer.Limits()
-    for changed, code in ((replace(limits, records=3), "LIMIT_RECORDS"), (replace(limits, name=3), "LIMIT_NAME")):
-        for text in TEXTS.values():
-            with pytest.raises(keyframer.FormatError) as caught:
-                keyframer.decode(wave(text), limits=changed)
-            assert caught.value.code == code
 
 
 def test_invalid_dialects_and_records_are_refused() -> None:
@@ -279,3 +235,98 @@ def test_records_are_checked_without_a_scene() -> None:
     reporter = Reporter(document, IssueLog())
     FORMAT.apply_rules(document, None, reporter)
     assert sorted(issue.code for issue in reporter.issues) == ["SEC_NAME_CONTROL_CHARS", "SEM_DUPLICATE_NAME"]
+
+
+FRAME_SIZE = 24 + 4 * 4
+
+
+def patched(at: int, value: int) -> bytes:
+    data = wave()
+    return data[:at] + struct.pack("<I", value) + data[at + 4 :]
+
+
+def only_issue(data: bytes) -> keyframer.Issue:
+    document = keyframer.decode(data)
+    assert keyframer.encode(document) == data
+    assert len(document.issues) == 1
+    return document.issues[0]
+
+
+@pytest.mark.parametrize("count", [0xFFFFFFFF, 0x15555556, 6])
+def test_frame_count(count: int) -> None:
+    data = patched(8, count)
+    issue = only_issue(data)
+    assert (issue.code, issue.offset, issue.path) == ("STRUCT_COUNT_EXCEEDS_DATA", 8, "/animation/frame_count")
+    assert issue.args["available"] == 5
+    assert issue.severity.label == "error"
+    document = keyframer.decode(data)
+    assert len(list(document.find(Joint))) == 3
+    raw = document.records[0].children[-1]
+    assert isinstance(raw, RawRun)
+    assert len(raw.data) == 5 * FRAME_SIZE
+
+
+def test_a_name_without_its_nul_is_located() -> None:
+    """It then includes the following floats up to their first zero byte, and all later fields are shifted."""
+    last = joint(b"hand\0", position=(0.1, 0.2, 0.3), orientation=(0.4, 0.5, 0.6, 1.0), text=bytes)
+    data = header(1, 2, 0) + joint(b"arm") + last.replace(b"\0\xcd", b"\xcd", 1) + bytes(24)
+    document = keyframer.decode(data)
+    assert keyframer.encode(document) == data
+    suspect, cause = document.issues
+    assert (suspect.code, suspect.path) == ("STRUCT_NAME_SUSPECT", "/animation/joint[1]/name")
+    assert suspect.offset == data.index(b"hand")
+    assert (cause.code, cause.offset, cause.severity.label) == ("STRUCT_COUNT_EXCEEDS_DATA", 8, "error")
+
+
+def test_a_truncated_joint() -> None:
+    data = header(0, 2, 0) + joint(b"a long enough name") + joint(b"b" * 20)[:-4]
+    issue = only_issue(data)
+    assert (issue.code, issue.path) == ("STRUCT_TRUNCATED", "/animation/joint[1]/orientation")
+    document = keyframer.decode(data)
+    kept, raw = document.records[0].children
+    assert isinstance(kept, Joint)
+    assert isinstance(raw, RawRun)
+    assert raw.offset == 24 + len(joint(b"a long enough name"))
+
+
+def test_an_impossible_length_selects_another_dialect() -> None:
+    data = header(0, 1, 0) + joint(b"name", text=lambda text: length(text)[:3] + b"\xff" + text)
+    assert keyframer.encode(keyframer.decode(data)) == data
+
+
+@pytest.mark.parametrize("size", range(4, 24))
+def test_a_truncated_header_is_one_raw_record(size: int) -> None:
+    data = wave()[:size]
+    document = keyframer.decode(data)
+    assert [type(record) for record in document.records] == [RawRun]
+    assert [issue.code for issue in document.issues] == ["STRUCT_TRUNCATED"]
+    assert keyframer.encode(document) == data
+
+
+@pytest.mark.parametrize("start", [b"AD3H", b"MD3H", b"H3DX", b"\x1b[2J", b"H3D", b"H"])
+def test_other_signatures_are_refused(start: bytes) -> None:
+    with pytest.raises(keyframer.FormatError) as caught:
+        keyframer.decode(start + (wave()[4:] if len(start) == 4 else b""), format="hale3d")
+    assert (caught.value.code, caught.value.offset) == ("IO_UNRECOGNISED", 0)
+    assert "\x1b" not in str(caught.value)
+
+
+def test_big_endian_files_are_reported_as_such() -> None:
+    with pytest.raises(keyframer.FormatError, match="little endian"):
+        keyframer.decode(b"AD3H" + wave()[4:], format="hale3d")
+
+
+def test_an_edited_damaged_file_keeps_its_counts() -> None:
+    data = patched(8, 0xFFFFFFFF)
+    document = keyframer.decode(data)
+    del document.records[0].children[-1]
+    top = keyframer.decode(keyframer.encode(document)).records[0]
+    assert isinstance(top, Animation)
+    assert (top.frame_count, top.joint_count, top.component_count) == (0, 3, 4)
+    assert document.first(Frames) is None
+
+
+def test_many_joints_take_linear_time() -> None:
+    few, many = (header(0, count, 0) + joint(b"") * count for count in (2_500, 20_000))
+    assert len(keyframer.decode(many).records[0].children) == 20_001
+    assert_linear(keyframer.decode, few, many, times=8)

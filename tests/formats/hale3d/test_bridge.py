@@ -270,44 +270,11 @@ def test_a_wrong_companion_option_is_refused(pair: tuple[Path, Path]) -> None:
         keyframer.load(pair[0], fps=24)
 
 
-def test_parent_cycles_and_missing_parents() -> None:
-    for parents, code in (
-        ((0, 0), "LINK_PARENT_CYCLE"),
-        ((1, 0), "LINK_PARENT_CYCLE"),
-        ((-1, 9), "LINK_PARENT_MISSING"),
-    ):
-        data = header(0, 2, 0) + b"".join(joint(b"j", parent) for parent in parents)
-        with pytest.raises(keyframer.FormatError, match=code):
-            load(data)
-        scene = load(data, salvage=True)
-        assert np.isfinite(keyframer.pose(scene, frames=[0]).world).all()
-    forward = load(header(0, 2, 0) + joint(b"child", 1) + joint(b"root"))
-    assert [issue.code for issue in forward.issues] == ["LINK_PARENT_AFTER_CHILD"]
-    assert forward.nodes[0].parent == 1
-
-
 def test_a_missing_component_is_an_error() -> None:
     data = header(1, 1, 2) + joint(b"a", -1, 7, 0) + frame((0,) * 6, (1.0, 2.0))
     with pytest.raises(keyframer.FormatError, match=r"LINK_INDEX_OUT_OF_RANGE.*component 2, which does not exist"):
         load(data)
     assert not load(data, salvage=True).clips[0].channels
-
-
-def test_non_finite_numbers_are_reported() -> None:
-    nan = float("nan")
-    data = header(2, 2, 2, rate=0) + joint(b"a", -1, 0b100001 | 64, 0) + joint(b"b", 0)
-    data += frame((0,) * 6, (nan, 0.5)) + frame((0,) * 6, (1.0, 1.5))
-    scene = load(data)
-    messages = {issue.code: issue.message for issue in scene.issues}
-    assert messages.keys() == {
-        "DATA_RATE_INVALID",
-        "DATA_NON_FINITE",
-        "DATA_QUATERNION_INVALID",
-        "SEM_UNKNOWN_FLAG_BITS",
-    }
-    assert messages["DATA_RATE_INVALID"] == "invalid frame rate: 0"
-    assert "not finite in frame 1: w" in messages["DATA_QUATERNION_INVALID"]
-    assert np.isfinite(keyframer.pose(scene, frames=[0, 0.5, 1]).world).all()
 
 
 @pytest.mark.parametrize(
@@ -348,10 +315,18 @@ def test_a_truncated_header_is_refused_or_gives_an_empty_scene() -> None:
     assert not load(b"H3DA\1\0\0", salvage=True).nodes
 
 
-def test_a_long_chain_of_joints() -> None:
-    count = 5_000
-    data = header(2, count, 1) + b"".join(joint(b"j", n - 1, 1, 0, (1, 0, 0)) for n in range(count))
-    scene = load(data + 2 * frame((0,) * 6, (1.0,)))
-    assert keyframer.pose(scene, frames=[0]).world[0, -1, 0, 3] == pytest.approx(count)
-    bound = load(short_model(range(-1, count - 1)))
-    assert len(bound.nodes) == count
+def test_non_finite_numbers_are_reported() -> None:
+    nan = float("nan")
+    data = header(2, 2, 2, rate=0) + joint(b"a", -1, 0b100001 | 64, 0) + joint(b"b", 0)
+    data += frame((0,) * 6, (nan, 0.5)) + frame((0,) * 6, (1.0, 1.5))
+    scene = load(data)
+    messages = {issue.code: issue.message for issue in scene.issues}
+    assert messages.keys() == {
+        "DATA_RATE_INVALID",
+        "DATA_NON_FINITE",
+        "DATA_QUATERNION_INVALID",
+        "SEM_UNKNOWN_FLAG_BITS",
+    }
+    assert messages["DATA_RATE_INVALID"] == "invalid frame rate: 0"
+    assert "not finite in frame 1: w" in messages["DATA_QUATERNION_INVALID"]
+    assert np.isfinite(keyframer.pose(scene, frames=[0, 0.5, 1]).world).all()

@@ -23,8 +23,7 @@ from keyframer.formats.hale3d.records import Frames, Joint
 from keyframer.formats.kit.scene_reading import scene_of
 from keyframer.formats.kit.scene_writing import Written
 from keyframer.operating import change_rate, cut, reverse, scale
-from keyframer.scene import Channel, Clip, Mesh, Node, NodeKind, Scene, Skin
-from keyframer.scene.loss_report import Outcome
+from keyframer.scene import Channel, Mesh, Node, NodeKind, Scene, Skin
 from tests.building import hale3d as w
 from tests.building.editing import Edit, rewrite_reasons, set_fields
 from tests.corpus import CORPUS, needs_corpus
@@ -499,27 +498,6 @@ def test_a_new_object_becomes_a_joint_and_a_mesh() -> None:
     assert np.allclose(saved.meshes[0].positions, np.eye(3) + np.array([0, 0.0, 6.0]), atol=1e-5)
 
 
-NOT_STORABLE: dict[str, Edit] = {
-    "hidden": set_fields(named("arm"), hidden=True),
-    "title": set_fields(lambda scene: scene, title="waving"),
-    "name of the clip": set_fields(lambda scene: scene.clips[0], name="waving"),
-    "name of a mesh": set_fields(lambda scene: scene.nodes[-1], name="mitten"),
-    "ambient light": set_fields(lambda scene: scene.environment, ambient=(0.1, 0.2, 0.3)),
-    "colour": set_fields(lambda scene: scene.materials[0], diffuse=(0.1, 0.2, 0.3)),
-    "smoothing": set_fields(lambda scene: scene.meshes[0], smoothing=np.array([1, 2], np.uint32)),
-    "another clip": lambda scene: scene.clips.append(Clip("walk")),
-}
-
-
-@pytest.mark.parametrize("name", NOT_STORABLE)
-def test_edits_that_the_format_cannot_store_are_dropped(name: str) -> None:
-    scene = load()
-    NOT_STORABLE[name](scene)
-    written = save(scene)
-    assert files(written) == (animation(), model())
-    assert len(written.report.of(Outcome.DROPPED)) == 1
-
-
 NEW_FILES: dict[str, tuple[Edit, str]] = {
     "scale": (set_fields(named("arm"), scale=np.array([2.0, 2, 2])), "a joint is scaled"),
     "no clip": (set_fields(lambda scene: scene, clips=[]), "the clip was removed"),
@@ -567,22 +545,6 @@ def test_vertices_of_a_new_mesh_without_a_joint_get_one() -> None:
     saved = scene_of(decode(written_animation), {"model": decode(written_model)})
     assert [node.name for node in saved.nodes[:5]] == ["root", "arm", "tail", "hand", "anchor"]
     assert np.allclose(saved.meshes[2].positions, scene.meshes[2].positions, atol=1e-5)
-
-
-@pytest.mark.parametrize(
-    ("options", "is_unchanged"),
-    [
-        ({"dialect": "nul-ended"}, True),
-        ({"file": "animation"}, True),
-        ({"companion": False}, True),
-        ({"dialect": "length"}, False),
-        ({"fps": 24}, False),
-    ],
-)
-def test_another_dialect_causes_a_new_file(options: dict[str, object], is_unchanged: bool) -> None:
-    written = FORMAT.from_scene(load_alone(animation()), options)
-    assert (keyframer.encode(written.document) == animation()) is is_unchanged
-    assert ("a different layout was requested" in "".join(rewrite_reasons(written))) is not is_unchanged
 
 
 @pytest.mark.parametrize("edit", [False, True])

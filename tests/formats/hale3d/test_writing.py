@@ -1,21 +1,41 @@
-"""Hale3D animations and models from scenes: frames, boxes, weights, edited originals."""
+"""Hale3D animations and models from scenes: frames, boxes, skins, options, and what cannot be stored."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import keyframer
-from keyframer.curves import RotationForm, Track
+from keyframer.curves import Interpolation, RotationForm, Track
 from keyframer.formats.hale3d import FORMAT
 from keyframer.formats.hale3d.document import decode
-from keyframer.formats.hale3d.records import Animation, Frames, Joint
+from keyframer.formats.hale3d.records import Animation, Frames, Joint, ModelJoint
 from keyframer.formats.hale3d.records import Mesh as MeshRecord
-from keyframer.scene import Channel, Clip, Material, Mesh, Node, NodeKind, Scene, TextureMap
+from keyframer.formats.kit.scene_reading import scene_of
+from keyframer.formats.kit.scene_writing import Written
+from keyframer.scene import (
+    Camera,
+    Channel,
+    Clip,
+    Environment,
+    Light,
+    LightType,
+    Material,
+    Mesh,
+    Morph,
+    Node,
+    NodeKind,
+    RawChannel,
+    Scene,
+    Skin,
+    TextureMap,
+)
 from keyframer.scene.loss_report import CannotWrite, Outcome
+from tests.building.editing import details
 from tests.building.random_scenes import largest_difference
 from tests.corpus import CORPUS, needs_corpus
 
@@ -129,25 +149,221 @@ def test_the_real_figure_written_as_new_files(tmp_path: Path) -> None:
             assert np.abs(theirs.vertices(number) - ours.vertices(number)).max() < 2e-3
 
 
-def test_edits_are_merged(tmp_path: Path) -> None:
-    path = SAMPLES / "wave-nul-ended.anim"
-    scene = keyframer.load(path)
-    channel = next(channel for channel in scene.clips[0].channels if channel.track.kind == "position")
-    values = channel.track.values.copy()
-    moving = next(axis for axis in range(3) if np.ptp(values[:, axis]) > 0)
-    values[1, moving] += 0.5
-    channel.track.values = values
-    written = FORMAT.from_scene(scene)
-    assert not [loss for loss in written.report if "a new file was written" in loss.detail], list(written.report)
-    encoded, data = keyframer.encode(written.document), path.read_bytes()
-    assert len(encoded) == len(data)
-    assert 1 <= sum(a != b for a, b in zip(encoded, data, strict=True)) <= 4
+POINTS = np.array([[0.0, 0, 1], [2, 0, 1], [0, 3, 2], [5, 5, 5]])
 
 
-@needs_corpus
-def test_both_files_of_a_pair_are_saved(tmp_path: Path) -> None:
-    source = CORPUS / "hale3d/bob_lamp_update.anim"
-    report = keyframer.save(keyframer.load(source), tmp_path / "bob.anim", format="hale3d")
-    assert (tmp_path / "bob.anim").read_bytes() == source.read_bytes()
-    assert (tmp_path / "bob.mdl").read_bytes() == source.with_suffix(".mdl").read_bytes()
-    assert len(report.written) == 2
+def write(scene: Scene, **options: object) -> Written:
+    return FORMAT.from_scene(scene, options)
+
+
+def read_again(written: Written) -> Scene:
+    """The scene of the written pair."""
+    ((_, content),) = written.companions
+    document = keyframer.decode(keyframer.encode(written.document), format="hale3d")
+    return scene_of(document, {"model": decode(content)})
+
+
+def bend(node: int) -> Channel:
+    turns = np.array([[0.0, 0, 0, 1], [0, 0.6, 0, 0.8], [0, 0.8, 0, 0.6]])
+    return Channel(node, Track.sampled("rotation", turns, form=RotationForm.QUATERNION_ABSOLUTE))
+
+
+def figure(offsets: bool = False, bound: int = 4) -> Scene:
+    """A mesh of four vertices on two bones, one of them scaled; only ``bound`` vertices have a bone."""
+    nodes = [
+        Node("hip", NodeKind.BONE, position=np.array([0.0, 0, 1])),
+        Node("knee", NodeKind.BONE, 0, position=np.array([1.0, 0, 0]), scale=np.array([1.0, 2.0, 1.0])),
+        Node("cloth", mesh=0, skin=0),
+    ]
+    inverse = np.stack([np.eye(4), np.eye(4)])
+    inverse[0, :3, 3], inverse[1, :3, 3] = (0.0, 0.0, -1.0), (-1.0, 0.0, -1.0)
+    vertices, joints = np.array([0, 1, 1, 2, 3]), np.array([0, 0, 1, 1, 1])
+    weights = np.array([1.0, 0.25, 0.75, 1.0, 1.0])
+    kept = vertices < bound
+    skin = Skin("cloth", [0, 1], inverse, vertices[kept], joints[kept], weights[kept])
+    if offsets:
+        placed = np.column_stack([POINTS[skin.vertex_indices], np.ones(len(skin.vertex_indices))])
+        skin.positions = np.einsum("nij,nj->ni", inverse[skin.joint_indices], placed)[:, :3]
+    mesh = Mesh("cloth", POINTS.copy(), np.array([[0, 1, 2], [0, 2, 3]]))
+    return Scene(nodes, [mesh], skins=[skin], clips=[Clip(channels=[bend(1)], end=2.0)])
+
+
+@pytest.mark.parametrize("offsets", [False, True])
+@pytest.mark.parametrize("bound", [4, 3], ids=["all bound", "one vertex without a bone"])
+def test_a_skin_keeps_its_motion(offsets: bool, bound: int) -> None:
+    scene = figure(offsets, bound)
+    written = write(scene)
+    loaded = read_again(written)
+    frames = [0.0, 1.0, 2.0]
+    ours = keyframer.pose(scene, frames=frames).vertices(2)
+    number = next(i for i, node in enumerate(loaded.nodes) if node.mesh is not None)
+    assert np.allclose(keyframer.pose(loaded, frames=frames).vertices(number), ours, atol=1e-4)
+    names = [record.name for record in written.document.find(Joint)]
+    assert names == ([b"hip", b"knee"] if bound == 4 else [b"hip", b"knee", b"anchor"])
+    if bound == 3:
+        assert np.allclose(ours[:, 3], POINTS[3]), "it stands still"
+
+
+def test_a_skinned_mesh_gets_no_joint() -> None:
+    scene = figure()
+    assert [record.name for record in write(scene).document.find(Joint)] == [b"hip", b"knee"]
+    scene.nodes.append(Node("pin", NodeKind.DUMMY, 2))  # but a child of its node needs one
+    assert [record.name for record in write(scene).document.find(Joint)] == [b"hip", b"knee", b"cloth", b"pin"]
+
+
+def test_joints_are_written_after_their_parents() -> None:
+    scene = Scene([Node("tip", NodeKind.BONE, 1, position=np.array([1.0, 0, 0])), Node("base", NodeKind.BONE)])
+    scene.clips = [Clip(channels=[bend(1)], end=2.0)]
+    joints = list(write(scene).document.find(Joint))
+    assert [(joint.name, joint.parent) for joint in joints] == [(b"base", -1), (b"tip", 0)]
+
+
+# --- options ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_frame_rate_is_rounded_to_an_integer() -> None:
+    scene = figure()
+    scene.clips[0].rate = 23.976
+    written = write(scene)
+    top = written.document.first(Animation)
+    assert top is not None
+    assert top.frame_rate == 24
+    words = "sampled at 24 frames per second; the clip has 23.976"
+    assert details(written.report, Outcome.APPROXIMATED)["/clips/rate"] == words
+    faster = write(scene, fps=48).document.first(Animation)
+    assert faster is not None
+    assert (faster.frame_rate, faster.frame_count) == (
+        48,
+        6,
+    )  # 2 / 23.976 seconds are 4.004 frames: the fifth covers them
+
+
+def test_the_model_can_be_left_out() -> None:
+    written = write(figure(), companion=False)
+    assert written.companions == ()
+    assert details(written.report, Outcome.DROPPED)["/meshes"] == "no model was requested"
+    model = write(figure(), file="model", companion=False)
+    assert model.companions == ()
+    assert model.document.first(MeshRecord) is not None
+
+
+def test_a_static_scene_can_be_written_as_a_model() -> None:
+    scene = replace(figure(), clips=[])
+    written = write(scene, file="model")
+    assert written.companions == ()
+    assert [record.name for record in written.document.find(ModelJoint)] == [b"hip", b"knee"]
+
+
+def test_a_scene_with_only_lights_is_refused() -> None:
+    scene = Scene([Node("lamp", NodeKind.LIGHT, light=0)], lights=[Light("lamp")])
+    with pytest.raises(CannotWrite, match="no joints and no meshes"):
+        write(scene)
+
+
+# --- losses ----------------------------------------------------------------------------------------------------------
+
+
+def test_materials_are_stored_as_texture_paths() -> None:
+    scene = figure()
+    scene.materials = [Material("paint")]
+    scene.meshes[0].face_materials = np.array([0, -1])
+    written = write(scene)
+    assert (
+        details(written.report, Outcome.DROPPED)["/materials/paint"]
+        == "only a texture path is stored; this material has none"
+    )
+    assert details(written.report, Outcome.BAKED)["/nodes/cloth/mesh"] == "split into 2 meshes, one for each material"
+    ((_, content),) = written.companions
+    assert sorted(record.material for record in decode(content).find(MeshRecord)) == [b"", b"paint"]
+
+
+def test_bounding_boxes_are_recomputed() -> None:
+    scene = figure()
+    scene.clips[0].bounds = np.zeros((3, 2, 3))
+    assert details(write(scene).report, Outcome.BAKED)["/clips/bounds"] == "bounding boxes were recomputed"
+
+
+def test_a_mesh_without_faces_is_written() -> None:
+    scene = figure()
+    scene.meshes[0].corners = np.empty((0, 3), np.int64)
+    ((_, content),) = write(scene).companions
+    (record,) = decode(content).find(MeshRecord)
+    assert (record.vertex_count, record.triangle_count) == (4, 0)
+
+
+def test_the_first_frame_is_the_first_key() -> None:
+    """Keys before time 0 shift all times."""
+    scene = figure()
+    values = np.array([[1.0, 0, 0], [2, 0, 0]])
+    scene.clips = [Clip(channels=[Channel(0, Track("position", np.array([-10.0, 5.0]), values))], end=5.0)]
+    written = write(scene)
+    words = "frames begin at 0: all times are later by 0.333333 s"
+    assert details(written.report, Outcome.APPROXIMATED)["/clips/start"] == words
+    top = written.document.first(Animation)
+    assert top is not None
+    assert top.frame_count == 16
+
+
+def test_animated_scale_is_dropped_and_reported() -> None:
+    scene = figure()
+    track = Track("scale", np.array([0.0, 2.0]), np.array([[1.0, 1, 1], [3, 1, 1]]), Interpolation.LINEAR)
+    scene.clips[0].channels.append(Channel(0, track))
+    (loss,) = [each for each in write(scene).report.of(Outcome.DROPPED) if each.path == "/nodes/hip/scale"]
+    assert loss.detail == "joints cannot be scaled in this format"
+    assert loss.error == pytest.approx(2.0)
+
+
+def test_too_many_frames_are_refused() -> None:
+    scene = figure()
+    scene.clips[0].end = 9.9e6
+    with pytest.raises(keyframer.FormatError, match="LIMIT_SAMPLES"):
+        write(scene, fps=300)
+
+
+def everything() -> Scene:
+    """A scene with one of every part that a Hale3D pair cannot store."""
+    scene = figure()
+    scene.nodes += [
+        Node("eye", NodeKind.CAMERA, camera=0, target=5),
+        Node("lamp", NodeKind.LIGHT, light=0),
+        Node("goal", NodeKind.TARGET),
+    ]
+    scene.cameras, scene.lights = [Camera("eye")], [Light("lamp", LightType.OMNI)]
+    scene.nodes[2].hidden = True
+    scene.nodes[2].morph = Morph(["large"], [POINTS * 2])
+    mesh = scene.meshes[0]
+    mesh.smoothing, mesh.colors = np.array([1, 1]), np.zeros((4, 3))
+    scene.environment = Environment(background_color=(1.0, 0.0, 0.0), uses={"background_color"})
+    scene.author = "somebody"
+    clip = scene.clips[0]
+    clip.raw_channels = [RawChannel("channel 1", np.zeros((3, 2)))]
+    clip.channels.append(Channel(3, Track("fov", np.zeros(1), np.array([50.0]))))
+    scene.clips.append(Clip("second"))
+    return scene
+
+
+DROPPED = {
+    "/cameras": "this format cannot store 1 camera",
+    "/lights": "this format cannot store 1 light",
+    "/morphs": "this format cannot store morph shapes (1 mesh)",
+    "/hidden_nodes": "this format cannot store the state 'hidden' (1 node)",
+    "/smoothing": "this format cannot store smoothing groups (1 mesh)",
+    "/vertex_colours": "this format cannot store vertex colours (1 mesh)",
+    "/environment": "this format cannot store a background",
+    "/author": "this format cannot store the author",
+    "/raw_channels": "this format cannot store 1 raw channel",
+    "/channels/fov": "this format cannot store 1 fov track",
+    "/clips/second": "the format can store only one clip",
+    "/nodes/eye": "cameras cannot be stored in this format",
+    "/nodes/lamp": "lights cannot be stored in this format",
+    "/nodes/goal": "targets cannot be stored in this format",
+    "/nodes/cloth": "nodes of skinned meshes cannot be stored in this format",
+    "/meshes/name": "this format stores only the names of nodes: the name of 1 mesh is lost",
+    "/skins/name": "this format stores only the names of nodes: the name of 1 skin is lost",
+}
+
+
+def test_everything_that_cannot_be_stored_is_reported_once() -> None:
+    losses: list[Any] = write(everything()).report.of(Outcome.DROPPED)
+    assert {loss.path: loss.detail for loss in losses} == DROPPED
+    assert len(losses) == len(DROPPED)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -250,27 +249,6 @@ def test_a_clip_of_raw_channels_only() -> None:
     assert not scene.nodes
     assert keyframer.pose(scene, frames=[0, 1]).world.shape == (2, 0, 4, 4)
     assert scene.clips[0].end == 1
-
-
-def test_non_finite_numbers_are_reported() -> None:
-    rows = walk(3, 2)
-    rows[1][4] = rows[1][5] = float("nan")
-    rows[2][0] = float("inf")
-    scene = load(retail(rows, float("nan")), in_place=True)
-    assert [(issue.path, issue.message) for issue in scene.issues if issue.code == "DATA_NON_FINITE"] == [
-        ("/clip/channel[0]/rows[1]", "3 non-finite or too large numbers, the first at entry 1"),
-        ("/clip/channel[0]/distance", "1 non-finite or too large number, the first at entry 0"),
-    ]
-    assert np.isfinite(keyframer.pose(scene, frames=[0, 1, 1.5, 2]).world).all()
-
-
-@pytest.mark.parametrize(
-    "option",
-    [{"euler_order": "XXY"}, {"euler_order": "yzx"}, {"fps": 0.0}, {"fps": float("inf")}, {"fps": float("nan")}],
-)
-def test_options_are_checked(option: dict[str, Any]) -> None:
-    with pytest.raises(ValueError):
-        load(retail(walk()), **option)
 
 
 def test_the_error_for_an_unknown_option_lists_those_for_users() -> None:

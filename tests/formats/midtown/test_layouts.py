@@ -1,24 +1,21 @@
-"""Midtown Madness 2 clips: annotated bytes of the three layouts, choosing between them, building and damage."""
+"""Midtown Madness 2 clips: annotated bytes of the three layouts, detection, building and damage."""
 
 from __future__ import annotations
 
 import struct
-from dataclasses import replace
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import keyframer
 from keyframer.formats.document import RawRun
-from keyframer.formats.midtown import FORMAT
 from keyframer.formats.midtown.document import new_document
 from keyframer.formats.midtown.records import Channel, Clip, Dialect, OldChannel, OldClip, make_channel
-from keyframer.wire.record import describe_fields, dump_fields, restore_fields
+from keyframer.formats.midtown.sniff import sniff
+from keyframer.wire.record import dump_fields
 from tests.building.midtown import beta, channel, old, retail, walk
-from tests.samples import FOLDER, unhex
-from tests.samples.midtown.make_samples import samples
+from tests.samples import unhex
 
 RETAIL = unhex(
     """
@@ -93,14 +90,6 @@ def test_old() -> None:
     assert channel_record.rows.tolist() == [[0, 1, 0, 0.5, 0, -0.25]]
     assert [str(place) for place, _ in document.walk()] == ["/oldclip", "/oldclip/channel"]
     assert keyframer.encode(document) == OLD
-
-
-def test_frames_are_a_read_only_view() -> None:
-    for data in (RETAIL, BETA, OLD):
-        for record in keyframer.decode(data).records[0].children:
-            assert isinstance(record, (Channel, OldChannel))
-            assert not record.rows.flags.writeable
-            assert np.shares_memory(record.rows, np.frombuffer(data, np.uint8))
 
 
 def test_if_two_layouts_fit_the_type_byte_decides() -> None:
@@ -208,16 +197,6 @@ def test_data_that_fits_no_layout_is_refused(data: bytes) -> None:
     assert str(len(data)) in caught.value.message
 
 
-def test_non_finite_numbers_are_kept() -> None:
-    rows = walk(2, 2)
-    rows[1][4] = float("nan")
-    rows[0][5] = 1e38
-    data = retail(rows, float("inf"))
-    signalling = data[:12] + b"\x01\x00\xa0\x7f" + data[16:20] + b"\x01\x00\xa0\x7f" + data[24:]
-    for content in (data, signalling):
-        assert keyframer.encode(keyframer.decode(content, format="midtown")) == content
-
-
 @pytest.mark.parametrize("layout", Dialect)
 def test_building_a_clip(layout: Dialect) -> None:
     rows = walk(5, 19)
@@ -285,35 +264,6 @@ def test_any_shape_of_the_beta_layout(frames: int, type: int, widths: list[int])
         assert [record.rows.shape for record in document.find(Channel)] == [(frames, width) for width in widths]
 
 
-def test_text_form_of_every_record() -> None:
-    for data in samples().values():
-        document = keyframer.decode(data, format="midtown")
-        top = document.records[0]
-        for index, record in enumerate(top.children):
-            twin = type(record)()
-            restore_fields(twin, dump_fields(record))
-            top.children[index] = twin
-        assert keyframer.encode(document) == data
-
-
-def test_every_record_is_described() -> None:
-    for cls in FORMAT.record_types().values():
-        assert cls.__doc__
-        assert all(row.description and row.type for row in describe_fields(cls))
-
-
-def test_limits() -> None:
-    data = beta(1, *[channel([[0.5]])] * 4)
-    with pytest.raises(keyframer.FormatError) as caught:
-        keyframer.decode(data, format="midtown", limits=replace(keyframer.Limits(), records=4))
-    assert caught.value.code == "LIMIT_RECORDS"
-
-
-def test_samples_are_up_to_date() -> None:
-    stored = {path.name: path.read_bytes() for path in (FOLDER / "midtown").iterdir() if path.suffix == ".anim"}
-    assert stored == samples()
-
-
 def test_invalid_records_are_refused() -> None:
     document = keyframer.decode(RETAIL)
     document.records.append(Clip())
@@ -337,3 +287,104 @@ def test_an_old_clip_without_frames_keeps_its_bones() -> None:
     channel_.rows = channel_.rows[:0]
     data = keyframer.encode(document)
     assert struct.unpack_from("<2I", data) == (0, bones)
+
+
+def claimed(data: bytes) -> str | None:
+    match = sniff(data[:4096], len(data))
+    return None if match is None else match.dialect
+
+
+@pytest.mark.parametrize("frames", [1, 53, 500])
+@pytest.mark.parametrize("bones", [1, 19, 40])
+def test_every_layout_is_detected(frames: int, bones: int) -> None:
+    rows = walk(frames, bones)
+    assert claimed(retail(rows)) == "retail"
+    assert claimed(beta(frames, channel(rows))) == "beta"
+    assert claimed(old(rows)) == "old"
+
+
+def test_detection_and_reading_agree_on_the_layout() -> None:
+    for data in (retail(walk()), beta(4, channel(walk())), old(walk()), beta(4, channel(walk()), channel(walk()))):
+        assert claimed(data) == str(keyframer.decode(data).dialect)
+
+
+@pytest.mark.parametrize(
+    ("data", "layout"),
+    [
+        (struct.pack("<IIIfB", 0, 0, 60, 1.0, 1), "retail"),
+        (struct.pack("<IIIfB", 1, 0, 60, 1.0, 1), "beta"),
+        (struct.pack("<IIIfBIfB", 2, 0, 60, 1.0, 1, 4, 0.0, 7), "beta"),
+        (struct.pack("<IIfB", 0, 19, 1.0, 1), "old"),
+    ],
+)
+def test_a_clip_without_frames_is_detected_and_read(data: bytes, layout: str) -> None:
+    assert keyframer.detect(data, name="still.anim").format is not None
+    assert claimed(data) == layout == str(keyframer.decode(data).dialect)
+    assert keyframer.encode(keyframer.decode(data)) == data
+    report = keyframer.check(data)
+    assert report.readable
+    assert report.counts["SEM_EMPTY_TRACK"]
+
+
+def test_the_score_is_lower_than_that_of_a_signature() -> None:
+    for data in (retail(walk()), beta(4, channel(walk())), old(walk())):
+        assert keyframer.detect(data).score <= 0.9
+
+
+def test_channels_after_the_first_must_add_up() -> None:
+    long = beta(30, channel(walk(30, 19)), channel(walk(30, 2), 0.0, 7))
+    assert len(long) > 2 * 4096
+    assert claimed(long) == "beta"
+    assert claimed(long + b"\0") is None
+    assert claimed(long[:-1]) is None
+    assert claimed(beta(30, channel(walk(30, 19), type=3), channel(walk(30, 2)))) is None  # named, it is read
+
+
+def test_less_than_one_trailing_frame_is_accepted_only_for_retail() -> None:
+    rows = walk(3, 2)
+    assert claimed(retail(rows) + bytes(35)) == "retail"
+    assert claimed(retail(rows) + bytes(36)) is None
+    for data in (beta(3, channel(rows)), old(rows)):
+        assert claimed(data + b"\0") is None
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), 1e30, 1e-40])
+def test_floats_must_be_plausible_metres_and_radians(value: float) -> None:
+    rows = walk(3, 2)
+    for row in rows:
+        row[2:7] = [value] * 5
+    assert claimed(retail(rows)) is None
+    assert claimed(beta(3, channel(rows))) is None
+    assert claimed(old(rows)) is None
+    assert claimed(retail(walk(), value)) is None
+
+
+def test_a_retail_clip_may_have_one_implausible_number() -> None:
+    rows = walk(3, 2)
+    rows[1][4] = float("nan")
+    assert claimed(retail(rows)) == "retail"
+    assert claimed(retail(rows) + b"\0") is None
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        bytes(13),
+        bytes(17),
+        bytes(4096),
+        struct.pack("<IIIfB", 0, 0, 60, 1.0, 1) + b"\0",
+        struct.pack("<IIIfB", 0, 0, 60, 1.0, 2),
+        struct.pack("<IIIfB", 0, 0, 61, 1.0, 1),
+        struct.pack("<IIIfB", 1, 0, 60, 1.0, 2),
+        struct.pack("<IIfB", 0, 19, 1.0, 2),
+        struct.pack("<IIIfB", 0, 1, 4, 1.0, 1) + bytes(16),
+        struct.pack("<IIIfB", 0, 1, 3, 1.0, 2) + bytes(12),
+        struct.pack("<IIfB", 1, 0, 1.0, 1) + bytes(12),
+        struct.pack("<IIIfB", 1, 1, 3, 1.0, 9) + bytes(12),
+        b"cmp\0" + retail(walk())[4:],
+        b"text of any kind" * 10,
+    ],
+)
+def test_other_data_is_not_claimed(data: bytes) -> None:
+    assert claimed(data) is None

@@ -1,18 +1,25 @@
-"""Midtown clips from scenes: layouts, skeletons, losses, edited originals."""
+"""Midtown clips from scenes: layouts, skeletons, distance, raw channels, and what cannot be stored."""
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import keyframer
+from keyframer.formats.kit.scene_reading import scene_of
+from keyframer.formats.kit.scene_writing import Written
 from keyframer.formats.midtown import FORMAT
-from keyframer.formats.midtown.records import Dialect
+from keyframer.formats.midtown.records import Channel as Record
+from keyframer.formats.midtown.records import Dialect, OldChannel
 from keyframer.formats.midtown.skeleton import Bone, Skeleton, read_skeleton, write_skeleton
-from keyframer.scene import NodeKind, Scene
-from keyframer.scene.loss_report import Outcome
+from keyframer.scene import Light, Node, NodeKind, RawChannel, Scene, Space
+from keyframer.scene.loss_report import CannotWrite, Outcome
+from tests.building.editing import details
 from tests.building.random_scenes import largest_difference
 from tests.formats.hale3d.test_writing import arm
 
@@ -77,16 +84,122 @@ def test_skeletons_are_written_as_they_are_read() -> None:
         write_skeleton(Skeleton((Bone(b"a", -1, (0, 0, 0)), Bone(b"b", -1, (0, 0, 0)), Bone(b"c", 0, (0, 0, 0)))))
 
 
-@pytest.mark.parametrize("sample", ["retail.anim", "document.anim", "old.anim"])
-def test_edits_are_merged(sample: str, tmp_path: Path) -> None:
-    path = SAMPLES / sample
-    scene: Scene = keyframer.load(path, format="midtown")
-    channel = next(channel for channel in scene.clips[0].channels if channel.track.kind == "position")
-    values = channel.track.values.copy()
-    values[1, 0] += 0.25
-    channel.track.values = values
-    written = FORMAT.from_scene(scene)
-    assert not [loss for loss in written.report if "a new file was written" in loss.detail], list(written.report)
-    encoded, data = keyframer.encode(written.document), path.read_bytes()
-    assert 1 <= sum(a != b for a, b in zip(encoded, data, strict=True)) <= 4
-    assert scene.nodes[0].kind is NodeKind.BONE
+def write(scene: Scene, **options: object) -> Written:
+    return FORMAT.from_scene(scene, {"fps": 24.0, **options})
+
+
+def record(written: Written) -> Record | OldChannel:
+    document = keyframer.decode(keyframer.encode(written.document), format="midtown")
+    channel: Any = next(child for child in document.records[0].children or document.records if hasattr(child, "rows"))
+    return channel  # type: ignore[no-any-return]
+
+
+def with_extras(**extras: object) -> Scene:
+    scene = arm()
+    scene.clips[0].extras["midtown"] = extras
+    return scene
+
+
+# --- options --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("scene", "distance", "stored"),
+    [
+        (arm(), None, 0.0),
+        (arm(), 1.5, 1.5),
+        (with_extras(distance=2.5), None, 2.5),
+        (with_extras(distance=2.5), 1.5, 1.5),
+        (with_extras(distance=2.5, in_place=True), None, 0.0),  # it is in the path of the root already
+        (with_extras(distance=math.nan), None, 0.0),
+    ],
+)
+def test_distance_option(scene: Scene, distance: float | None, stored: float) -> None:
+    assert record(write(scene, distance=distance)).distance == stored
+
+
+def test_without_a_skeleton_the_hierarchy_is_dropped() -> None:
+    written = write(arm(), skeleton=False)
+    assert written.companions == ()
+    assert details(written.report, Outcome.DROPPED) == {
+        "/parents": "names, offsets and parents of bones need a skeleton file",
+        "/reading": "readers need the option fps=24.0, which the file does not store",
+    }
+
+
+def test_angles_in_another_order() -> None:
+    scene = arm()
+    written = write(scene, euler_order="XYZ")
+    assert written.reader_options == {"euler_order": "XYZ", "fps": 24.0}
+    ((_, skeleton),) = written.companions
+    document = keyframer.decode(keyframer.encode(written.document), format="midtown")
+    loaded = scene_of(document, {**written.reader_options, "skeleton": read_skeleton(skeleton)})
+    length, degrees = largest_difference(scene, loaded, np.array([0.0, 1.25, 2.5]))
+    assert length < 1e-5
+    assert degrees < 1e-3
+
+
+# --- losses -------------------------------------------------------------------------------------------------------
+
+
+def test_units_other_than_metres_are_reported() -> None:
+    scene = replace(arm(), space=Space("z", metres_per_unit=0.5))
+    words = "this format uses metres; lengths are written without conversion"
+    assert details(write(scene).report, Outcome.BAKED) == {"/space": words}
+    known = replace(arm(), space=Space("z", metres_per_unit=1.0))
+    assert details(write(known).report, Outcome.BAKED) == {}
+
+
+def test_spaces_and_braces_in_names_are_replaced() -> None:
+    scene = arm()
+    scene.nodes[0].name, scene.nodes[1].name = "upper arm {left}", "upper\tarm__left_"
+    written = write(scene)
+    ((suffix, content),) = written.companions
+    assert suffix == ".skel"
+    assert [bone.name for bone in read_skeleton(content).bones] == [b"upper_arm__left_", b"upper_arm__left_.2"]
+    renamed = {path: words for path, words in details(written.report, Outcome.BAKED).items() if path != "/space"}
+    assert renamed == {
+        "/nodes/upper arm {left}": "renamed to 'upper_arm__left_' in the skeleton",
+        "/nodes/upper\tarm__left_": "renamed to 'upper_arm__left_.2' in the skeleton",
+    }
+
+
+def test_bones_without_a_name_get_one() -> None:
+    scene = arm()
+    scene.nodes[1].name = ""
+    ((_, content),) = write(scene).companions
+    assert [bone.name for bone in read_skeleton(content).bones] == [b"upper", b"bone"]
+
+
+def raw(rows: int, **extras: object) -> RawChannel:
+    channel = RawChannel("channel 1", np.arange(2.0 * rows).reshape(rows, 2))
+    channel.extras["midtown"] = extras
+    return channel
+
+
+def test_raw_channels_are_written_only_in_the_beta_layout() -> None:
+    scene = arm()
+    scene.clips[0].raw_channels = [raw(3, distance=0.5, type=7), raw(2)]
+    written = write(scene, dialect="beta")
+    losses = details(written.report, Outcome.DROPPED)
+    assert losses.pop("/reading").startswith("readers need the option fps=24")
+    assert losses == {"/raw_channels/channel 1": "2 frames, but the clip has 3"}
+    document = keyframer.decode(keyframer.encode(written.document), format="midtown")
+    _, kept = document.find(Record)
+    assert (kept.type, kept.distance, kept.rows.tolist()) == (7, 0.5, [[0, 1], [2, 3], [4, 5]])
+    retail = write(scene).report
+    assert details(retail, Outcome.DROPPED)["/raw_channels"] == "this format cannot store 2 raw channels"
+
+
+def test_a_scene_with_only_lights_is_refused() -> None:
+    scene = Scene([Node("lamp", NodeKind.LIGHT, light=0)], lights=[Light("lamp")])
+    with pytest.raises(CannotWrite, match="no bones or objects"):
+        write(scene)
+
+
+def test_a_static_clip_is_written_only_if_it_was_a_midtown_clip() -> None:
+    scene = replace(arm(), clips=[])
+    with pytest.raises(CannotWrite, match="no bone or object rotates"):
+        write(scene)
+    scene.source_format = "midtown"
+    assert len(record(write(scene)).rows) == 1

@@ -214,16 +214,6 @@ def test_a_zero_axis_is_reported_and_does_not_rotate() -> None:
     np.testing.assert_allclose(keyframer.pose(scene, [0]).world[0, 0], np.eye(4))
 
 
-def test_invalid_keys_are_reported() -> None:
-    nan = float("nan")
-    keys = (Key(0, 1.0, (0.0, 0.0, 0.0)), Key(0, 0.0, (nan, nan, 0.0)), Key(0, 2.0, (4.0, 0.0, 0.0)))
-    scene = load(Clip((Bone(b"a", LINEAR, keys), Bone(b"b", LINEAR))))
-    messages = {issue.code: issue.message for issue in scene.issues}
-    assert messages.keys() == {"DATA_KEYS_NOT_INCREASING", "DATA_NON_FINITE"}
-    assert messages["DATA_NON_FINITE"] == "2 non-finite or too large numbers, the first at entry 1"
-    np.testing.assert_allclose(keyframer.pose(scene, [0, 1.5]).world[:, 0, 0, 3], [0, 2])
-
-
 def test_names_and_extras() -> None:
     scene = load(Clip((Bone(b"Bip01", LINEAR), Bone(b"Bip01", TCB)), flags=0))
     assert [node.name for node in scene.nodes] == ["Bip01", "Bip01.2"]
@@ -237,19 +227,3 @@ def test_key_flags_are_kept() -> None:
     track = load(Clip((bone,))).clips[0].channels[0].track
     assert track.flags is not None
     assert track.flags.tolist() == [3, 256]
-
-
-@pytest.mark.parametrize(
-    "option",
-    [
-        {"time_unit": "hours"},
-        {"rotation_keys": "?"},
-        {"up": "w"},
-        {"handedness": "both"},
-        {"fps": -1.0},
-        {"fps": math.inf},
-    ],
-)
-def test_options_are_checked(option: dict[str, Any]) -> None:
-    with pytest.raises(ValueError):
-        load(Clip(), **option)

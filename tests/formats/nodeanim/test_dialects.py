@@ -11,7 +11,6 @@ import keyframer
 from keyframer.formats.nodeanim.dialect import DIALECTS, Dialect, with_tcb_by_key
 from keyframer.formats.nodeanim.records import Animations, Header, Node, NodeKeys
 from tests.building.nodeanim import TCB, Bone, Clip, Framing, Key, clips, framings, with_key_flags, write
-from tests.samples.nodeanim import make as sample_maker
 
 CLIPS = clips()
 FRAMINGS = list(framings())
@@ -173,11 +172,3 @@ def test_impossible_dialects_are_refused() -> None:
         Dialect(id_size=0)
     with pytest.raises(ValueError, match="chunks have no sizes"):
         Dialect(length_size=0, length_counts_header=False)
-
-
-def test_samples_are_up_to_date() -> None:
-    folder = sample_maker.FOLDER
-    samples = sample_maker.samples()
-    assert {path.stem for path in folder.glob("*.nanim")} == set(samples)
-    for name, data in samples.items():
-        assert (folder / f"{name}.nanim").read_bytes() == data

@@ -9,13 +9,12 @@ import pytest
 
 import keyframer
 from keyframer.formats.kit.scene_reading import scene_of
-from keyframer.formats.nodeanim import FORMAT
 from keyframer.formats.nodeanim.dialect import Dialect
 from keyframer.formats.nodeanim.document import new_document
 from keyframer.formats.nodeanim.records import LINEAR, TCB, TCB_COLUMNS, Animations, Header, Node, NodeKeys, RawChunk
 from keyframer.wire.cursor import Cursor
-from keyframer.wire.record import describe_fields, dump_fields, restore_fields, take_record
-from tests.building.nodeanim import Bone, Clip, Framing, Key, clips, framings, with_key_flags, write
+from keyframer.wire.record import dump_fields, restore_fields, take_record
+from tests.building.nodeanim import Bone, Clip, Framing, Key, clips, framings, write
 from tests.samples import unhex
 
 DEFAULT = unhex("""
@@ -75,17 +74,6 @@ def test_paths() -> None:
         "/animations",
         *(f"/animations/nodes[{index}]" for index in range(4)),
     ]
-
-
-def test_keys_are_views_of_the_file() -> None:
-    for order in "<>":
-        data = write(clips()["tcb"], Framing(order))
-        keys = first_node(keyframer.decode(data)).translation_keys
-        assert not keys.rows.flags.writeable
-        assert not keys.rows.flags.owndata
-        assert keys.time.dtype == np.dtype(order + "f4")
-        with pytest.raises(ValueError, match="read-only"):
-            keys.value[0] = 1
 
 
 def test_building_a_document() -> None:
@@ -188,22 +176,6 @@ def test_values_too_large_for_a_header_are_refused() -> None:
         keyframer.encode(new_document(name=b"a" * 300, dialect=Dialect(text="u8")))
 
 
-@pytest.mark.parametrize("how", [Framing(), Framing(">"), Framing(tcb_by_key=True), Framing(">", tcb_by_key=True)])
-def test_fields_survive_their_text_form(how: Framing) -> None:
-    clip = with_key_flags(clips()["mixed"]) if how.tcb_by_key else clips()["mixed"]
-    odd = Key(1, float("nan"), (float("inf"), -0.0, 1e-42))
-    clip = replace(clip, bones=(*clip.bones, Bone(b"odd \xff\\", TCB, (odd, replace(odd, flags=0)))))
-    data = write(clip, how)
-    document = keyframer.decode(data, format="nodeanim")
-    for place, record in document.walk():
-        other = type(record)()
-        restore_fields(other, dump_fields(record))
-        assert dump_fields(other) == dump_fields(record), str(place)
-        for name in (plan.name for plan in record.plan.fields):
-            setattr(record, name, getattr(other, name))
-    assert keyframer.encode(document) == data
-
-
 @pytest.mark.parametrize(
     ("rows", "words"),
     [
@@ -221,19 +193,6 @@ def test_errors_for_invalid_text_forms(rows: object, words: str) -> None:
     fields["translation_keys"] = rows
     with pytest.raises(ValueError, match=words):
         restore_fields(Node(), fields)
-
-
-def test_record_types_have_descriptions() -> None:
-    types = FORMAT.record_types()
-    assert set(types) == {"Header", "Animations", "Node", "RawChunk"}
-    assert [(row.name, row.type) for row in describe_fields(Header)] == [
-        ("flags", "i32"),
-        ("name", "text, NUL-ended"),
-        ("author", "text, NUL-ended"),
-        ("node_count", "i16"),
-    ]
-    rows = {row.name: row.type for row in describe_fields(types["Node"])}
-    assert rows["rotation_keys"].startswith("rotation_key_count x (i32 flags, f32 time, f32 tension")
 
 
 def test_paths_of_records() -> None:

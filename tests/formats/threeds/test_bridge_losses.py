@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import fields
 from functools import partial
 from typing import Any
 
@@ -18,10 +17,6 @@ from keyframer.scene import (
     Camera,
     Channel,
     Clip,
-    Environment,
-    Fog,
-    Gradient,
-    LayeredFog,
     Light,
     LightType,
     Material,
@@ -71,12 +66,6 @@ def assert_same_vertices(scene: Scene, loaded: Scene, *names: str) -> None:
 
 
 # --- the whole -------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("fps", [0.0, -1.0, math.inf, math.nan])
-def test_an_invalid_rate_is_refused(fps: float) -> None:
-    with pytest.raises(ValueError, match="fps must be positive and finite"):
-        FORMAT.from_scene(Scene([Node("box")]), {"fps": fps})
 
 
 def test_more_nodes_than_a_file_can_have_are_refused() -> None:
@@ -137,54 +126,6 @@ def test_the_unit_that_a_source_states_is_stored_as_master_scale_in_inches(
 # --- materials and surroundings --------------------------------------------------------------------------------------
 
 
-def test_materials_are_read_back() -> None:
-    image = TextureMap("A.PNG", b"A.PNG", 0.5, (2.0, 3.0), (0.25, -0.5), 45.0, 0.125)
-    image.mirror = image.negative = image.decal = image.summed_area = image.alpha_source = True
-    image.ignore_alpha, image.tiled = True, False
-    image.tints = {"first": (1.0, 0.0, 0.2), "blue": (0.0, 0.4, 0.6)}
-    paint = Material(
-        "paint",
-        ambient=(0.125, 0.25, 0.5),
-        diffuse=(1.0, 0.5, 0.25),
-        specular=(0.75, 0.75, 0.75),
-        shininess=0.33,
-        shininess_strength=0.005,
-        transparency=0.25,
-        transparency_falloff=0.75,
-        falloff_inwards=True,
-        reflection_blur=0.1,
-        self_illumination=0.5,
-        two_sided=True,
-        additive=True,
-        wire=True,
-        wire_size=2.5,
-        wire_in_units=True,
-        face_map=True,
-        soften=True,
-        supersample=True,
-        shading="metal",
-        maps={"texture1": image, "bump_mask": TextureMap("A.PNG", b"A.PNG"), "opacity": TextureMap("B.PNG")},
-    )
-    document, report, scene = write(Scene(materials=[paint]))
-    assert len(report) == 0
-    material = scene.materials[0]
-    for field in fields(Material):
-        if field.name not in ("maps", "extras", "raw_name"):
-            wanted, got = getattr(paint, field.name), getattr(material, field.name)
-            exact = isinstance(wanted, (bool, str)) or wanted is None
-            assert got == (wanted if exact else pytest.approx(wanted, abs=1e-6)), field.name
-    assert list(material.maps) == ["texture1", "opacity", "bump_mask"]
-    texture = material.maps["texture1"]
-    for field in fields(TextureMap):
-        if field.name not in ("extras", "tints"):
-            wanted = getattr(image, field.name)
-            assert getattr(texture, field.name) == (
-                wanted if isinstance(wanted, (bool, str)) else pytest.approx(wanted)
-            )
-    assert texture.tints == {"first": pytest.approx((1, 0, 0.2)), "blue": pytest.approx((0, 0.4, 0.6))}
-    assert [record.name for record in document.find(r.MapName)] == [b"A.PNG", b"B.PNG", b"A.PNG"]
-
-
 @pytest.mark.parametrize(("value", "kind"), [(0.33, r.PercentInt), (0.3333, r.PercentFloat)])
 def test_whole_percentages_are_stored_as_integers(value: float, kind: type) -> None:
     document, _, scene = write(Scene(materials=[Material("paint", shininess=value)]))
@@ -214,58 +155,12 @@ def test_file_names_are_shortened_to_dos_names(given: str, stored: bytes) -> Non
     assert renamed == ({} if stored.decode() == given else {f"/maps/{given}": f"renamed to {stored.decode()}"})
 
 
-def environments() -> dict[str, Environment]:
-    return {
-        "image": Environment(background_image="SKY.TGA", uses={"background_image"}),
-        "colour": Environment(background_color=(0.25, 0.5, 0.75), ambient=(0.125, 0, 1.0), uses={"background_color"}),
-        "gradient": Environment(gradient=Gradient(0.25, [(1.0, 0, 0), (0, 1.0, 0), (0, 0, 1.0)]), uses={"gradient"}),
-        "fog": Environment(fog=Fog(1.0, 2.0, 30.0, 40.0, (0.5, 0.5, 0.25), True), uses={"fog"}),
-        "fog without colour": Environment(fog=Fog(1.0, 2.0, 30.0, 40.0)),
-        "cue": Environment(distance_cue=Fog(1.0, 2.0, 30.0, 40.0, None, True), uses={"distance_cue"}),
-        "cue without background": Environment(distance_cue=Fog(1.0, 2.0, 30.0, 40.0)),
-        "layers": Environment(layered_fog=LayeredFog(1.0, 9.0, 0.5, 3, (0.25, 0.5, 1.0)), uses={"layered_fog"}),
-        "layers without colour": Environment(layered_fog=LayeredFog(1.0, 9.0, 0.5)),
-    }
-
-
-@pytest.mark.parametrize("name", environments())
-def test_environments_are_read_back(name: str) -> None:
-    wanted = environments()[name]
-    _, report, scene = write(Scene([Node("box", NodeKind.DUMMY)], environment=wanted))
-    assert len(report) == 0
-    environment = scene.environment
-    for field in fields(Environment):
-        if field.name == "extras":
-            continue
-        ours, theirs = getattr(wanted, field.name), getattr(environment, field.name)
-        if hasattr(ours, "__dataclass_fields__"):
-            assert type(ours) is type(theirs)
-            for part in fields(ours):
-                assert getattr(theirs, part.name) == getattr(ours, part.name), f"{field.name}.{part.name}"
-        else:
-            assert theirs == ours, field.name
-
-
 # --- cameras and lights ----------------------------------------------------------------------------------------------
 
 
 def aimed_light(light: Light) -> Scene:
     nodes = [Node("lamp", NodeKind.LIGHT, light=0, target=1, position=np.array([0.0, 0, 9]))]
     return Scene([*nodes, Node("lamp.target", NodeKind.TARGET)], lights=[light])
-
-
-def test_spot_lights_are_read_back() -> None:
-    light = Light("lamp", LightType.SPOT, (1.0, 0.5, 0.25), 2.0, on=False, attenuated=True)
-    light.inner_range, light.outer_range, light.hotspot_degrees, light.falloff_degrees = 3.0, 7.0, 20.0, 30.0
-    light.roll_degrees, light.aspect, light.rectangular, light.casts_shadows = 15.0, 1.5, True, True
-    light.projector, light.excludes = "GOBO.TGA", ["box", "lid"]
-    _, report, scene = write(aimed_light(light))
-    assert details(report, Outcome.DROPPED) == {}
-    loaded_light = scene.lights[0]
-    for field in fields(Light):
-        if field.name not in ("extras", "raw_name", "target"):
-            assert getattr(loaded_light, field.name) == getattr(light, field.name), field.name
-    assert loaded_light.target == (0, 0, 0)
 
 
 def test_a_spot_without_angles_gets_default_angles() -> None:
@@ -537,16 +432,6 @@ def test_a_node_that_is_flat_at_frame_0_keeps_its_vertices(mirrored: bool) -> No
     scene.clips = one_clip(slide(0, "scale", (1.0, 1.0, 0.0), (1.0, 1.0, 1.0)))
     _, _, loaded = write(scene)
     assert_same_vertices(scene, loaded, "box")
-
-
-def test_shadow_flags_and_hidden_objects() -> None:
-    quiet = triangle(casts_shadows=False, receives_shadows=False)
-    document, _, scene = write(Scene([Node("box", mesh=0, hidden=True)], [quiet]))
-    thing = document.first(r.NamedObject)
-    assert thing is not None
-    kinds = {type(child) for child in thing.children}
-    assert {r.ObjectHidden, r.ObjectDoesNotCast, r.ObjectReceivesNoShadow} <= kinds
-    assert (scene.meshes[0].casts_shadows, scene.meshes[0].receives_shadows) == (False, False)
 
 
 def test_smoothing_groups_and_missing_materials() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import keyframer
@@ -37,36 +36,6 @@ def test_lossless_with_every_byte_accounted_for(files: list[Path]) -> None:
         typed, untyped, aside = shares(document)
         headers = HEADER_SIZE * sum(1 for _ in document.find(Chunk))
         assert typed + untyped + aside + headers + len(document.trailing) == len(data), path.name
-
-
-@per_group
-def test_encoding_needs_no_source(files: list[Path]) -> None:
-    """Every array is replaced by a copy, so that no record refers to the bytes of the file."""
-    for path in files:
-        data = path.read_bytes()
-        source = bytes(bytearray(data))  # another buffer with the same content
-        document = keyframer.decode(source)
-        buffer = np.frombuffer(source, np.uint8)
-        views = 0
-        for record in document.find(Chunk):
-            for plan in record.plan.fields:
-                value = getattr(record, plan.name)
-                if isinstance(value, Keys):
-                    views += np.may_share_memory(value.time, buffer)
-                    value = Keys(value.rows.copy(), value.text)
-                    columns = [value.rows]
-                elif isinstance(value, np.ndarray):
-                    views += np.may_share_memory(value, buffer)
-                    value = value.copy()
-                    columns = [value]
-                else:
-                    assert isinstance(value, (int, float, bytes, tuple))
-                    continue
-                setattr(record, plan.name, value)
-                assert not any(column is not None and np.may_share_memory(column, buffer) for column in columns)
-        assert views or not document.first(records.PointArray)
-        del source, buffer
-        assert keyframer.encode(document) == data, path.name
 
 
 def shares(document: keyframer.Document) -> tuple[int, int, int]:
@@ -204,13 +173,3 @@ def test_files_of_other_formats_are_refused(path: Path) -> None:
     detection = keyframer.detect(path.read_bytes(), name=path.name)
     assert detection.format is None
     assert wanted[1] in detection.reason
-
-
-@per_group
-def test_detected_without_the_extension(files: list[Path]) -> None:
-    for path in files:
-        head = path.read_bytes()
-        for detection in (keyframer.detect(head), keyframer.detect(head[:4096], size=len(head), name="x.tif")):
-            assert detection.format is not None
-            assert detection.format.name == "3ds"
-            assert detection.score >= 0.7

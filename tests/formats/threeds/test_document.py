@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-import tracemalloc
 
 import numpy as np
 import pytest
@@ -20,13 +19,6 @@ from tests.samples import FOLDER, unhex
 from tests.samples.make_3ds import SAMPLES
 
 VERSION = chunk(0x0002, struct.pack("<I", 3))
-
-
-def test_samples_are_up_to_date() -> None:
-    for name, make in SAMPLES.items():
-        assert (FOLDER / "3ds" / name).read_bytes() == make(), f"{name}: run python -m tests.samples.make_3ds"
-    example = FOLDER.parents[1] / "examples" / "windmill.3ds"
-    assert (FOLDER / "3ds" / "windmill.3ds").read_bytes() == example.read_bytes()
 
 
 def test_the_smallest_mesh_of_the_specification() -> None:
@@ -121,26 +113,6 @@ class TestOddities:
             ("STRUCT_COUNT_EXCEEDS_DATA", f"{node}/b029/keys", 444),
         ]
 
-    def test_severities(self) -> None:
-        severities = {issue.code: issue.severity.label for issue in self.document.issues}
-        assert severities == {
-            "STRUCT_TRAILING_DATA": "warning",
-            "STRUCT_CHUNK_SLACK": "warning",
-            "STRUCT_UNKNOWN_CHUNK": "info",
-            "STRUCT_CHUNK_MISPLACED": "warning",
-            "STRUCT_COUNT_EXCEEDS_DATA": "error",
-            "STRUCT_DUPLICATE_CHUNK": "error",
-            "STRUCT_CHUNK_TOO_SMALL": "error",
-            "STRUCT_STRING_UNTERMINATED": "error",
-            "STRUCT_CHUNK_OVERRUN": "error",
-        }
-
-    def test_every_issue_has_the_path_of_a_record(self) -> None:
-        known = {"/", *paths(self.document)}
-        for issue in self.document.issues:
-            if not issue.path.endswith("/a200"):  # a length of 3: no chunk at all, but the tail of its parent
-                assert issue.path in known or issue.path.rsplit("/", 1)[0] in known
-
     def test_raw_chunks_and_their_reasons(self) -> None:
         assert [(f"{raw.chunk_id:04x}", raw.reason, len(raw.data)) for raw in self.document.find(RawChunk)] == [
             ("0001", "STRUCT_UNKNOWN_CHUNK", 4),
@@ -172,21 +144,6 @@ class TestOddities:
     def test_wrong_lengths_are_kept_next_to_the_correct_ones(self) -> None:
         (wrong,) = [record for record in self.document.find(RawChunk) if record.claimed is not None]
         assert wrong.claimed == (0x7FFFFFFF, 18)
-
-    def test_order_and_repetition(self) -> None:
-        mesh = self.document.first(records.Mesh)
-        assert mesh is not None
-        assert [f"{inner.segment}" for inner in mesh.children] == [
-            "4120",
-            "4110",
-            "4110",
-            "4110",
-            "4140",
-            "4150",
-            "4160",
-        ]
-        names = [name.name for name in self.document.find(records.MaterialName)]
-        assert names == [b"one", b"two"]
 
 
 def test_signalling_nans_survive() -> None:
@@ -348,34 +305,17 @@ def test_the_content_of_unknown_chunks_is_not_parsed() -> None:
         assert not raw.children
 
 
-def test_a_million_nested_unknown_chunks_are_one_opaque_chunk() -> None:
-    depth = 100_000
-    nested = b"".join(struct.pack("<HI", 0x7777, 6 * (depth - level)) for level in range(depth))
-    document = decoded(in_container(0x4D4D, nested))
-    assert len(paths(document)) == 2
-    deep_editors = b"".join(struct.pack("<HI", 0x3D3D, 6 * (depth - level)) for level in range(depth))
-    assert len(paths(decoded(deep_editors))) == 2
-
-
 class TestLimits:
     def refuse(self, data: bytes, **limits: int) -> keyframer.FormatError:
         with pytest.raises(keyframer.FormatError) as caught:
             keyframer.decode(data, format="3ds", limits=keyframer.Limits(**limits))
         return caught.value
 
-    def test_file_size(self) -> None:
-        error = self.refuse(bytes(101), file_size=100)
-        assert (error.code, error.offset, error.path) == ("LIMIT_FILE_SIZE", 0, "/")
-        assert error.details == {"size": 101, "limit": 100}
-
     def test_records(self) -> None:
         data = in_container(0x3D3D, *[chunk(0x1101)] * 3)  # five in all
         assert len(paths(keyframer.decode(data, limits=keyframer.Limits(records=5)))) == 5
         error = self.refuse(data, records=4)
         assert (error.code, error.offset, error.path) == ("LIMIT_RECORDS", 24, "/4d4d/3d3d/1101[2]")
-
-    def test_records_by_default(self) -> None:
-        assert keyframer.Limits().records == 4_000_000
 
     def test_depth(self) -> None:
         """The grammar itself has six levels, far below the default of 16: only a lower limit can be exceeded."""
@@ -421,34 +361,6 @@ def _deepest() -> int:
         longest = max(longest, len(way))
         ways += [(*way, inner) for inner in CHUNKS[way[-1]].valid_children if not CHUNKS[inner].opaque]
     return longest
-
-
-def test_a_huge_count_allocates_nothing() -> None:
-    track = chunk(0xB020, bytes(10), struct.pack("<I", 0xFFFFFFFF), bytes(18))
-    data = in_container(0xB002, track)
-    keyframer.decode(data)
-    tracemalloc.start()
-    try:
-        document = keyframer.decode(data)
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert document.issues[0].code == "STRUCT_COUNT_EXCEEDS_DATA"
-    assert document.issues[0].args == {"count": 0xFFFFFFFF, "size": 18, "left": 18, "available": 1}
-    assert peak < 100_000
-
-
-def test_many_small_chunks_take_at_most_forty_times_their_size_in_memory() -> None:
-    for number in (0x7777, 0x1101):
-        data = in_container(0x3D3D, chunk(number) * 10_000)
-        tracemalloc.start()
-        try:
-            document = keyframer.decode(data)
-            peak = tracemalloc.get_traced_memory()[1]
-        finally:
-            tracemalloc.stop()
-        assert peak < 40 * len(data), peak / len(data)
-        assert document.records
 
 
 def test_find_and_first() -> None:

@@ -21,8 +21,6 @@ from keyframer.scene import (
     Camera,
     Channel,
     Clip,
-    Fog,
-    Gradient,
     Light,
     LightType,
     Material,
@@ -279,27 +277,6 @@ def test_an_edited_mesh_changes_only_the_affected_chunks(what: str, mill: Path, 
         one, other = getattr(mine, name), getattr(theirs, name)
         assert (one is None) == (other is None)
         assert one is None or np.allclose(one, other, atol=1e-6), name
-
-
-def ambient(scene: Scene) -> None:
-    scene.environment.ambient = (0.25, 0.5, 0.75)
-
-
-def fog(scene: Scene) -> None:
-    scene.environment.fog = Fog(1.0, 0.25, 100.0, 0.75, (0.5, 0.5, 0.75), affects_background=True)
-    scene.environment.uses = {*scene.environment.uses, "fog"}
-
-
-def gradient(scene: Scene) -> None:
-    scene.environment.gradient = Gradient(0.5, [(0.0, 0.0, 0.25), (0.5, 0.5, 0.5), (1.0, 1.0, 0.75)])
-
-
-def flat(value: object) -> object:
-    """Numbers of a part of the surroundings in one row."""
-    if value is None or isinstance(value, (str, set)):
-        return str(sorted(value)) if isinstance(value, set) else value
-    parts = vars(value).values() if hasattr(value, "__dict__") else [value]
-    return [float(number) for part in parts if part is not None for number in np.ravel(part)]
 
 
 @pytest.mark.parametrize("act", [reverse, lambda scene: cut(scene, 10, 60)], ids=["reversed", "cut"])

@@ -15,7 +15,7 @@ from keyframer.curves import Interpolation, Track
 from keyframer.formats.threeds import FORMAT
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.chunk import Chunk, RawChunk
-from keyframer.scene import Channel, Clip, LightType, Morph, Scene
+from keyframer.scene import Channel, LightType, Morph, Scene
 from keyframer.scene.loss_report import Outcome
 from tests.building import editing
 from tests.building import threeds_records as make
@@ -172,7 +172,6 @@ MERGED: dict[str, tuple[Callable[[Scene], object], Callable[[SimpleNamespace], A
             set_header("omni_node", flags1=0x4800),
         ),
     ),
-    # cameras
     # lights
     "colour": (
         set_spot(color=(0.5, 0.25, 0.0)),
@@ -279,7 +278,6 @@ def test_material_names_are_shortened_and_reported() -> None:
 NOT_STORABLE: dict[str, Callable[[Scene], object]] = {
     "turned camera": set_node("Cam", rotation_xyzw=np.array([0.0, 0, 1, 0])),
     "shadows of an omni": set_omni(casts_shadows=True),
-    "another clip": lambda scene: scene.clips.append(Clip("walk")),
     "name of a target": set_node("Cam.target", name="goal"),
     "shapes that no key uses": set_node(
         "Box", morph=Morph(["Box", "Lid"], [np.array(make.TRIANGLE), np.array(make.TRIANGLE)])

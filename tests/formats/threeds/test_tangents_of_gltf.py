@@ -9,14 +9,12 @@ the values of the keys could move as well).
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 import keyframer
-from keyframer.curves import Interpolation, RotationForm, Track, key_reduction
-from keyframer.formats.kit import key_tracks
+from keyframer.curves import Interpolation, Track
 from keyframer.scene import Channel, Clip, Node, NodeKind, Scene
 from keyframer.scene.loss_report import Loss
 
@@ -73,44 +71,6 @@ def test_an_error_above_the_limit_is_reported(tmp_path: Path) -> None:
 def test_a_sufficient_frame_rate_is_found_on_request(tmp_path: Path) -> None:
     _, loss = save(tmp_path / "out.3ds", find_rate=True)
     assert "the times of the format are too coarse; fps=120 would be sufficient" in loss.detail
-
-
-def test_a_character_of_19_joints_and_2000_keys_is_fitted_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its keys are between frames, so no rate is fine enough: one fit for each track, of two attempts."""
-    fits: list[str] = []
-    attempts: list[Interpolation] = []
-    monkeypatch.setattr(key_tracks, "fewest_keys", counting(fits, key_tracks.fewest_keys))
-    monkeypatch.setattr(key_reduction._Task, "insert", counting_attempts(attempts, key_reduction._Task.insert))
-    chance = np.random.default_rng(7)
-    times = np.sort(chance.uniform(0.0, 4.5, 105))
-    nodes = [Node(f"joint {number}", NodeKind.DUMMY, parent=number - 1 if number else None) for number in range(19)]
-    channels = []
-    for number in range(19):
-        turns = np.column_stack([chance.normal(0.0, 0.3, (105, 3)), np.ones(105)])
-        turns /= np.linalg.norm(turns, axis=1)[:, None]
-        form = RotationForm.QUATERNION_ABSOLUTE
-        channels.append(Channel(number, Track("rotation", times, turns, Interpolation.LINEAR, form=form)))
-    clip = Clip(channels=channels, end=4.5, rate=1.0, unit="second", units_per_frame=1 / 30)
-    report = keyframer.save(Scene(nodes, clips=[clip]), tmp_path / "out.3ds")
-    assert sum("are too coarse" in loss.detail for loss in report) == 19
-    assert fits == ["rotation"] * 19
-    assert attempts == [Interpolation.LINEAR] * 19 + [Interpolation.TCB] * 19  # all tracks together
-
-
-def counting(seen: list[str], fit: Any) -> Any:
-    def counted(kind: str, *arguments: Any) -> Any:
-        seen.append(kind)
-        return fit(kind, *arguments)
-
-    return counted
-
-
-def counting_attempts(seen: list[Interpolation], insert: Any) -> Any:
-    def counted(task: Any, interpolation: Interpolation, *arguments: Any) -> Any:
-        seen.append(interpolation)
-        return insert(task, interpolation, *arguments)
-
-    return counted
 
 
 def test_a_higher_frame_rate_meets_the_limit(tmp_path: Path) -> None:

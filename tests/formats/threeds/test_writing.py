@@ -30,7 +30,6 @@ from keyframer.scene import (
 )
 from keyframer.scene.loss_report import LossReport, Outcome
 from tests.building.scenes import one_node
-from tests.corpus import CORPUS, needs_corpus
 
 WINDMILL = Path(__file__).parents[2] / "samples/3ds/windmill.3ds"
 TRIANGLE = np.array([[0.0, 0, 0], [2, 0, 0], [0, 3, 1]])
@@ -131,19 +130,6 @@ def test_stored_vertices_and_keyframer_agree(tmp_path: Path) -> None:
     assert any(loss.path == "/nodes/child/pivot" and loss.outcome is Outcome.BAKED for loss in report)
 
 
-def test_a_mirrored_node_keeps_its_vertices(tmp_path: Path) -> None:
-    node = Node("mirror", mesh=0, position=np.array([1.0, 2, 3]), scale=np.array([-1.0, 2, 1]))
-    below = Node("below", parent=0, mesh=0, position=np.array([0.0, 4, 1]), rotation_xyzw=np.array([0.6, 0, 0, 0.8]))
-    scene = Scene(nodes=[node, below], meshes=[mesh()], clips=[Clip(channels=[moving(1)], end=10.0)])
-    document, _ = write(scene)
-    assert all(np.linalg.det(np.array([m.x_axis, m.y_axis, m.z_axis])) > 0 for m in document.find(r.MeshMatrix))
-    loaded = save_and_reload(document, tmp_path)
-    frames = [0.0, 5.0, 10.0]
-    for number in (0, 1):
-        ours = keyframer.pose(scene, frames=frames).vertices(number)
-        assert np.allclose(keyframer.pose(loaded, frames=frames).vertices(number), ours, atol=1e-4)
-
-
 def test_rotation_keys_are_clockwise_increments_about_unit_axes() -> None:
     values = np.array([[0, 0, 2.0, 0.5], [0, 3.0, 0, -1.0], [0, 0, 0, 1.0]])
     form = RotationForm.AXIS_ANGLE_RELATIVE
@@ -241,18 +227,6 @@ def test_visibility(tmp_path: Path) -> None:
     assert (keyframer.pose(loaded, frames=frames).visible == keyframer.pose(scene, frames=frames).visible).all()
 
 
-def test_morphs(tmp_path: Path) -> None:
-    shapes = [TRIANGLE, TRIANGLE * 2, TRIANGLE + 1]
-    node = Node("box", mesh=0, morph=Morph(["box", "large", "moved"], shapes), position=np.array([1.0, 1, 1]))
-    track = Track("morph", np.array([0.0, 6, 12]), np.eye(3), Interpolation.TCB)
-    scene = Scene(nodes=[node], meshes=[mesh()], clips=[Clip(channels=[Channel(0, track)], end=12.0)])
-    loaded = save_and_reload(write(scene)[0], tmp_path)
-    frames = np.arange(0.0, 13.0, 1.5)
-    assert np.allclose(
-        keyframer.pose(loaded, frames=frames).vertices(0), keyframer.pose(scene, frames=frames).vertices(0), atol=1e-5
-    )
-
-
 def test_rates(tmp_path: Path) -> None:
     clip = Clip(channels=[moving(0)], end=10.0, rate=24.0)
     scene = Scene(nodes=[Node("box", NodeKind.DUMMY)], clips=[clip])
@@ -267,144 +241,6 @@ def test_rates(tmp_path: Path) -> None:
 
 
 # --- edited originals ------------------------------------------------------------------------------------------------
-
-
-def changed_bytes(before: bytes, after: bytes) -> int:
-    assert len(before) == len(after)
-    return sum(a != b for a, b in zip(before, after, strict=True))
-
-
-def edited_bytes(scene: Scene) -> bytes:
-    document, report = write(scene)
-    assert not [loss for loss in report if "a new file was written" in loss.detail], list(report)
-    return keyframer.encode(document)
-
-
-def test_an_edited_key_changes_only_its_bytes(tmp_path: Path) -> None:
-    data = WINDMILL.read_bytes()
-    scene = keyframer.load(WINDMILL)
-    channel = next(channel for channel in scene.clips[0].channels if channel.track.kind == "fov")
-    channel.track.values = channel.track.values + 1.0
-    saved = edited_bytes(scene)
-    assert 1 <= changed_bytes(data, saved) <= 4 * len(channel.track.times)
-    path = tmp_path / "edited.3ds"
-    path.write_bytes(saved)
-    loaded = keyframer.load(path)
-    again_ = next(channel for channel in loaded.clips[0].channels if channel.track.kind == "fov")
-    assert np.allclose(again_.track.values, channel.track.values)
-
-
-def test_unknown_chunks_and_other_records_survive_an_edit(tmp_path: Path) -> None:
-    document = keyframer.read(WINDMILL)
-    from keyframer.formats.threeds.chunk import RawChunk
-
-    editor = document.first(r.Editor)
-    assert editor is not None
-    editor.children.insert(2, RawChunk(0x7777, b"nobody knows"))
-    path = tmp_path / "strange.3ds"
-    path.write_bytes(keyframer.encode(document))
-    scene = keyframer.load(path)
-    scene.materials[0].diffuse = (0.25, 0.5, 1.0)
-    scene.node("Rotor").hidden = True
-    data = edited_bytes(scene)
-    assert b"nobody knows" in data
-    target = tmp_path / "edited.3ds"
-    target.write_bytes(data)
-    loaded = keyframer.load(target)
-    assert loaded.materials[0].diffuse == pytest.approx((0.25, 0.5, 1.0), abs=0.01)
-    assert loaded.node("Rotor").hidden
-    assert loaded.origin is not None
-    kept = [record for record in loaded.origin.document.find(RawChunk) if record.chunk_id == 0x7777]
-    assert [channel.data for channel in kept] == [b"nobody knows"]
-
-
-def example_edits() -> dict[str, object]:
-    def rename(scene: Scene) -> None:
-        scene.node("Lamp").name = "Torch"
-
-    def parent(scene: Scene) -> None:
-        scene.node("Cock").parent = None
-
-    def vertices(scene: Scene) -> None:
-        target = scene.meshes[0]
-        points = np.array(target.positions)
-        points[0] += (1.0, 0.0, 0.5)
-        target.positions = points
-
-    def material(scene: Scene) -> None:
-        scene.materials[1].name = "new name"
-
-    def light(scene: Scene) -> None:
-        lamp = next(light for light in scene.lights if light.type is LightType.SPOT)
-        lamp.multiplier, lamp.color = 0.5, (0.5, 0.125, 0.0)
-
-    def owners(scene: Scene) -> None:
-        target = scene.meshes[0]
-        target.face_materials = np.zeros(len(target.corners), np.int32)
-
-    def segment(scene: Scene) -> None:
-        scene.clips[0].end = 50.0
-
-    def moved(scene: Scene) -> None:
-        number = [node.name for node in scene.nodes].index("Rotor")
-        track = next(each.track for each in scene.channels_of(number) if each.track.kind == "position")
-        track.values = track.values + np.array([0.0, 1.0, 0.0])
-
-    def removed(scene: Scene) -> None:
-        channels = scene.clips[0].channels
-        channels.remove(next(channel for channel in channels if channel.track.kind == "hotspot"))
-
-    return {
-        edit.__name__: edit for edit in (rename, parent, vertices, material, light, owners, segment, moved, removed)
-    }
-
-
-@pytest.mark.parametrize("name", example_edits())
-def test_edits_are_merged_and_read_back(name: str, tmp_path: Path) -> None:
-    from keyframer.formats._scene_differences import Comparison
-
-    scene = keyframer.load(WINDMILL)
-    edit = example_edits()[name]
-    edit(scene)  # type: ignore[operator]
-    path = tmp_path / "edited.3ds"
-    path.write_bytes(edited_bytes(scene))
-    left = [
-        channel
-        for channel in Comparison(1e-5).scenes(scene, keyframer.load(path))
-        if channel[0] not in ("meshes", "cameras", "lights") or channel[2] not in ("name", "axes")
-    ]
-    assert [channel for channel in left if channel[0] != "nodes" or channel[2] not in ("position", "name")] == []
-    assert [node.name for node in keyframer.load(path).nodes if node.kind is not NodeKind.TARGET] == [
-        node.name for node in scene.nodes if node.kind is not NodeKind.TARGET
-    ]
-
-
-@needs_corpus
-def test_an_edited_key_is_merged_into_real_files(tmp_path: Path) -> None:
-    files = sorted((CORPUS / "3ds").glob("*.3[dD][sS]"))[::9]
-    merged_files = anew = 0
-    for path in files:
-        try:
-            scene = keyframer.load(path)
-        except keyframer.FormatError:
-            continue
-        tracks = [
-            channel for channel in (scene.clips[0].channels if scene.clips else []) if channel.track.kind == "position"
-        ]
-        tracks = [track for track in tracks if len(track.track.times) > 1]
-        if not tracks:
-            continue
-        values = tracks[0].track.values.copy()
-        values[-1] += 0.25
-        tracks[0].track.values = values
-        document, report = write(scene)
-        if any("a new file was written" in loss.detail for loss in report):
-            anew += 1
-            continue
-        merged_files += 1
-        assert len(keyframer.encode(document)) == path.stat().st_size
-    assert merged_files >= 3
-    assert anew <= merged_files
 
 
 def test_a_scene_in_other_axes_is_converted_back() -> None:

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 import keyframer
-from keyframer.curves import Interpolation, RotationForm, Track, Wrap
-from keyframer.formats.uto3d import FORMAT
+from keyframer.curves import Interpolation, RotationForm, Track
 from keyframer.formats.uto3d import records as r
 from keyframer.formats.uto3d.sections import Main
 from keyframer.scene import (
@@ -20,12 +19,10 @@ from keyframer.scene import (
     Clip,
     Light,
     LightType,
-    Material,
     Node,
     NodeKind,
     Scene,
     Skin,
-    TextureMap,
 )
 from keyframer.scene.loss_report import Outcome
 from tests.building.editing import details
@@ -51,37 +48,6 @@ def track_of(scene: Scene, kind: str) -> Track:
 
 
 # --- things ----------------------------------------------------------------------------------------------------------
-
-
-def test_an_unknown_dialect_is_refused() -> None:
-    with pytest.raises(ValueError, match="dialect must be one of A, B, literal, not 'C'"):
-        FORMAT.from_scene(Scene([Node("box")]), {"dialect": "C"})
-
-
-def test_ambient_light_is_dropped() -> None:
-    scene = Scene([Node("all", NodeKind.AMBIENT, light=0), Node("box", mesh=0)], [triangle()])
-    scene.lights = [Light("all", LightType.AMBIENT)]
-    _, report, loaded = write(scene)
-    assert details(report, Outcome.DROPPED)["/lights/ambient"] == "this format cannot store ambient light"
-    assert [node.name for node in loaded.nodes] == ["box"]
-
-
-@pytest.mark.parametrize(
-    ("material", "lost"),
-    [
-        (Material("paint", diffuse=(1.0, 0, 0)), {"/materials/diffuse": "'diffuse' of 1 material"}),
-        (Material("paint", two_sided=True), {"/materials/two_sided": "'two sided' of 1 material"}),
-        (Material("paint", maps={"texture1": TextureMap("a.png")}), {"/textures": "maps (1 material)"}),
-    ],
-)
-def test_only_the_names_of_materials_are_stored(material: Material, lost: dict[str, str]) -> None:
-    scene = Scene([Node("box", mesh=0)], [triangle(face_materials=np.array([1]))], [Material("first"), material])
-    document, report, loaded = write(scene)
-    words = {path: f"this format cannot store {what}" for path, what in lost.items()}
-    assert details(report, Outcome.DROPPED) == words
-    assert [(record.name, record.id) for record in document.find(r.Material)] == [(b"first", 1), (b"paint", 2)]
-    assert loaded.meshes[0].face_materials is not None
-    assert loaded.meshes[0].face_materials.tolist() == [1]
 
 
 def test_a_pivot_is_applied_to_the_vertices() -> None:
@@ -114,30 +80,6 @@ def test_nodes_without_their_camera_or_light_become_bones(node: Node, reason: st
     assert details(report, Outcome.BAKED)["/nodes/joint"] == f"written as a bone: {reason}"
 
 
-def test_meshes_keep_colours_edges_sphere_and_flags() -> None:
-    surface = triangle(colors=np.array([[1.0, 0.5, 0.25], [0, 0, 0], [0, 0, 1]]), edges=np.array([5]), dynamic=True)
-    surface.bounding_sphere = (np.array([1.0, 2.0, 3.0]), 4.0)
-    surface.casts_shadows = False
-    _, _, scene = write(Scene([Node("box", mesh=0)], [surface]))
-    loaded_mesh = scene.meshes[0]
-    assert loaded_mesh.colors is not None
-    assert loaded_mesh.colors.tolist() == surface.colors.tolist()  # type: ignore[union-attr]
-    assert loaded_mesh.color_corners is not None
-    assert loaded_mesh.color_corners.tolist() == [[0, 1, 2]]
-    assert loaded_mesh.edges is not None
-    assert loaded_mesh.edges.tolist() == [5]
-    assert (loaded_mesh.dynamic, loaded_mesh.casts_shadows) == (True, False)
-    assert loaded_mesh.bounding_sphere is not None
-    assert (loaded_mesh.bounding_sphere[0].tolist(), loaded_mesh.bounding_sphere[1]) == ([1, 3, 2], 4)
-
-
-def test_colours_with_their_own_corners() -> None:
-    surface = triangle(colors=np.array([[1.0, 0, 0]]), color_corners=np.array([[0, 0, 0]]))
-    loaded_mesh = write(Scene([Node("box", mesh=0)], [surface]))[2].meshes[0]
-    assert loaded_mesh.color_corners is not None
-    assert loaded_mesh.color_corners.tolist() == [[0, 0, 0]]
-
-
 # --- cameras and lights ----------------------------------------------------------------------------------------------
 
 
@@ -154,18 +96,6 @@ def test_cameras_store_ranges_or_clip_planes_depending_on_the_dialect(dialect: s
     record = document.first(r.Camera)
     assert record is not None
     assert (record.near, record.far) == getattr(eye, kept)
-
-
-def test_a_camera_without_ranges_and_clip_planes_loses_nothing() -> None:
-    scene = Scene([Node("eye", NodeKind.CAMERA, camera=0)], cameras=[Camera("eye", 50.0)])
-    assert details(write(scene)[1], Outcome.DROPPED) == {}
-
-
-def test_light_settings_that_are_dropped() -> None:
-    light = Light("lamp", on=False, casts_shadows=True, projector="a.png", excludes=["box"], rectangular=True)
-    names = ("on", "casts_shadows", "projector", "excludes", "rectangular")
-    words = {f"/lights/{name}": f"this format cannot store '{name.replace('_', ' ')}' of 1 light" for name in names}
-    assert details(write(lit(light))[1], Outcome.DROPPED) == words
 
 
 @pytest.mark.parametrize("dialect", ["A", "B", "literal"])
@@ -365,21 +295,6 @@ def test_small_fields_of_view_are_not_read_as_radians(degrees: tuple[float, floa
     assert track_of(scene, "fov").values.tolist() == pytest.approx(degrees)
 
 
-def test_channels_that_the_format_does_not_have_are_reported() -> None:
-    shown = Track("visible", np.array([0.0, 10.0]), np.array([1.0, 0.0]), Interpolation.STEP)
-    _, report, scene = write(moved(shown))
-    assert details(report, Outcome.DROPPED) == {"/channels/visible": "this format cannot store 1 visible track"}
-    assert scene.clips[0].channels == []
-
-
-def test_a_track_without_usable_keys_is_not_written() -> None:
-    lost = Track("position", np.array([math.nan]), np.zeros((1, 3)))
-    empty = Track("scale", np.empty(0), np.empty((0, 3)))
-    document, report, _ = write(moved(lost, empty))
-    assert list(document.find(r.Controller)) == []
-    assert details(report, Outcome.DROPPED) == {"/nodes/box/position": "non-finite numbers in 1 of 1 key"}
-
-
 # --- the active segment ----------------------------------------------------------------------------------------------
 
 
@@ -497,16 +412,3 @@ def test_a_skin_without_bones_moves_nothing() -> None:
     document, _, scene = write(skinned_figure(weights=np.empty(0), **parts))
     assert next(bone.position for bone in document.find(r.Bone)) == pytest.approx((1, 0, 0))
     assert scene.skins == []
-
-
-def test_repeat_tracks_are_unrolled() -> None:
-    """The format has no repeat: such a track is written until the end of the clip."""
-    loop = Track("position", np.array([0.0, 10.0]), np.array([[0.0, 0, 0], [4, 0, 0]]), wrap=Wrap.REPEAT)
-    scene = moved(loop)
-    _, report, loaded = write(scene)
-    assert details(report, Outcome.APPROXIMATED)["/nodes/box/position"].startswith(
-        "tracks with the wrap 'repeat' cannot be stored in this format"
-    )
-    frames = [2.0, 9.0, 13.0, 28.0]
-    ours, theirs = keyframer.pose(scene, frames=frames), keyframer.pose(loaded, frames=frames)
-    assert np.allclose(theirs.vertices(0)[..., [0, 2, 1]], ours.vertices(0), atol=1e-3)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import product
-from pathlib import Path
 
 import pytest
 
@@ -163,8 +162,3 @@ def test_trailing_bytes_do_not_change_the_dialect() -> None:
         assert document.dialect == Dialect(LAYOUTS[manner.lights], None)
         assert document.trailing == b"\xff\xfe\xfd\xfc\xfb"
         assert [issue.code for issue in document.issues] == ["STRUCT_TRAILING_DATA"]
-
-
-def test_samples_are_up_to_date() -> None:
-    folder = Path(__file__).parents[2] / "samples" / "uto3d"
-    assert {path.name: path.read_bytes() for path in folder.glob("*.u3d")} == writers.samples()

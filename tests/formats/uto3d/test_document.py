@@ -7,7 +7,6 @@ import pytest
 
 import keyframer
 from keyframer.formats.kit.scene_reading import Reporter
-from keyframer.formats.uto3d import FORMAT
 from keyframer.formats.uto3d.document import new_document
 from keyframer.formats.uto3d.records import (
     LINEAR,
@@ -23,10 +22,9 @@ from keyframer.formats.uto3d.records import (
     MeshWithUvFaces,
     NoController,
 )
-from keyframer.formats.uto3d.sections import SECTIONS, Dialect, FileHeader, LightLayout, Main, MeshSection
+from keyframer.formats.uto3d.sections import Dialect, FileHeader, LightLayout, Main, MeshSection
 from keyframer.issues import IssueLog
 from keyframer.wire.key_table import Keys
-from keyframer.wire.record import describe_fields, dump_fields, restore_fields
 from tests.building import uto3d as writers
 from tests.samples import unhex
 
@@ -122,26 +120,6 @@ def test_values_that_cannot_be_stored_are_refused() -> None:
     keys = Keys.make([0], [[1, 2, 3]])
     with pytest.raises(ValueError, match="value"):
         keyframer.encode(new_document(Controller(SCALE, scheme=LINEAR, keys=keys)))
-
-
-@pytest.mark.parametrize("name", writers.samples())
-def test_every_record_survives_its_dump(name: str) -> None:
-    data = writers.samples()[name]
-    document = keyframer.decode(data)
-    for _, record in document.walk():
-        values = dump_fields(record)
-        restore_fields(record, values)
-        assert dump_fields(record) == values
-    assert keyframer.encode(document) == data
-
-
-def test_every_record_is_described() -> None:
-    types = FORMAT.record_types()
-    assert {"FileHeader", "Main", "Mesh", "FlexporterLight", "LiteralLight", "NoController", "RawRest"} <= set(types)
-    for cls in types.values():
-        assert cls.__doc__
-        assert all(field.description and field.type for field in describe_fields(cls))
-    assert [section.TAG for section in SECTIONS] == [b"MESH", b"CAMS", b"CTGT", b"LITE", b"MATS", b"BONE", b"CTRL"]
 
 
 def test_only_a_file_header_is_allowed_at_the_top_level() -> None:

@@ -7,7 +7,6 @@ controllers, wrong counts in MAIN, unknown edge bits, trailing bytes.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ import keyframer
 from keyframer.curves import Interpolation, RotationForm, Track
 from keyframer.operating import choose_nodes
 from keyframer.scene import Channel, Light, LightType, Material, Mesh, Node, NodeKind, Scene
-from keyframer.scene.loss_report import LossReport, Outcome
+from keyframer.scene.loss_report import LossReport
 from tests.building import uto3d as w
 from tests.building.editing import save_in_place
 
@@ -213,16 +212,6 @@ def test_removing_a_material(tmp_path: Path) -> None:
     for shape in plain.meshes:
         shape["materials"] = [-1, 8]
     assert data == expected(plain, "literal")
-
-
-def test_edits_that_cannot_be_merged_cause_a_new_file_and_losses_are_reported(tmp_path: Path) -> None:
-    _, path = original("maxscript", tmp_path)
-    scene = keyframer.load(path)
-    report = keyframer.save(replace(scene), tmp_path / "other.u3d", dialect="A")
-    (why,) = [loss.detail for loss in report.of(Outcome.BAKED) if loss.path == "/"]
-    assert why == "the original could not be edited in place (a different layout was requested): a new file was written"
-    lost = [loss.detail for loss in report.of(Outcome.DROPPED) if loss.path == "/trailing"]
-    assert lost == [f"{len(TRAILING)} unknown bytes of the original"]
 
 
 def test_removing_the_target_of_a_camera(tmp_path: Path) -> None:

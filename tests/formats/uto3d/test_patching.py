@@ -14,7 +14,7 @@ from keyframer.curves import Interpolation, Track
 from keyframer.formats.kit.scene_writing import Written
 from keyframer.formats.uto3d import FORMAT
 from keyframer.operating import change_rate
-from keyframer.scene import Channel, Clip, Mesh, Scene
+from keyframer.scene import Channel, Mesh, Scene
 from keyframer.scene.loss_report import Outcome
 from tests.building import editing
 from tests.building import uto3d as w
@@ -211,11 +211,6 @@ def test_a_roll_at_rest_becomes_a_key() -> None:
 
 
 NOT_STORABLE: dict[str, Callable[[Scene], object]] = {
-    "light switched off": set_fields(light(0), on=False),
-    "smoothing": set_fields(mesh, smoothing=np.array([1, 1])),
-    "two-sided material": set_fields(lambda scene: scene.materials[0], two_sided=True),
-    "title": set_fields(lambda scene: scene, title="Something"),
-    "another clip": lambda scene: scene.clips.append(Clip("walk")),
     "unit of time": set_fields(lambda scene: scene.clips[0], unit="second"),
     "track without keys": lambda scene: scene.clips[0].channels.append(
         Channel(1, Track("position", np.empty(0), np.empty((0, 3))))
@@ -238,22 +233,6 @@ def test_edits_that_cannot_be_merged_cause_a_new_file(name: str) -> None:
     (why,) = rewrite_reasons(written)
     assert f"({words})" in why
     assert load(keyframer.encode(written.document)).nodes, "there is a file all the same"
-
-
-@pytest.mark.parametrize(
-    ("options", "is_kept"),
-    [
-        ({}, True),
-        ({"dialect": "B"}, True),
-        ({"max_error": 1e-3}, True),
-        ({"dialect": "A"}, False),
-        ({"encoding": "cp1250"}, False),
-    ],
-)
-def test_another_dialect_causes_a_new_file(options: dict[str, object], is_kept: bool) -> None:
-    written = editing.save(load(original("B")), **options)
-    assert (keyframer.encode(written.document) == original("B")) is is_kept
-    assert ("a different layout was requested" in "".join(rewrite_reasons(written))) is not is_kept
 
 
 @pytest.mark.parametrize("manner", "AB")

@@ -30,6 +30,7 @@ from keyframer.formats.kit.scene_reading import UniqueNames
 from keyframer.maths import affine
 from keyframer.scene import Handedness, Space
 from keyframer.text import safe_text
+from keyframer.wire.lossless_json import array_to_json
 
 _SQRT_HALF = math.sqrt(0.5)
 _UP_ROTATIONS = {"x": (0.0, 0.0, _SQRT_HALF, _SQRT_HALF), "y": None, "z": (-_SQRT_HALF, 0.0, 0.0, _SQRT_HALF)}
@@ -106,16 +107,25 @@ def count_unusable(values: npt.ArrayLike) -> int:
 
 
 def json_numbers(values: npt.ArrayLike) -> list[Any]:
-    """Return numbers as a list for JSON, nested for rows. NaN becomes 0; others are clamped to the range of float32."""
-    array = np.asarray(values, np.float64)
-    if not np.abs(array).max(initial=0.0) <= LARGEST_SINGLE:  # true if there is a NaN
-        array = np.clip(
-            np.nan_to_num(array, nan=0.0, posinf=LARGEST_SINGLE, neginf=-LARGEST_SINGLE),
-            -LARGEST_SINGLE,
-            LARGEST_SINGLE,
-        )
-    numbers: list[Any] = array.tolist()
-    return numbers
+    """Return a vector, or rows of vectors, as a list for JSON: the shortest decimals that `single` reads back.
+
+    Components that are rounding errors of the others become 0.
+    """
+    singles = single(values)
+    sizes = np.abs(singles)
+    noise = sizes < np.float32(1e-12) * sizes.max(axis=-1, initial=0.0, keepdims=True)
+    return array_to_json(np.where(noise, np.float32(0.0), singles + np.float32(0.0)))  # -0 is 0
+
+
+def with_singles(value: Any) -> Any:
+    """Return a JSON value whose numbers are the shortest decimals of float32; those of extras are unchanged."""
+    if type(value) is float:
+        return float(str(single(value)))
+    if type(value) is list:
+        return [with_singles(element) for element in value]
+    if type(value) is dict:
+        return {key: element if key == "extras" else with_singles(element) for key, element in value.items()}
+    return value
 
 
 def fraction(value: float | None, default: float = 0.0) -> float:
@@ -127,7 +137,8 @@ def fraction(value: float | None, default: float = 0.0) -> float:
 def bounds(rows: Array) -> tuple[list[float], list[float]]:
     """Return the minimum and the maximum of each column of (n, k) rows, n > 0."""
     columns = rows.T.copy()  # numpy is several times slower along short rows
-    return np.minimum.reduce(columns, axis=1).tolist(), np.maximum.reduce(columns, axis=1).tolist()
+    low, high = np.minimum.reduce(columns, axis=1), np.maximum.reduce(columns, axis=1)
+    return (low + 0.0).tolist(), (high + 0.0).tolist()  # whether 0 or -0 is found depends on the processor
 
 
 def linear_color(rgb: npt.ArrayLike) -> Any:

@@ -282,7 +282,7 @@ def _model_vertices(nodes: list[Node], meshes: list[Mesh]) -> Floats:
     parts: list[Floats] = [np.empty((0, 3))]
     for node in nodes:
         local = affine.compose(node.position, node.rotation_xyzw, node.scale, node.scale_axes_xyzw)
-        world = local if node.parent is None else worlds[node.parent] @ local
+        world = local if node.parent is None else affine.multiply(worlds[node.parent], local)
         worlds.append(world)
         if node.mesh is not None:
             points = np.asarray(meshes[node.mesh].positions, np.float64) - node.pivot

@@ -14,6 +14,7 @@ from keyframer.exchange.stage.archives import Archive
 from keyframer.exchange.stage.assembly import IDENTITY, Assembly, Model, to_archive_axes
 from keyframer.exchange.stage.xmltree import Element, fixture_matrix, number, parse
 from keyframer.limits import Limits
+from keyframer.maths.trigonometry import sine_and_cosine
 from keyframer.scene import Light, LightType, Mesh, NodeKind
 
 _SIDES = 24
@@ -59,7 +60,8 @@ def _hanging_box() -> tuple[Floats, Ints, Ints]:
 def _cylinder() -> tuple[Floats, Ints, Ints]:
     """Return a cylinder along z."""
     angles = np.arange(_SIDES) * (2.0 * np.pi / _SIDES)
-    ring = np.column_stack([np.cos(angles) / 2, np.sin(angles) / 2])
+    sines, cosines = sine_and_cosine(angles)
+    ring = np.column_stack([cosines / 2, sines / 2])
     lower, upper = (np.column_stack([ring, np.full(_SIDES, z)]) for z in (-0.5, 0.5))
     positions = np.concatenate([lower, upper, [(0.0, 0.0, -0.5), (0.0, 0.0, 0.5)]])
     sides = np.arange(_SIDES)
@@ -73,7 +75,7 @@ def _cylinder() -> tuple[Floats, Ints, Ints]:
             np.column_stack([sides + _SIDES, next_sides + _SIDES, top]),
         ]
     )
-    smoothing = np.repeat([_ROUND, _ROUND, _LOWER_CAP, _UPPER_CAP], _SIDES)
+    smoothing = np.repeat(np.array([_ROUND, _ROUND, _LOWER_CAP, _UPPER_CAP], np.int64), _SIDES)
     return positions, corners, smoothing
 
 
@@ -82,7 +84,8 @@ def _sphere() -> tuple[Floats, Ints, Ints]:
     polar_angles = np.arange(1, _RINGS) * (np.pi / _RINGS)
     azimuths = np.arange(_SIDES) * (2.0 * np.pi / _SIDES)
     polar, azimuth = (part.ravel() for part in np.meshgrid(polar_angles, azimuths, indexing="ij"))
-    rings = np.column_stack([np.sin(polar) * np.cos(azimuth), np.sin(polar) * np.sin(azimuth), np.cos(polar)]) / 2
+    (radii, heights), (sines, cosines) = sine_and_cosine(polar), sine_and_cosine(azimuth)
+    rings = np.column_stack([radii * cosines, radii * sines, heights]) / 2
     positions = np.concatenate([rings, [(0.0, 0.0, 0.5), (0.0, 0.0, -0.5)]])
     sides = np.arange(_SIDES)
     next_sides = (sides + 1) % _SIDES
@@ -95,7 +98,7 @@ def _sphere() -> tuple[Floats, Ints, Ints]:
     last = (_RINGS - 2) * _SIDES
     faces.append(np.column_stack([south, next_sides + last, sides + last]))
     corners = np.concatenate(faces)
-    return positions, corners, np.full(len(corners), _ROUND)
+    return positions, corners, np.full(len(corners), _ROUND, np.int64)
 
 
 @cache
@@ -331,7 +334,7 @@ def scale_to_dimensions(model: Model, size: Floats, units_per_metre: float) -> F
         factors = np.full(3, np.exp(np.log(stated_factors).mean()))
         factors[usable] = stated_factors
     matrix = to_archive_axes(model.space, 1.0).copy()
-    matrix[:3, :3] = np.diag(factors * units_per_metre) @ matrix[:3, :3]
+    matrix[:3, :3] *= (factors * units_per_metre)[:, None]
     return matrix
 
 

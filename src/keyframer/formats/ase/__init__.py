@@ -8,7 +8,7 @@ read.
 
 from __future__ import annotations
 
-from keyframer.formats.contract import Format, ImageNames, Match
+from keyframer.formats.contract import Format, ImageNames, Match, Signature
 
 SLOTS = {
     b"MAP_DIFFUSE": "texture1",
@@ -43,10 +43,21 @@ class Ase(Format):
     name = "ase"
     title = "3ds Max ASCII scene"
     extensions = (".ase",)
+    signatures = (
+        Signature(
+            title,
+            ((0, tuple(_SIGNATURE.decode().encode(encoding) for encoding in ("utf-8", "utf-16-le", "utf-16-be"))),),
+            slack=32,  # a byte order mark, and white space
+        ),
+    )
     tables = ("objects",)
     image_names = ImageNames(200, slots=tuple(SLOTS.values()))
     smooth_without_groups = False
     record_per_track = True
+
+    def longest_end(self, data: bytes, start: int) -> int:
+        end = data.find(b"\0", start)
+        return end if end >= 0 else len(data)
 
     def sniff(self, head: bytes, size: int) -> Match | None:
         """Return a match: nearly certain for the first keyword of 3ds Max, uncertain for some others, else None."""

@@ -7,9 +7,12 @@ with a line feed in records.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from dataclasses import dataclass, replace
 from operator import is_
 from typing import Literal
+
+import numpy as np
 
 from keyframer.catalogue import (
     IO_UNRECOGNISED,
@@ -25,9 +28,13 @@ from keyframer.formats.ase.records import (
     TABLES,
     AseRecord,
     Block,
+    ColorFaceList,
+    FaceList,
     Line,
     RawText,
     Table,
+    TextureFaceList,
+    VertexList,
 )
 from keyframer.formats.ase.text_values import KEYWORD, Values, describe_signature, read_values, write_values
 from keyframer.formats.contract import Codec
@@ -35,8 +42,8 @@ from keyframer.formats.document import Document, place_of
 from keyframer.issues import IssueType, Severity
 from keyframer.limits import DEFAULT_LIMITS, Limits
 from keyframer.text import is_utf8, show_name
-from keyframer.wire.cursor import Place
-from keyframer.wire.record import NO_CHILDREN, write_fields
+from keyframer.wire.cursor import Place, frozen
+from keyframer.wire.record import NO_CHILDREN, Record, write_fields
 from keyframer.wire.sink import Sink
 
 Encoding = Literal["utf-8", "cp1252", "utf-16-le", "utf-16-be"]
@@ -133,6 +140,73 @@ def decode(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Document:
     end = _Reader(document, text, Offsets(text, dialect), limits).read()
     document.dialect, document.trailing = replace(dialect, ending=text[end:].decode("latin-1")), last_byte
     return document
+
+
+def recover(data: bytes, limits: Limits) -> Document:
+    """Return the whole records of a damaged file: blocks that are open at its end are closed after the last whole
+    line, and tables end before the first row that cannot be read."""
+    document = decode(data, limits)
+    if any(block.close == "" for block in document.find(Block)):
+        text, dialect, _ = read_text(data)
+        whole = encode_text(text[: text.rfind(b"\n") + 1], dialect)
+        document = decode(byte_order_mark(dialect) + whole, limits)
+    siblings: list[tuple[list[Record], int]] = [(document.records, 0)]
+    while siblings:
+        records, depth = siblings.pop()
+        for index, block in enumerate(records):
+            if isinstance(block, Block):
+                block.close = block.close or None
+                if block.keyword in TABLES:
+                    records[index] = _leading_rows(block, depth)
+                else:
+                    siblings.append((block.children, depth + 1))
+    return document
+
+
+def _leading_rows(block: Block, depth: int) -> Table:
+    """Return the rows of a table before the first line that is not a row."""
+    lines = [line for line in block.children if isinstance(line, Line)]
+    if len(lines) != len(block.children):
+        other = next(line for line in block.children if not isinstance(line, Line))
+        lines = lines[: block.children.index(other)]
+    default_lead = "\n" + "\t" * (depth + 1)
+    texts = [(line.lead or default_lead).encode("latin-1") + _opening(line) for line in lines]
+    table = TABLES[block.keyword].empty(block.keyword)
+
+    def is_too_long(count: int) -> bool:
+        return not table.read(b"".join(texts[:count]))
+
+    count = bisect_left(range(len(texts) + 1), True, key=is_too_long) - 1
+    body = b"".join(texts[:count]) + default_lead[:-1].encode()
+    table = TABLES[block.keyword].empty(block.keyword)
+    table.read(body)
+    table.body, table.depth = body, depth
+    table.as_read = table.fields()
+    table.lead, table.offset, table.children = block.lead, block.offset, NO_CHILDREN
+    return table
+
+
+def mend(record: Record, parent: Record | None, field: str) -> bool:
+    """Leave out faces, with their texture and colour faces, or the parent of a node."""
+    if isinstance(record, Block) and field == "node_parent":
+        record.children = [line for line in record.children if line.segment != field]
+        return True
+    vertices = (
+        None if parent is None else next((part for part in parent.children if isinstance(part, VertexList)), None)
+    )
+    if not isinstance(record, FaceList) or field != "corners" or parent is None or vertices is None:
+        return False
+    kept = ((record.corners >= 0) & (record.corners < len(vertices.index))).all(axis=1)
+    tables = [part for part in parent.children if isinstance(part, FaceList | TextureFaceList | ColorFaceList)]
+    if any(not np.array_equal(table.index, np.arange(len(record.index))) for table in tables):
+        return False
+    for table in tables:
+        for plan in table.plan.fields:
+            column = getattr(table, plan.name)
+            if isinstance(column, np.ndarray):
+                setattr(table, plan.name, frozen(column[kept]))
+        table.index = frozen(np.arange(len(table.index)))
+    return True
 
 
 class _Reader:
@@ -368,4 +442,4 @@ def _values_text(signature: str, values: Values) -> bytes:
 
 
 _RECORDS: tuple[type[AseRecord], ...] = (Line, *BLOCK_TYPES.values(), Block, *dict.fromkeys(TABLES.values()), RawText)
-CODEC = Codec(decode, encode, _RECORDS, Dialect)
+CODEC = Codec(decode, encode, _RECORDS, Dialect, recover, mend=mend)

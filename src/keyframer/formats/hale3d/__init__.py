@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import struct
 
-from keyframer.formats.contract import Companion, Format, ImageNames, Match
+from keyframer.formats.contract import Companion, Format, ImageNames, Match, Signature
 
 ANIMATION_ID = b"H3DA"
 MODEL_ID = b"H3DM"
@@ -19,6 +19,10 @@ class Hale3D(Format):
     name = "hale3d"
     title = "Hale3D"
     extensions = (".anim", ".mdl")
+    signatures = (
+        Signature("Hale3D animation", ((0, (ANIMATION_ID,)),)),
+        Signature("Hale3D model", ((0, (MODEL_ID,)),)),
+    )
     dialects = ("nul-ended", "length-with-nul", "length")
     companions = (Companion("model", ".mdl", "the Hale3D model that an animation moves"),)
     image_names = ImageNames(60, slots=("texture1",))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from copy import copy
+from typing import Any
 
 import numpy.typing as npt
 
@@ -23,11 +24,12 @@ from keyframer.formats.hale3d import ANIMATION_ID, FORMAT, MODEL_ID
 from keyframer.formats.hale3d.records import BOUNDS_FLOATS, Animation, Dialect, Frames, Joint, Mesh, Model, ModelJoint
 from keyframer.limits import DEFAULT_LIMITS, Limits
 from keyframer.text import bytes_to_ascii
-from keyframer.wire.cursor import Cursor
+from keyframer.wire.cursor import Cursor, frozen
 from keyframer.wire.encoding_style import Style
 from keyframer.wire.field_types import as_rows
 from keyframer.wire.record import Record, blank, read_fields, write_fields
 from keyframer.wire.sink import Sink
+from keyframer.wire.structure import TRAILING, Cases, Next, Part, Structure, structure_of
 
 _NOT_PRINTABLE = re.compile(rb"[^\x20-\x7e]")
 
@@ -49,6 +51,61 @@ def decode(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Document:
         if reading.limit is not None:
             raise reading.limit
     return readings[0].document
+
+
+def recover(data: bytes, limits: Limits) -> Document:
+    """Return the whole records of a damaged file, and all whole frames if every joint before them is whole.
+
+    If the file fits no dialect, that with the most records with printable names is used.
+    """
+    document = decode(data, limits)
+    if document.issues.first_unsafe() is None:
+        return document
+    readings = [_WholeRecords(data, limits, dialect) for dialect in Dialect]
+    return max(readings, key=lambda reading: len(reading.siblings)).document
+
+
+class _WholeRecords(RecordReader):
+    """The whole records of a damaged file in one dialect: those before the first that is unreadable or suspicious."""
+
+    def __init__(self, data: bytes, limits: Limits, dialect: Dialect) -> None:
+        super().__init__(Document(FORMAT, dialect=dialect, limits=limits), Cursor(data, limits=limits), dialect.style)
+        try:
+            top = self.read(Animation) if data[:4] == ANIMATION_ID else self.read(Model)
+            self.open(top)
+            if isinstance(top, Model):
+                self._read_most(Mesh, top.mesh_count)
+                self._read_most(ModelJoint, top.joint_count)
+                return
+            self._read_most(Joint, top.joint_count)
+            width = BOUNDS_FLOATS + top.component_count
+            frames = blank(Frames, self.cursor.pos)
+            frames.row_shape = (min(top.frame_count, self.cursor.left // (4 * width)), width)
+            read_fields(frames, self.cursor)
+            self.siblings.append(frames)
+        except FormatError:
+            pass
+
+    def _read_most(self, kind: type[Joint] | type[Mesh] | type[ModelJoint], count: int) -> None:
+        """Read up to ``count`` records; raises `FormatError` if there are fewer."""
+        for index in range(count):
+            record: Any = self.read(kind, index)
+            if _NOT_PRINTABLE.search(record.material if isinstance(record, Mesh) else record.name):
+                self.siblings.pop()
+                raise STRUCT_NAME_SUSPECT.failure(self.start, "/", size=0)
+
+
+def mend(record: Record, parent: Record | None, field: str) -> bool:
+    """Leave out triangles, the parent of a joint, or all that moves a joint whose numbers are not in the frames."""
+    if isinstance(record, Joint | ModelJoint) and field == "parent":
+        record.parent = -1
+    elif isinstance(record, Joint) and field == "start_index":
+        record.flags = 0
+    elif isinstance(record, Mesh) and field == "triangles":
+        record.triangles = frozen(record.triangles[(record.triangles < len(record.vertices)).all(axis=1)])
+    else:
+        return False
+    return True
 
 
 def _reason_to_refuse(start: bytes) -> str:
@@ -195,4 +252,34 @@ def _with_counts(top: Animation | Model) -> Animation | Model:
     return header
 
 
-CODEC = Codec(decode, encode, (Animation, Joint, Frames, Model, Mesh, ModelJoint, RawRun), Dialect)
+def structure(dialect: Dialect) -> Structure:
+    """Return the structure of an animation or a model."""
+    style = dialect.style
+    frame_shape = ("parent.header.frame_count", f"{BOUNDS_FLOATS} + parent.header.component_count")
+    animation = (
+        Part("header", structure_of(Animation)),
+        Part("joints", structure_of(Joint, style), count="header.joint_count"),
+        Part("frames", structure_of(Frames, style, frame_shape)),
+    )
+    model = (
+        Part("header", structure_of(Model)),
+        Part("meshes", structure_of(Mesh, style), count="header.mesh_count"),
+        Part("joints", structure_of(ModelJoint, style), count="header.joint_count"),
+    )
+    contents: dict[int | str, Structure] = {
+        ANIMATION_ID.decode(): Structure("animation_file", animation),
+        MODEL_ID.decode(): Structure("model_file", model),
+    }
+    return Structure("hale3d", (Part("content", Cases(Next(4), contents)), TRAILING), FORMAT.title)
+
+
+CODEC = Codec(
+    decode,
+    encode,
+    (Animation, Joint, Frames, Model, Mesh, ModelJoint, RawRun),
+    Dialect,
+    recover,
+    mend=mend,
+    structure=structure,
+    described=tuple(Dialect),
+)

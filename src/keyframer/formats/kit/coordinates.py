@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from keyframer.arrays import Floats
 from keyframer.curves import RotationForm, Track
-from keyframer.maths import quat
+from keyframer.maths import affine, quat
 from keyframer.posing.aim_constraints import is_aimed, stored_target
 from keyframer.posing.evaluation_order import evaluation_order
 from keyframer.scene import Camera, Channel, Clip, Fog, Handedness, Light, Mesh, Morph, Node, Scene, Skin, Space
@@ -71,7 +71,7 @@ class _SignedPermutation:
         self.matrix = matrix
         self.order = np.abs(matrix).argmax(axis=1)
         self.signs = matrix[np.arange(3), self.order]
-        self.determinant = float(np.rint(np.linalg.det(matrix)))
+        self.determinant = float(affine.determinant(matrix))
 
     def vectors(self, values: Any) -> Floats:
         return np.asarray(np.asarray(values, np.float64)[..., self.order] * self.signs)
@@ -92,7 +92,7 @@ class _SignedPermutation:
     def matrices(self, values: Any, unit: float) -> Floats:
         """Return ``C M C^-1`` for (..., 4, 4) matrices, with translations multiplied by ``unit``."""
         converted = np.array(values, np.float64)
-        converted[..., :3, :3] = self.matrix @ converted[..., :3, :3] @ self.matrix.T
+        converted[..., :3, :3] = affine.multiply(affine.multiply(self.matrix, converted[..., :3, :3]), self.matrix.T)
         converted[..., :3, 3] = self.vectors(converted[..., :3, 3]) * unit
         return converted
 

@@ -15,6 +15,7 @@ import numpy as np
 from keyframer.arrays import Floats, Ints
 from keyframer.curves import Track
 from keyframer.limits import spend
+from keyframer.maths import affine
 from keyframer.scene import Mesh, Scene, Skin
 from keyframer.scene.loss_report import LossReport, Outcome
 
@@ -188,5 +189,5 @@ def _moved(skin: Skin, mesh: Mesh, original_mesh: Mesh) -> Skin:
     moved_influences = np.flatnonzero(moved[owners])
     inverse = np.asarray(skin.inverse_bind, np.float64)[np.asarray(skin.joint_indices, np.int64)[moved_influences]]
     positions = np.array(skin.positions, np.float64)
-    positions[moved_influences] += np.einsum("nij,nj->ni", inverse[:, :3, :3], offsets[owners[moved_influences]])
+    positions[moved_influences] += affine.transform_vectors(inverse, offsets[owners[moved_influences], None])[:, 0]
     return replace(skin, positions=positions)

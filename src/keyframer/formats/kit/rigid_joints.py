@@ -144,7 +144,7 @@ def joints_at(scene: Scene, nodes: list[int], parents: list[int], times: Floats)
     local[:, exact] = rig.local(samples, len(times))[:, node_of[exact]]
     inexact = np.flatnonzero(~exact & (parent_of >= 0))
     if len(inexact):
-        local[:, inexact] = affine.inverse(rigid[:, parent_of[inexact]]) @ rigid[:, inexact]
+        local[:, inexact] = affine.multiply(affine.inverse(rigid[:, parent_of[inexact]]), rigid[:, inexact])
     rotations = quat.from_matrix3(local[..., :3, :3])
     if len(rotations) > 1:
         flips = np.where((rotations[1:] * rotations[:-1]).sum(axis=-1) < 0, -1.0, 1.0)

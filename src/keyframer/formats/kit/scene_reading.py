@@ -106,6 +106,7 @@ class Reporter:
     """Reports issues about the records of a document, with path and offset."""
 
     def __init__(self, document: Document, issues: IssueLog, root: str = "") -> None:
+        issues.list_at_most(document.limits.issues_per_code, document.limits.issues)
         self.issues = issues
         self._root = root
         self._paths = RecordPaths(document)

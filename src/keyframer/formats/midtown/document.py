@@ -17,7 +17,7 @@ from keyframer.catalogue import (
 )
 from keyframer.errors import FormatError
 from keyframer.formats.contract import Codec
-from keyframer.formats.document import Document, RawRun
+from keyframer.formats.document import Document, RawRun, drop_damage
 from keyframer.formats.midtown import FORMAT
 from keyframer.formats.midtown.records import (
     RPH,
@@ -33,8 +33,9 @@ from keyframer.limits import DEFAULT_LIMITS, Limits
 from keyframer.text import counted
 from keyframer.wire.cursor import Cursor, Place
 from keyframer.wire.field_types import as_rows
-from keyframer.wire.record import blank, read_fields, take_record, write_fields
+from keyframer.wire.record import Record, blank, read_fields, take_record, write_fields
 from keyframer.wire.sink import Sink
+from keyframer.wire.structure import TRAILING, Part, Structure, structure_of
 
 
 class _Reading(NamedTuple):
@@ -176,6 +177,21 @@ def _read_channel(cursor: Cursor, frames: int) -> Channel:
     return channel
 
 
+def recover(data: bytes, limits: Limits) -> Document:
+    """Return the whole channels of a damaged clip, or the whole frames of the first channel if it is damaged."""
+    document = decode(data, limits)
+    top = document.records[0]
+    rest = top.children[-1] if top.children else None
+    drop_damage(document)
+    if not top.children and isinstance(rest, RawRun) and len(rest.data) >= Channel.plan.minimum:
+        channel = blank(Channel, rest.offset)
+        floats = int.from_bytes(rest.data[:4], "little")
+        channel.frames = (len(rest.data) - Channel.plan.minimum) // (4 * floats)
+        read_fields(channel, Cursor(rest.data, limits=limits))
+        top.children.append(channel)
+    return document
+
+
 def new_document(channels: Sequence[Channel], *, layout: Dialect = Dialect.BETA) -> Document:
     """Make a clip from channels with the same number of frames; only the beta layout can store several."""
     top: Clip | OldClip
@@ -238,4 +254,23 @@ def _with_counts(top: Clip | OldClip, layout: Dialect) -> Clip | OldClip:
     return header
 
 
-CODEC = Codec(decode, encode, (Clip, Channel, OldClip, OldChannel, RawRun), Dialect)
+def structure(dialect: Dialect) -> Structure:
+    """Return the structure of a clip."""
+    header: type[Record] = OldClip if dialect is Dialect.OLD else Clip
+    if dialect is Dialect.OLD:
+        channel = structure_of(OldChannel, row_shape=("parent.header.frames", "3 * (parent.header.bones + 1)"))
+    else:
+        channel = structure_of(Channel, row_shape=("parent.header.frames", "floats"))
+    channels = Part("channels", channel, count="header.channels" if dialect is Dialect.BETA else "1")
+    return Structure("midtown", (Part("header", structure_of(header)), channels, TRAILING), FORMAT.title)
+
+
+CODEC = Codec(
+    decode,
+    encode,
+    (Clip, Channel, OldClip, OldChannel, RawRun),
+    Dialect,
+    recover,
+    structure=structure,
+    described=tuple(Dialect),
+)

@@ -12,6 +12,7 @@ is reported as an issue.
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from functools import partial
 
 from keyframer.catalogue import (
@@ -35,7 +36,7 @@ from keyframer.catalogue import (
 )
 from keyframer.errors import FormatError
 from keyframer.formats.contract import Codec
-from keyframer.formats.document import Document
+from keyframer.formats.document import Document, drop_damage
 from keyframer.formats.nodeanim import FORMAT
 from keyframer.formats.nodeanim.dialect import Dialect, with_tcb_by_key
 from keyframer.formats.nodeanim.records import Animations, Chunk, Header, Node, RawChunk, segment_of
@@ -46,6 +47,7 @@ from keyframer.text import counted
 from keyframer.wire.cursor import Cursor, Place
 from keyframer.wire.record import NO_CHILDREN, Record, blank, read_fields, take_record, write_fields
 from keyframer.wire.sink import Sink
+from keyframer.wire.structure import TRAILING, Cases, Part, Structure, ToEnd, structure_of
 
 __all__ = ["Dialect", "decode", "encode", "new_document"]
 
@@ -332,6 +334,20 @@ class _Reading:
             raise LIMIT_RECORDS.failure(at, str(place), limit=self.limits.records)
 
 
+def recover(data: bytes, limits: Limits) -> Document:
+    """Return the whole chunks of a damaged file, and the whole nodes before the first damaged one."""
+    document = decode(data, limits)
+    drop_damage(document)
+    if document.first(Header) is not None and document.first(Animations) is None:
+        document.records.append(Animations())
+    for chunk in document.find(Chunk):
+        chunk.claimed = None
+        if isinstance(chunk, Animations):
+            chunk.tail, chunk.nodes_read = b"", None
+    document.trailing = b""
+    return document
+
+
 def _raw(chunk_id: int, at: int, data: bytes, reason: str) -> RawChunk:
     raw = blank(RawChunk, at)
     raw.chunk_id, raw.data, raw.reason = chunk_id, data, reason
@@ -390,4 +406,26 @@ def _chunk_header(chunk: Chunk, dialect: Dialect, size: int) -> bytes:
     return dialect.header.pack(*(number for _, number, width in fields if width))
 
 
-CODEC = Codec(decode, encode, (Header, Animations, Node, RawChunk), Dialect)
+def structure(dialect: Dialect) -> Structure:
+    """Return the structure of a file."""
+    chunk_id = [Part("id", f"u{dialect.id_size}", "1: header, 2: animations")] if dialect.id_size else []
+    header, node = structure_of(Header, dialect), structure_of(Node, dialect)
+    if not dialect.has_sizes:
+        ids = [replace(part, name=f"{name}_id") for name in ("header", "animations") for part in chunk_id]
+        nodes = Part("nodes", node, count="header.node_count")
+        parts = (*ids[:1], Part("header", header), *ids[1:], nodes, TRAILING)
+        return Structure("nodeanim", parts, FORMAT.title)
+    animations = structure_of(Animations, dialect).extended(Part("nodes", node, count=ToEnd()))
+    body = Part(
+        "body",
+        Cases("id", {Header.ID: header, Animations.ID: animations}),
+        size=f"size - {dialect.header_size}" if dialect.length_counts_header else "size",
+    )
+    size = Part("size", f"u{dialect.length_size}", "number of bytes of the chunk")
+    chunk = Structure("chunk", (*chunk_id, size, body), "A chunk.")
+    return Structure("nodeanim", (Part("chunks", chunk, count=ToEnd(dialect.header_size)), TRAILING), FORMAT.title)
+
+
+CODEC = Codec(
+    decode, encode, (Header, Animations, Node, RawChunk), Dialect, recover, structure=structure, described=(Dialect(),)
+)

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 from keyframer.formats.nodeanim.dialect import Dialect
 from keyframer.wire.encoding_style import Style
 from keyframer.wire.field_types import blob, declare, i16, i32, strz
-from keyframer.wire.key_table import KeyLayout, Keys, KeyTable
+from keyframer.wire.key_table import KeyLayout, Keys, KeyTable, LayoutBy
 from keyframer.wire.record import Raw, Record, record
 
 TCB, BEZIER, LINEAR = 1, 2, 4
@@ -34,30 +34,25 @@ class NodeKeyTable(KeyTable):
     cls = NodeKeys
 
     def __init__(self, table: Literal["translation", "rotation", "scale"], dialect: Dialect | None = None) -> None:
-        width = 4 if table == "rotation" else 3
-        columns = ", ".join(TCB_COLUMNS)
-        super().__init__(
-            self._layout,
-            f"{table}_key_count",
-            f"i32 flags, f32 time, f32 {columns} if TCB, {width} x f32 value",
-        )
         self.table = table
         self.dialect = dialect or Dialect()
-        order = ("flags", "time", "extras", "value")
-        self.plain, self.full, self.by_key = (
+        width, order = 4 if table == "rotation" else 3, ("flags", "time", "extras", "value")
+        self.plain, self.full, by_key = (
             KeyLayout(width, order, "f4", "i4", extras, self.dialect.order, "time")
             for extras in ((), *(tuple((name, bit) for name in TCB_COLUMNS) for bit in (0, TCB)))
         )
+        super().__init__(
+            LayoutBy("flags & 1", {0: self.plain, TCB: self.full}),
+            f"{table}_key_count",
+            f"i32 flags, f32 time, f32 {', '.join(TCB_COLUMNS)} if TCB, {width} x f32 value",
+        )
+        if self.dialect.tcb_by_key:
+            self.layout = by_key
         self.empty = self.plain
 
     def adapted(self, style: Style) -> NodeKeyTable:
         dialect = style if isinstance(style, Dialect) else Dialect(style.big_endian, style.text)
         return NodeKeyTable(self.table, dialect)
-
-    def _layout(self, record: Node) -> KeyLayout:
-        if self.dialect.tcb_by_key:
-            return self.by_key
-        return self.full if record.flags & TCB else self.plain
 
     def text_layout(self, record: Node, names: Collection[str]) -> KeyLayout:
         """Return the layout by the names alone: the dialect of the document is not known here."""

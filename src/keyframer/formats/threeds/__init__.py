@@ -8,7 +8,7 @@ gradient's colours and the unit of the morph angle; the layouts that `records` d
 from __future__ import annotations
 
 from keyframer.formats.contract import Format, ImageNames, Match
-from keyframer.formats.threeds.sniff import diagnose, sniff
+from keyframer.formats.threeds.sniff import SIGNATURES, diagnose, sniff
 
 
 class ThreeDS(Format):
@@ -16,6 +16,7 @@ class ThreeDS(Format):
     title = "3D Studio"
     extensions = (".3ds", ".prj", ".mli")
     pronom = "x-fmt/19"
+    signatures = SIGNATURES
     image_names = ImageNames(8, upper=True)
     smooth_without_groups = False
     record_per_track = True
@@ -30,6 +31,9 @@ class ThreeDS(Format):
 
     def sniff(self, head: bytes, size: int) -> Match | None:
         return sniff(head, size)
+
+    def longest_end(self, data: bytes, start: int) -> int:
+        return start + int.from_bytes(data[start + 2 : start + 6], "little")
 
     def describe_related_file(self, head: bytes, size: int) -> str | None:
         if int.from_bytes(head[2:6], "little") > size:  # not a chunk: a text may begin with the same characters

@@ -11,7 +11,7 @@ import struct
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache, partial
-from typing import cast
+from typing import Any, cast
 
 from keyframer.catalogue import (
     CATALOGUE,
@@ -47,6 +47,7 @@ from keyframer.text import counted
 from keyframer.wire.cursor import Cursor, Place
 from keyframer.wire.record import NO_CHILDREN, Record, blank, write_fields
 from keyframer.wire.sink import Sink
+from keyframer.wire.structure import TRAILING, Cases, Part, Structure, ToEnd, structure_of
 
 _HEADER = struct.Struct("<HI")
 _unpack_header = _HEADER.unpack_from
@@ -314,4 +315,44 @@ def _header(chunk: Chunk, is_last: bool, size: int) -> bytes:
         raise ValueError(f"{chunk!r}: id {chunk.id:#x} must fit in 16 bits and length {size} in 32 bits") from None
 
 
-CODEC = Codec(decode, encode, (*CHUNKS.values(), RawChunk))
+def structure(dialect: None = None) -> Structure:
+    """Return the structure of a file: one chunk, with all others inside."""
+    cases: dict[int | str, Structure] = {}
+    chunk = Structure(
+        "chunk",
+        (
+            Part("id", "u2", "kind of the chunk"),
+            Part("length", "u4", f"number of bytes, including these {HEADER_SIZE}"),
+            Part("body", Cases("id", cases), "fields, then sub-chunks", size=f"length - {HEADER_SIZE}"),
+        ),
+        "A chunk.",
+    )
+    chunks = Part("chunks", chunk, "sub-chunks", count=ToEnd(HEADER_SIZE))
+    tail = Part("tail", "bytes", "bytes after the known fields and sub-chunks")
+    for chunk_id, cls in CHUNKS.items():
+        if not cls.many_ids:
+            inside = [part for part, present in ((chunks, cls.valid_children), (tail, not cls.opaque)) if present]
+            cases[chunk_id] = structure_of(cls).extended(*inside)
+    return Structure("threeds", (Part("top", chunk), TRAILING), FORMAT.title)
+
+
+def _recovery(name: str) -> Any:
+    """Return a function of `recovery`, which is imported when it is first called: most files are not damaged."""
+
+    def call(*arguments: Any) -> Any:
+        from keyframer.formats.threeds import recovery
+
+        return getattr(recovery, name)(*arguments)
+
+    return call
+
+
+CODEC = Codec(
+    decode,
+    encode,
+    (*CHUNKS.values(), RawChunk),
+    recover=_recovery("recover"),
+    restore_cr=_recovery("restore_cr"),
+    mend=_recovery("mend"),
+    structure=structure,
+)

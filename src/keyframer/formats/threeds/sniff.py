@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from keyframer.formats.contract import Match
+from keyframer.formats.contract import Match, Signature
 from keyframer.text import counted
 
 _TOPS = {0x4D4D: "scene", 0xC23D: "project", 0x3DAA: "material library", 0x3D3D: "bare editor data"}
@@ -28,6 +28,21 @@ _FIRST_INSIDE = {
         *(0x1500, 0x2100, 0x2200, 0x2300, 0x2302, 0x3000, 0x4000, 0x7001, 0xAFFF),
     },
 }
+
+
+def _signature(top: int, inside: tuple[int, tuple[bytes, ...]]) -> Signature:
+    return Signature(f"3D Studio {_TOPS[top]}", ((0, (top.to_bytes(2, "little"),)), inside))
+
+
+def _ids(*ids: int) -> tuple[int, tuple[bytes, ...]]:
+    return 6, tuple(chunk_id.to_bytes(2, "little") for chunk_id in sorted(ids))
+
+
+SIGNATURES = (
+    *(_signature(top, _ids(*inside)) for top, inside in _FIRST_INSIDE.items()),
+    _signature(0xC23D, _ids(0x0002, 0x3D3D)),
+    _signature(0xC23D, (7, tuple(bytes([high]) for high in range(0xC0, 0xE0)))),  # settings, C000 to DFFF
+)
 
 
 def sniff(head: bytes, size: int) -> Match | None:

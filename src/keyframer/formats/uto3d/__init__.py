@@ -9,13 +9,14 @@ last frame as frames or as ticks.
 
 from __future__ import annotations
 
-from keyframer.formats.contract import Format, Match
+from keyframer.formats.contract import Format, Match, Signature
 
 
 class Uto3D(Format):
     name = "uto3d"
     title = "U3D (UTO!)"
     extensions = (".u3d",)
+    signatures = (Signature("U3D (UTO!) scene", ((0, (b"UTO!",)),)),)
     axes = ("y", "left")
     dialects = ("B", "A", "literal")
     record_per_track = True

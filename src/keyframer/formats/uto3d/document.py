@@ -4,19 +4,35 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
+from dataclasses import replace
 
 from keyframer.catalogue import IO_UNRECOGNISED
 from keyframer.formats.contract import Codec
-from keyframer.formats.document import Document
+from keyframer.formats.document import Document, drop_damage
 from keyframer.formats.uto3d import FORMAT
+from keyframer.formats.uto3d.records import (
+    NOTHING,
+    SKINNED,
+    Aimed,
+    Controller,
+    Mesh,
+    MeshWithUvFaces,
+    NoController,
+    Placed,
+)
 from keyframer.formats.uto3d.section_reader import Reader
 from keyframer.formats.uto3d.sections import (
+    LIGHTS,
     SECTIONS,
     SIGNATURE,
+    TAG_SIZE,
+    ControllerSection,
     Dialect,
     FileHeader,
     LightLayout,
+    LightSection,
     Main,
+    MeshSection,
     RawRest,
     Section,
     dialect_of,
@@ -24,8 +40,10 @@ from keyframer.formats.uto3d.sections import (
 )
 from keyframer.limits import DEFAULT_LIMITS, Limits
 from keyframer.text import bytes_to_ascii, counted
+from keyframer.wire.cursor import frozen
 from keyframer.wire.record import Record, write_fields
 from keyframer.wire.sink import Sink
+from keyframer.wire.structure import TRAILING, Cases, Next, Part, Structure, ToEnd, Until, structure_of
 
 __all__ = ["Dialect", "LightLayout", "decode", "encode", "new_document"]
 
@@ -35,14 +53,51 @@ _HEADER_SIZE = 6
 
 def decode(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Document:
     """Decode a U3D (UTO!) scene. Raises `FormatError` if the data is not one or exceeds a limit."""
+    return _read(data, limits, resumes=False)
+
+
+def _read(data: bytes, limits: Limits, *, resumes: bool) -> Document:
     if not data.startswith(SIGNATURE):
         shown = bytes_to_ascii(data[: len(SIGNATURE)])
         raise IO_UNRECOGNISED.failure(0, "/", reason=f"a U3D (UTO!) file begins with UTO!, not '{shown}'")
     if len(data) < _HEADER_SIZE:
         raise IO_UNRECOGNISED.failure(0, "/", reason=f"too short for a U3D (UTO!) scene ({counted(len(data), 'byte')})")
     document = Document(FORMAT, limits=limits)
-    Reader(data, limits, document).read()
+    Reader(data, limits, document, resumes=resumes).read()
     return document
+
+
+def recover(data: bytes, limits: Limits) -> Document:
+    """Return the whole records of a damaged scene: in each section those before the first damaged one."""
+    document = _read(data, limits, resumes=True)
+    drop_damage(document)
+    main = document.first(Main)
+    if main is not None:
+        sections = {type(section): section for section in document.find(Section)}
+        for kind in SECTIONS:
+            if kind in sections:
+                sections[kind].claimed = None
+            elif not kind.may_have_more:
+                setattr(main, kind.count_field, 0)
+    return document
+
+
+def mend(record: Record, parent: Record | None, field: str) -> bool:
+    """Leave out the parent of a record, faces of a mesh, or its skin if bones are missing."""
+    if isinstance(record, Placed | Aimed) and field == "parent_id":
+        record.parent_id = -1
+    elif isinstance(record, Mesh) and field in ("vertex_bones", "bone_ids"):
+        record.flags &= ~SKINNED
+    elif isinstance(record, Mesh) and field in ("faces", "uv_faces", "colour_faces"):
+        corners = getattr(record, field)
+        count = len(getattr(record, {"faces": "vertices", "uv_faces": "uvs", "colour_faces": "colours"}[field]))
+        kept = ((corners >= 0) & (corners < count)).all(axis=1)
+        for plan in record.plan.fields:
+            if plan.kind.counted_by == "face_count" and (plan.when is None or plan.when(record)):
+                setattr(record, plan.name, frozen(getattr(record, plan.name)[kept]))
+    else:
+        return False
+    return True
 
 
 def encode(document: Document) -> bytes:
@@ -141,4 +196,50 @@ def new_document(
 
 
 _LAYOUTS = [layout for section in SECTIONS for layout in section.layouts]
-CODEC = Codec(decode, encode, (FileHeader, Main, *SECTIONS, *_LAYOUTS, RawRest), Dialect)
+
+
+def structure(dialect: Dialect) -> Structure:
+    """Return the structure of a scene without sampled controllers, which nothing in a file identifies.
+
+    A section whose number of records may differ from MAIN ends before the next tag.
+    """
+    layouts: dict[type[Section], type[Record]] = {section: section.layouts[0] for section in SECTIONS}
+    layouts[LightSection] = LIGHTS[dialect.lights or LightLayout.MAXSCRIPT]
+    layouts[MeshSection] = MeshWithUvFaces if dialect.uv_faces else Mesh
+    tags = [section.TAG.decode("ascii") for section in SECTIONS]
+    sections: dict[int | str, Structure] = {}
+    for number, (tag, section) in enumerate(zip(tags, SECTIONS, strict=True)):
+        records = Part("records", structure_of(layouts[section]), count=f"parent.parent.main.{section.count_field}")
+        if section is ControllerSection:
+            controllers = Cases(Next(1), {NOTHING: structure_of(NoController)}, structure_of(Controller))
+            records = replace(records, type=controllers)
+        elif section.may_have_fewer:
+            records = replace(records, count=Until(tuple(tags[number + 1 :])))
+        sections[tag] = structure_of(section).extended(records)
+    body = Part("body", Cases("tag", sections))
+    any_section = Structure("section", (Part("tag", "text", "name of the section", size=str(TAG_SIZE)), body))
+    parts = (
+        Part("signature", "text", size=str(len(SIGNATURE)), contents=SIGNATURE),
+        Part("header", structure_of(FileHeader)),
+        Part("main_tag", "text", size=str(TAG_SIZE), contents=Main.TAG),
+        Part("main", structure_of(Main)),
+        Part("sections", any_section, "in the order of the cases; any may be missing", count=ToEnd(TAG_SIZE)),
+        TRAILING,
+    )
+    return Structure("uto3d", parts, FORMAT.title)
+
+
+CODEC = Codec(
+    decode,
+    encode,
+    (FileHeader, Main, *SECTIONS, *_LAYOUTS, RawRest),
+    Dialect,
+    recover,
+    mend=mend,
+    structure=structure,
+    described=(
+        Dialect(LightLayout.MAXSCRIPT, False),
+        Dialect(LightLayout.FLEXPORTER, True),
+        Dialect(LightLayout.LITERAL, True),
+    ),
+)

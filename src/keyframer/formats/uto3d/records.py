@@ -12,8 +12,19 @@ import numpy.typing as npt
 
 from keyframer.arrays import Bytes, Singles
 from keyframer.catalogue import SEM_UNSUPPORTED_SCHEME
-from keyframer.wire.field_types import ExactFloats, array_of_counts, choice, declare, i32, linked_array, strz, u8, u32
-from keyframer.wire.key_table import KeyLayout, Keys, linked_keys
+from keyframer.wire.field_types import (
+    ExactFloats,
+    Expression,
+    array_of_counts,
+    choice,
+    declare,
+    i32,
+    linked_array,
+    strz,
+    u8,
+    u32,
+)
+from keyframer.wire.key_table import KeyLayout, Keys, LayoutBy, linked_keys
 from keyframer.wire.record import Record, record
 
 Integers = npt.NDArray[np.int32]
@@ -38,24 +49,11 @@ def _floats(description: str, count: int | None = None, *, default: Any = None, 
     return declare(ExactFloats(count), description, default, when)
 
 
-def _has_sphere(mesh: Mesh) -> bool:
-    return bool(mesh.flags & HAS_BOUNDING_SPHERE)
-
-
-def _is_skinned(mesh: Mesh) -> bool:
-    return bool(mesh.flags & SKINNED)
-
-
-def _is_simple(mesh: Mesh) -> bool:
-    return _is_skinned(mesh) and mesh.skin_type == SIMPLE_SKIN
-
-
-def _is_weighted(mesh: Mesh) -> bool:
-    return _is_skinned(mesh) and mesh.skin_type == WEIGHTED_SKIN
-
-
-def _influences(mesh: Mesh) -> int:
-    return int(np.sum(mesh.bones_per_vertex, dtype=np.int64))
+_HAS_SPHERE = "(flags & 1) != 0"
+_SKINNED = "(flags & 4) != 0"
+_SIMPLE = "(flags & 4) != 0 and skin_type == 0"
+_WEIGHTED = "(flags & 4) != 0 and skin_type == 1"
+_INFLUENCES = Expression("total(bones_per_vertex)")
 
 
 @record
@@ -106,19 +104,15 @@ class Mesh(Placed):
     uv_count: int = i32("number of mapping coordinates")
     colour_count: int = i32("number of vertex colours")
     skin_type: int = choice(
-        "B", {SIMPLE_SKIN: "simple (1 bone per vertex)", WEIGHTED_SKIN: "weighted"}, "skin type", when=_is_skinned
+        "B", {SIMPLE_SKIN: "simple (1 bone per vertex)", WEIGHTED_SKIN: "weighted"}, "skin type", when=_SKINNED
     )
-    vertex_bones: Integers = linked_array(
-        "<i4", "vertex_count", "bone id of each vertex (simple skin)", when=_is_simple
-    )
+    vertex_bones: Integers = linked_array("<i4", "vertex_count", "bone id of each vertex (simple skin)", when=_SIMPLE)
     bones_per_vertex: Integers = array_of_counts(
-        "<i4", "vertex_count", 8, "number of bones of each vertex (weighted skin)", when=_is_weighted
+        "<i4", "vertex_count", 8, "number of bones of each vertex (weighted skin)", when=_WEIGHTED
     )
-    bone_ids: Integers = linked_array(
-        "<i4", _influences, "bone id of each influence, vertex by vertex", when=_is_weighted
-    )
+    bone_ids: Integers = linked_array("<i4", _INFLUENCES, "bone id of each influence, vertex by vertex", when=_WEIGHTED)
     bone_weights: Singles = linked_array(
-        "<f4", _influences, "weight of each influence, vertex by vertex", when=_is_weighted
+        "<f4", _INFLUENCES, "weight of each influence, vertex by vertex", when=_WEIGHTED
     )
     vertices: Singles = linked_array(_TRIPLE, "vertex_count", "vertex coordinates")
     uvs: Singles = linked_array(("<f4", (2,)), "uv_count", "mapping coordinates; V runs up")
@@ -128,20 +122,20 @@ class Mesh(Placed):
         _CORNERS,
         "face_count",
         "indices into uvs for the corners of each face, if there are mapping coordinates",
-        when=lambda mesh: len(mesh.uvs) > 0,
+        when="len(uvs) > 0",
     )
     colour_faces: Integers = linked_array(
         _CORNERS,
         "face_count",
         "indices into colours for the corners of each face, if there are vertex colours",
-        when=lambda mesh: len(mesh.colours) > 0,
+        when="len(colours) > 0",
     )
     edges: Bytes = linked_array(
         "u1", "face_count", "edge visibility of each face; bit 0: edge 0-1, 1: edge 1-2, 2: edge 2-0"
     )
     face_materials: Integers = linked_array("<i4", "face_count", "material id for the face")
-    sphere_centre: Vector = _floats("bounding sphere centre, if and only if flags & 1", 3, when=_has_sphere)
-    sphere_radius: float = _floats("bounding sphere radius, if and only if flags & 1", when=_has_sphere)
+    sphere_centre: Vector = _floats("bounding sphere centre, if and only if flags & 1", 3, when=_HAS_SPHERE)
+    sphere_radius: float = _floats("bounding sphere radius, if and only if flags & 1", when=_HAS_SPHERE)
 
 
 @record
@@ -181,12 +175,8 @@ class AnyLight(Record):
     types: ClassVar[dict[int, str]] = {0: "omni", 1: "directional", 2: "spot"}
 
 
-def _aims(light: Light) -> bool:
-    return light.type in (1, 2)
-
-
-def _is_spot(light: Light) -> bool:
-    return light.type == 2
+_AIMS = "type == 1 or type == 2"
+_IS_SPOT = "type == 2"
 
 
 @record
@@ -202,9 +192,9 @@ class Light(Aimed, AnyLight):
     attenuation_end: float = _floats("attenuation end")
     use_attenuation: int = u8("use attenuation")
     multiplier: float = _floats("multiplier", default=1.0)
-    target_position: Vector = _floats("target position, if the type is 1 (directional) or 2 (spot)", 3, when=_aims)
-    cut_off: float = _floats("cut-off, half the angle of the cone in degrees, if the type is 2 (spot)", when=_is_spot)
-    exponent: float = _floats("exponent, if the type is 2 (spot)", when=_is_spot)
+    target_position: Vector = _floats("target position, if the type is 1 (directional) or 2 (spot)", 3, when=_AIMS)
+    cut_off: float = _floats("cut-off, half the angle of the cone in degrees, if the type is 2 (spot)", when=_IS_SPOT)
+    exponent: float = _floats("exponent, if the type is 2 (spot)", when=_IS_SPOT)
 
 
 @record
@@ -293,14 +283,17 @@ class Controller(AnyController):
         unknown_issue=SEM_UNSUPPORTED_SCHEME,
     )
     keys: Keys = linked_keys(
-        lambda controller: key_layout(controller.type, controller.scheme),
+        LayoutBy(
+            "16 * type + scheme",
+            {16 * kind + scheme: key_layout(kind, scheme) for kind in CONTROLLED for scheme in (LINEAR, TCB)},
+        ),
         "key_count",
         "i32 time, value; TCB keys only: u8 flags, f32 for each flag bit 0-4",
         "for each keyframe the time in ticks (4800 per second) and the value: position (3 x f32), rotation quaternion "
         "(4 x f32), scale and the quaternion of its axes (7 x f32), fov in degrees (linear keys of the Flexporter: "
         "radians) or roll in radians (f32); "
         "TCB flags: bit 0: tension follows, 1: continuity, 2: bias, 3: ease in, 4: ease out",
-        when=lambda controller: controller.scheme != BEZIER,
+        when="scheme != 2",
     )
 
 

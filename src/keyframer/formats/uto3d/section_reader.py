@@ -9,6 +9,7 @@ from the first record that fails, the rest of the file is kept as bytes.
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,6 +62,7 @@ from keyframer.wire.cursor import Cursor, Place
 from keyframer.wire.record import Record, blank, read_fields, take_record
 
 _TAGS = {section.TAG: index for index, section in enumerate(SECTIONS)}
+_ANY_TAG = re.compile(b"|".join(_TAGS))
 _TAG_TRIES = 1000
 """maximum number of names in a file that are checked because they look like a tag: each check may be expensive"""
 _COUNT_TRIES = 8
@@ -86,8 +88,10 @@ class _Attempt:
 class Reader:
     """Reads one file that begins with the signature into a document."""
 
-    def __init__(self, data: bytes, limits: Limits, document: Document) -> None:
+    def __init__(self, data: bytes, limits: Limits, document: Document, *, resumes: bool = False) -> None:
+        """``resumes``: reading goes on at the next section after a record that cannot be read."""
         self.data = data
+        self.resumes = resumes
         self.limits = limits
         self.document = document
         self.issues = document.issues
@@ -169,13 +173,31 @@ class Reader:
         while cursor.left:
             index = self._section_at(cursor.pos, expected)
             if index is None:
+                if self._resume(expected):
+                    continue
                 self._handle_missing_tag(cursor.pos, expected)
                 return
             self._report_missing(expected, index)
             expected = index + 1
-            if not self._read_section(SECTIONS[index], expected):
+            if not self._read_section(SECTIONS[index], expected) and not self._resume(expected):
                 return
         self._report_missing(expected, len(SECTIONS))
+
+    def _resume(self, expected: int) -> bool:
+        """Move to the next tag of a section that a plausible record or another tag follows, if reading resumes."""
+        if not self.resumes:
+            return False
+        start = self.cursor.pos
+        for match in _ANY_TAG.finditer(self.data, start):
+            pos = match.start()
+            index = self._section_at(pos, expected)
+            if index is not None and (
+                self._may_end_at(pos + TAG_SIZE, index + 1)
+                or self._record_begins_at(SECTIONS[index], pos + TAG_SIZE, False)
+            ):
+                self.cursor.pos = pos
+                return True
+        return False
 
     def _section_at(self, pos: int, expected: int) -> int | None:
         """Return the index of the section whose tag is at ``pos``; None unless it is ``expected`` or a later one."""
@@ -242,6 +264,8 @@ class Reader:
             attempt = self._best_attempt(kind, start, count, expected, kind.may_have_fewer or too_many)
         if attempt.failure is not None and attempt.failure.code.startswith("LIMIT_"):
             raise attempt.failure
+        if attempt.failure is not None and self.resumes:
+            self._cut_at_implausible(attempt)
         self.cursor.pos = attempt.end
         self.records_read += len(attempt.records)
         section.children = attempt.records
@@ -254,6 +278,15 @@ class Reader:
         if (kind.may_have_fewer or kind.may_have_more) and count != len(section.children):
             self.mismatches.append((kind, len(section.children), start))
         return True
+
+    @staticmethod
+    def _cut_at_implausible(attempt: _Attempt) -> None:
+        """Truncate a failed attempt before the first record that is not plausible: the damage begins there."""
+        for index, record in enumerate(attempt.records):
+            if not _is_plausible(record):
+                del attempt.records[index:]
+                attempt.end = record.offset or 0
+                return
 
     def _targets_match(self) -> bool:
         """Return whether every target belongs to a camera or light, and every target id of a camera exists.

@@ -144,38 +144,6 @@ def test_real_files_with_such_oddities_load(maker: str) -> None:
     assert keyframer.encode(keyframer.read(path)) == path.read_bytes()
 
 
-def test_warnings_do_not_raise_and_are_listed() -> None:
-    nan = float("nan")
-    scene = make.load(
-        [make.camera("Cam", (nan, 0, 1), (0, nan, 0), bank=nan), make.mesh("Box", [[nan, 0, 0], [1, 0, 0], [0, 1, 0]])],
-        [
-            make.node("camera", "Cam", 0),
-            make.node("object", "Box", 1, make.track("position", [5, 0], [[1, nan, 3], [1e30, 0, 0]])),
-            make.node("object", "C", 2, make.track("rotation", [0, 20_000_000], [[1, 0, 0, 0], [0, 0, 0, 1]])),
-            make.node("object", "D", 3, make.track("scale", [0], [[1, 1, 1]], tension=[7.0])),
-            make.node("object", "E", 4, r.Pivot(pivot=(nan, 0.0, 0.0))),
-        ],
-    )
-    issues = {(issue.code, issue.path) for issue in scene.issues}
-    assert issues >= {
-        ("DATA_NON_FINITE", "/4d4d/3d3d/4000[0]/4700/position"),
-        ("DATA_NON_FINITE", "/4d4d/3d3d/4000[0]/4700/target"),
-        ("DATA_NON_FINITE", "/4d4d/3d3d/4000[0]/4700/bank"),
-        ("DATA_NON_FINITE", "/4d4d/3d3d/4000[1]/4100/4110/points"),
-        ("DATA_NON_FINITE", "/4d4d/b000/b002[0]/b020/keys[0]"),
-        ("DATA_KEYS_NOT_INCREASING", "/4d4d/b000/b002[0]/b020/keys[1]"),
-        ("DATA_VALUE_HUGE", "/4d4d/b000/b002[0]/b020/keys[1]"),
-        ("DATA_ZERO_AXIS", "/4d4d/b000/b002[1]/b021/keys[0]"),
-        ("DATA_TIME_HUGE", "/4d4d/b000/b002[1]/b021/keys[1]"),
-        ("DATA_TCB_OUT_OF_RANGE", "/4d4d/b000/b002[2]/b022/keys[0]"),
-        ("DATA_NON_FINITE", "/4d4d/b000/b002[3]/b013/pivot"),
-    }
-    posed = keyframer.pose(scene, frames=[-1, 0, 2.5, 5, 1e7])
-    assert np.isfinite(posed.world).all()
-    for number in range(len(scene.nodes)):
-        assert np.isfinite(posed.vertices(number)).all()
-
-
 def test_a_target_that_is_a_child_of_its_camera() -> None:
     """It is ignored: the camera is aimed at the stored point and keeps its parent."""
     scene = make.load(
@@ -191,25 +159,6 @@ def test_a_target_that_is_a_child_of_its_camera() -> None:
     assert scene.nodes[1].target is None
     world = keyframer.pose(scene, frames=[0]).world[0, 1]
     np.testing.assert_allclose(world[:3, 2], [0, -1, 0], atol=1e-12)  # its back
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"colour": "red"},
-        {"geometry": "both"},
-        {"rotation_keys": "other"},
-        {"sign_flips": True},
-        {"fps": 0},
-        {"fps": float("nan")},
-        {"fps": float("inf")},
-        {"encoding": "klingon"},
-    ],
-    ids=str,
-)
-def test_unknown_options_and_values_are_refused(options: dict[str, object]) -> None:
-    with pytest.raises(ValueError, match=next(iter(options))):
-        keyframer.load(FOLDER / "3ds" / "windmill.3ds", **options)
 
 
 def test_paths_streams_and_named_formats(tmp_path: Path) -> None:
@@ -249,11 +198,33 @@ def test_names_are_unique_and_their_original_bytes_are_kept() -> None:
     assert other.nodes[0].name == "B\xf7x"
 
 
-def test_many_objects_take_linear_time() -> None:
-    """5,000 lights with one name and 5,000 cameras."""
-    objects: list[Chunk] = [make.camera(f"C{i}", (0, 0, i), (0, 0, 0)) for i in range(5_000)]
-    objects += [make.spot("Lamp", (0, 0, 0), (0, 0, 1))] * 1 + [make.mesh("Box") for _ in range(2_000)]
-    nodes: list[Chunk] = [make.node("camera", f"C{i}", i) for i in range(5_000)]
-    scene = make.load(objects, nodes)
-    assert len(scene.cameras) == 5_000
-    assert len(scene.nodes) == 5_000 + 1 + 2_000
+def test_warnings_do_not_raise_and_are_listed() -> None:
+    nan = float("nan")
+    scene = make.load(
+        [make.camera("Cam", (nan, 0, 1), (0, nan, 0), bank=nan), make.mesh("Box", [[nan, 0, 0], [1, 0, 0], [0, 1, 0]])],
+        [
+            make.node("camera", "Cam", 0),
+            make.node("object", "Box", 1, make.track("position", [5, 0], [[1, nan, 3], [1e30, 0, 0]])),
+            make.node("object", "C", 2, make.track("rotation", [0, 20_000_000], [[1, 0, 0, 0], [0, 0, 0, 1]])),
+            make.node("object", "D", 3, make.track("scale", [0], [[1, 1, 1]], tension=[7.0])),
+            make.node("object", "E", 4, r.Pivot(pivot=(nan, 0.0, 0.0))),
+        ],
+    )
+    issues = {(issue.code, issue.path) for issue in scene.issues}
+    assert issues >= {
+        ("DATA_NON_FINITE", "/4d4d/3d3d/4000[0]/4700/position"),
+        ("DATA_NON_FINITE", "/4d4d/3d3d/4000[0]/4700/target"),
+        ("DATA_NON_FINITE", "/4d4d/3d3d/4000[0]/4700/bank"),
+        ("DATA_NON_FINITE", "/4d4d/3d3d/4000[1]/4100/4110/points"),
+        ("DATA_NON_FINITE", "/4d4d/b000/b002[0]/b020/keys[0]"),
+        ("DATA_KEYS_NOT_INCREASING", "/4d4d/b000/b002[0]/b020/keys[1]"),
+        ("DATA_VALUE_HUGE", "/4d4d/b000/b002[0]/b020/keys[1]"),
+        ("DATA_ZERO_AXIS", "/4d4d/b000/b002[1]/b021/keys[0]"),
+        ("DATA_TIME_HUGE", "/4d4d/b000/b002[1]/b021/keys[1]"),
+        ("DATA_TCB_OUT_OF_RANGE", "/4d4d/b000/b002[2]/b022/keys[0]"),
+        ("DATA_NON_FINITE", "/4d4d/b000/b002[3]/b013/pivot"),
+    }
+    posed = keyframer.pose(scene, frames=[-1, 0, 2.5, 5, 1e7])
+    assert np.isfinite(posed.world).all()
+    for number in range(len(scene.nodes)):
+        assert np.isfinite(posed.vertices(number)).all()

@@ -19,6 +19,8 @@ from keyframer.exchange.gltf.read.json_text import Findings, Item
 from keyframer.exchange.gltf.write.cameras_lights import ASPECT_RATIO, unit_intensities
 from keyframer.exchange.gltf.write.nodes import scene_of_nodes
 from keyframer.issues import Severity
+from keyframer.maths import affine, quat
+from keyframer.maths.trigonometry import arctan2
 from keyframer.posing import Rig
 from keyframer.posing.aim_constraints import aim_matrices
 from keyframer.posing.bounds_and_duration import clip_span
@@ -273,9 +275,9 @@ class TargetReader:
             goals = np.broadcast_to(goal, (len(times), 3))
             aimed = aim_matrices(self._scene, seen[:, :3, 3], goals, np.zeros(len(times)))[:, :3, :3]
             turned = seen[:, :3, :3] / np.sqrt(np.sum(seen[:, :3, :3] ** 2, axis=1, keepdims=True))
-            between = np.swapaxes(aimed, 1, 2) @ turned
-            off = np.degrees(np.arctan2(np.hypot(between[:, 0, 2], between[:, 1, 2]), between[:, 2, 2]))
-            rolls = np.degrees(np.unwrap(-np.arctan2(between[:, 1, 0], between[:, 0, 0])))
+            between = affine.multiply(np.swapaxes(aimed, 1, 2), turned)
+            off = np.degrees(arctan2(quat.length_of(between[:, :2, 2]), between[:, 2, 2]))
+            rolls = np.degrees(np.unwrap(-arctan2(between[:, 1, 0], between[:, 0, 0])))
         return (times, rolls) if (off <= _MOST_DEGREES).all() else None
 
     def _with_ancestors(self, node: int) -> set[int]:

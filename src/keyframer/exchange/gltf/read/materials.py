@@ -22,6 +22,7 @@ from keyframer.exchange.gltf.write.materials import CLAMP, MIRRORED, REPEAT
 from keyframer.exchange.gltf.write.materials import roughness as derived_roughness
 from keyframer.issues import Severity
 from keyframer.limits import Budget
+from keyframer.maths.trigonometry import sine_and_cosine
 from keyframer.scene import EmbeddedImage, Material, TextureMap
 
 _SLOTS = (
@@ -361,7 +362,7 @@ def _apply_transform(texture_map: TextureMap, transform: Item | None) -> None:
         return
     (su, sv), (x, y) = transform.numbers("scale", 2, (1.0, 1.0)), transform.numbers("offset", 2, (0.0, 0.0))
     angle = transform.number("rotation", 0.0)
-    cosine, sine = math.cos(angle), math.sin(angle)
+    sine, cosine = map(float, sine_and_cosine(angle))
     u, v = cosine * (0.5 - x) - sine * (0.5 - y), sine * (0.5 - x) + cosine * (0.5 - y)
     texture_map.scale = (su, sv)
     texture_map.offset = (round(u / su - 0.5, 9) if su else 0.0, round(v / sv - 0.5, 9) if sv else 0.0)

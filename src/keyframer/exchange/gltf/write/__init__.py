@@ -13,7 +13,15 @@ from typing import Any
 
 from keyframer import __version__
 from keyframer.arrays import Floats
-from keyframer.exchange.gltf.conventions import Axes, Json, Names, attach_extras, json_value, non_default_fields
+from keyframer.exchange.gltf.conventions import (
+    Axes,
+    Json,
+    Names,
+    attach_extras,
+    json_numbers,
+    json_value,
+    non_default_fields,
+)
 from keyframer.exchange.gltf.write.animation import write_animations
 from keyframer.exchange.gltf.write.animation_channels import hide_node
 from keyframer.exchange.gltf.write.asset import Asset, write_glb, write_gltf
@@ -158,7 +166,7 @@ def _attach_parts(
         if node.skin is not None and skins is not None:
             geometry["skin"] = skins.write(node.skin, node.mesh)
         if number in weights and node.morph is not None and node.morph.positions:
-            geometry["weights"] = [float(weight) for weight in weights[number]]
+            geometry["weights"] = json_numbers(weights[number])
         hide_node(context, number, parts, visible[number])
 
 

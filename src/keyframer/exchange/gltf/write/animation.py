@@ -37,6 +37,7 @@ from keyframer.exchange.gltf.write.nodes import AimConstraint, AimMotion, NodePa
 from keyframer.exchange.gltf.write.options import Context, written_span
 from keyframer.exchange.gltf.write.sampling import sample
 from keyframer.limits import budget_left
+from keyframer.maths import affine
 from keyframer.maths.distinct_values import unique_values
 from keyframer.posing import Rig
 from keyframer.scene import Channel, Clip, Node, Scene
@@ -401,7 +402,7 @@ def _world_error(context: Context, rig: Rig, span: Span, parts: list[NodeParts],
         if not len(moving):
             return 0.0
         scene_world = rig.world(rig.sample(seconds * span.rate + span.begin), len(seconds))[:, moving]
-        expected = context.axes.root_matrix() @ context.axes.matrices(scene_world)
+        expected = affine.multiply(context.axes.root_matrix(), context.axes.matrices(scene_world))
         return _largest_distance(found[:, moving], expected, _boxes(context, moving.tolist())) / context.axes.unit
 
 

@@ -20,7 +20,14 @@ import numpy as np
 
 from keyframer import __version__
 from keyframer.arrays import Array
-from keyframer.exchange.gltf.conventions import Json, attach_extras, content_hash, json_encoder_default, json_value
+from keyframer.exchange.gltf.conventions import (
+    Json,
+    attach_extras,
+    content_hash,
+    json_encoder_default,
+    json_value,
+    with_singles,
+)
 from keyframer.exchange.gltf.conventions import bounds as column_bounds
 from keyframer.files import content_name, write_bytes, write_set
 
@@ -224,12 +231,15 @@ class Asset:
         if self.extensions:
             root["extensionsUsed"] = sorted(self.extensions)
         if self.lights:
-            root["extensions"] = {"KHR_lights_punctual": {"lights": self.lights}}
+            root["extensions"] = {"KHR_lights_punctual": {"lights": with_singles(self.lights)}}
         root["scene"] = 0
         root["scenes"] = [{**self.scene, "nodes": self.roots} if self.roots else self.scene]
         for name in _LISTS:
             if getattr(self, name):
                 root[name] = getattr(self, name)
+        for name in ("materials", "cameras"):
+            if name in root:
+                root[name] = with_singles(root[name])
         if self.buffers.accessors:
             root["accessors"] = self.buffers.accessors
         if views:

@@ -27,6 +27,7 @@ from keyframer.exchange.gltf.conventions import (
 )
 from keyframer.exchange.gltf.write.motion import Measure, lerp
 from keyframer.exchange.gltf.write.options import Context, shown_extent
+from keyframer.maths import quat
 from keyframer.scene import Camera, Light, LightType, Scene
 from keyframer.scene.loss_report import Outcome
 
@@ -47,12 +48,14 @@ _FIELDS_IN_GLTF = ("multiplier", "on", "attenuated", "outer_range", "hotspot_deg
 _NOT_IN_GLTF = ("rectangular", "casts_shadows", "projector", "excludes", "inner_range")
 _GAP = math.radians(0.25)
 """smallest difference between the half angles of the cones: in glTF the inner cone must be smaller"""
+_WIDEST_CONE = 1.5707963
+"""the largest half angle of a cone: a float32 that is not above pi / 2"""
 
 
 def cone_angles(hotspot_degrees: npt.ArrayLike, falloff_degrees: npt.ArrayLike) -> tuple[Floats, Floats]:
     """Return valid inner and outer half angles in radians from the full angles of the cones."""
     outer = np.nan_to_num(np.radians(np.asarray(falloff_degrees, np.float64)) / 2, nan=0.5)
-    outer = np.clip(outer, 2 * _GAP, math.pi / 2)
+    outer = np.clip(outer, 2 * _GAP, _WIDEST_CONE)
     inner = np.nan_to_num(np.radians(np.asarray(hotspot_degrees, np.float64)) / 2, nan=0.0)
     return np.clip(inner, 0.0, outer - _GAP), outer
 
@@ -71,7 +74,7 @@ def unit_intensities(scene: Scene, world: Floats, shown: list[bool], unit: float
         size, middle = shown_extent(scene, world, shown)
     for node, light in light_nodes:
         with np.errstate(all="ignore"):
-            distance = float(np.linalg.norm(world[node, :3, 3] - middle))
+            distance = float(quat.length_of(world[node, :3, 3] - middle))
         if not math.isfinite(distance):
             distance = size
         intensities[light] = math.pi * (max(distance, 0.01 * size) * unit) ** 2

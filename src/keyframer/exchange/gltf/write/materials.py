@@ -20,6 +20,7 @@ from keyframer.exchange.gltf.conventions import (
 from keyframer.exchange.gltf.write.asset import Asset
 from keyframer.exchange.gltf.write.images import SLOTS, Image, Missing
 from keyframer.exchange.gltf.write.options import Context
+from keyframer.maths.trigonometry import sine_and_cosine
 from keyframer.scene import Material, TextureMap
 from keyframer.scene.loss_report import Outcome
 from keyframer.text import safe_text
@@ -401,7 +402,7 @@ def transform(texture_map: TextureMap) -> Json:
     if not all(map(math.isfinite, numbers)) or numbers == (1.0, 1.0, 0.0, 0.0, 0.0):
         return {}
     angle = math.radians(-texture_map.rotation_degrees)
-    cosine, sine = math.cos(angle), math.sin(angle)
+    sine, cosine = map(float, sine_and_cosine(angle))
     u, v = su * (0.5 + ou), sv * (0.5 + ov)
     offset = (0.5 - (cosine * u + sine * v), 0.5 - (cosine * v - sine * u))
     fields: Json = {}

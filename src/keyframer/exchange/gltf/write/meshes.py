@@ -32,6 +32,7 @@ from keyframer.exchange.gltf.write.vertex_splitting import (
     vertex_tangents,
 )
 from keyframer.formats import properties_of
+from keyframer.maths import affine
 from keyframer.maths.distinct_values import unique_values
 from keyframer.scene import Mesh, Morph, Skin
 from keyframer.scene.loss_report import Outcome
@@ -343,7 +344,7 @@ def bind_error(skin: Skin, positions: npt.ArrayLike) -> float:
     joint = np.asarray(skin.joint_indices).astype(np.int64)
     bound = np.asarray(positions, np.float64)[np.asarray(skin.vertex_indices).astype(np.int64)]
     matrices = np.asarray(skin.inverse_bind, np.float64)[joint]
-    bound_positions = np.einsum("nij,nj->ni", matrices[:, :3, :3], bound) + matrices[:, :3, 3]
+    bound_positions = affine.transform_each(matrices, bound)
     differences = np.abs(bound_positions - skin.positions).max(axis=1) * (np.asarray(skin.weights, np.float64) > 0)
     return float(np.nan_to_num(differences).max(initial=0.0))
 

@@ -128,8 +128,8 @@ def matrices_in_parent(world: Floats, parent_world: Floats | None) -> Floats:
         size = np.sqrt(np.sum(parent_world[:, :3, 0] ** 2, axis=1))[:, None, None]
         inverse_rotation = np.swapaxes(parent_world[:, :3, :3] / np.where(size > 0, size, 1.0), -1, -2)
         out = world.copy()
-        out[:, :3, :3] = inverse_rotation @ world[:, :3, :3]
-        out[:, :3, 3] = (affine.inverse(parent_world) @ world[:, :, 3:])[:, :3, 0]
+        out[:, :3, :3] = affine.multiply(inverse_rotation, world[:, :3, :3])
+        out[:, :3, 3] = affine.transform_each(affine.inverse(parent_world), world[:, :3, 3])
     return out
 
 
@@ -204,9 +204,9 @@ class Tree:
         axes = self._context.axes
         node: Json = {"name": self._context.names.claim("Y_up" if axes.up_rotation_xyzw else "root")}
         if axes.up_rotation_xyzw is not None:
-            node["rotation"] = list(axes.up_rotation_xyzw)
+            node["rotation"] = json_numbers(axes.up_rotation_xyzw)
         if axes.unit != 1.0:
-            node["scale"] = [axes.unit] * 3
+            node["scale"] = json_numbers([axes.unit] * 3)
         attach_extras(node, {"helper": "root", **({"unit": axes.unit} if axes.unit != 1.0 else {})})
         return node
 

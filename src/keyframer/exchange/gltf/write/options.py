@@ -17,6 +17,7 @@ from keyframer.exchange.gltf.write.asset import Asset
 from keyframer.exchange.gltf.write.images import ImageSource, no_images
 from keyframer.exchange.gltf.write.motion import Span
 from keyframer.formats.kit.scene_writing import DEFAULT_MAX_ERROR, DEGREES_AT_DEFAULT, check_max_error
+from keyframer.maths import affine
 from keyframer.maths.distinct_values import unique_values
 from keyframer.posing import Rig
 from keyframer.posing.bounds_and_duration import GrowingBox, clip_span, scene_size
@@ -63,7 +64,7 @@ def joint_boxes(scene: Scene) -> dict[int, Box]:
         usable &= np.nan_to_num(np.asarray(skin.weights, np.float64)) > 0
         with np.errstate(all="ignore"):
             matrices = np.asarray(skin.inverse_bind, np.float64)[joint[usable]]
-            bound = np.einsum("nij,nj->ni", matrices[:, :3, :3], points[vertex[usable]]) + matrices[:, :3, 3]
+            bound = affine.transform_each(matrices, points[vertex[usable]])
         in_range = (np.abs(bound) < 1e30).all(axis=1)
         owner, bound = joint[usable][in_range], bound[in_range]
         low, high = np.full((len(skin.joints), 3), np.inf), np.full((len(skin.joints), 3), -np.inf)
@@ -82,7 +83,7 @@ def shown_extent(scene: Scene, world: Floats, shown: list[bool]) -> tuple[float,
     """
     box = GrowingBox()
     with np.errstate(all="ignore"):
-        scales = np.abs(np.linalg.det(world[:, :3, :3]))
+        scales = np.abs(affine.determinant(world))
         for number, node in enumerate(scene.nodes):
             if node.mesh is None or not shown[number] or (node.skin is None and not scales[number] > 0):
                 continue

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from keyframer.arrays import Array, Floats, Indices, Singles
+from keyframer.maths import quat
 from keyframer.maths.distinct_values import dense_ranks, distinct, joined, starts
 from keyframer.maths.smoothing_groups import clusters_of_meshes
 
@@ -54,7 +55,7 @@ def cluster_normals(normals_of_faces: Floats, clusters: Indices, counts: Indices
     sums = np.empty((3, count))
     for axis in range(3):
         sums[axis] = np.bincount(clusters, per_corner[axis], count)
-    squares = np.einsum("ij,ij->j", sums, sums)
+    squares = _squares(sums)
     strong = squares > 1e-12
     if any_unshared:  # copied: no rounding, and zeros keep their sign
         unshared_corners = np.repeat(unshared, corner_counts)
@@ -68,15 +69,21 @@ def cluster_normals(normals_of_faces: Floats, clusters: Indices, counts: Indices
     weak_corners = np.flatnonzero(~strong.take(clusters))
     with_direction = weak_corners[per_corner[:, weak_corners].any(axis=0)]
     sums[:, clusters[with_direction]] = per_corner[:, with_direction]
-    squares[weak] = np.einsum("ij,ij->j", sums[:, weak], sums[:, weak])
+    squares[weak] = _squares(sums[:, weak])
     sums /= np.sqrt(np.where(squares > 0, squares, 1.0))
     return _normal_rows(sums)
+
+
+def _squares(vectors: Floats) -> Floats:
+    """Return the squared lengths of vectors (3, n)."""
+    x, y, z = vectors
+    return np.asarray(x * x + y * y + z * z)
 
 
 def _normal_rows(normals: Floats) -> Singles:
     """Return normals (n, 3) from components (3, n); +Z for those without a direction."""
     rows = np.ascontiguousarray(normals.T, np.float32)
-    no_direction = ~(np.einsum("ij,ij->j", normals, normals) > 0.5)
+    no_direction = ~(_squares(normals) > 0.5)
     if no_direction.any():
         rows[no_direction] = (0.0, 0.0, 1.0)
     return rows
@@ -86,7 +93,7 @@ def _unit(vectors: Floats) -> Floats:
     """Normalise vectors (3, n) in place; zero for those without a direction. Vectors whose squares would underflow or
     overflow are scaled first.
     """
-    squares = np.einsum("ij,ij->j", vectors, vectors)
+    squares = _squares(vectors)
     in_range = (squares > 1e-280) & (squares < 1e280)
     if in_range.all():
         vectors /= np.sqrt(squares)
@@ -95,7 +102,7 @@ def _unit(vectors: Floats) -> Floats:
     largest = np.abs(vectors[:, out_of_range]).max(axis=0)
     usable = (largest > 0) & np.isfinite(largest)
     vectors[:, out_of_range] = np.where(usable, vectors[:, out_of_range] / np.where(usable, largest, 1.0), 0.0)
-    squares[out_of_range] = np.einsum("ij,ij->j", vectors[:, out_of_range], vectors[:, out_of_range])
+    squares[out_of_range] = _squares(vectors[:, out_of_range])
     vectors /= np.sqrt(np.where(squares > 0, squares, 1.0))
     return vectors
 
@@ -283,7 +290,7 @@ def vertex_tangents(positions: Floats, normals: Floats, uv: Floats, triangles: I
     area = uv_b[:, 0] * uv_c[:, 1] - uv_b[:, 1] * uv_c[:, 0]
     sign = np.where(area < 0, -1.0, 1.0)[:, None]
     along = (edge_b * uv_c[:, 1:] - edge_c * uv_b[:, 1:]) * sign
-    length = np.sqrt(np.einsum("ij,ij->i", along, along))
+    length = quat.length_of(along)
     along = np.where((length > 0)[:, None], along / np.where(length > 0, length, 1.0)[:, None], 0.0)
     sums = np.zeros_like(normals)
     sides = np.zeros(len(normals))
@@ -292,11 +299,12 @@ def vertex_tangents(positions: Floats, normals: Floats, uv: Floats, triangles: I
             sums[:, axis] += np.bincount(corner, along[:, axis], len(normals))
         # v runs down the image, so the bitangent of a face that is not mirrored points against it
         sides += np.bincount(corner, -sign[:, 0], len(normals))
-    sums -= normals * np.einsum("ij,ij->i", sums, normals)[:, None]
-    length = np.sqrt(np.einsum("ij,ij->i", sums, sums))
+    along_normals = sums[:, 0] * normals[:, 0] + sums[:, 1] * normals[:, 1] + sums[:, 2] * normals[:, 2]
+    sums -= normals * along_normals[:, None]
+    length = quat.length_of(sums)
     weak = length <= 1e-6
     if weak.any():
         axis = np.eye(3)[np.argmin(np.abs(normals[weak]), axis=1)]
         sums[weak] = np.cross(normals[weak], axis)
-        length[weak] = np.sqrt(np.einsum("ij,ij->i", sums[weak], sums[weak]))
+        length[weak] = quat.length_of(sums[weak])
     return np.column_stack([sums / length[:, None], np.where(sides > 0, 1.0, -1.0)])

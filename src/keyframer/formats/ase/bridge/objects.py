@@ -155,7 +155,7 @@ def read_mesh(reporter: Reporter, node: Block, block: Block, name: str, world: F
     order = _order(reporter, faces, faces.index)
     corners = np.asarray(faces.corners)[order]
     valid = valid_faces(reporter, faces, "corners", corners, len(positions), "vertex")
-    mirrored = np.linalg.det(world[:3, :3]) < 0
+    mirrored = affine.determinant(world) < 0
     corner_order = slice(None, None, -1) if mirrored else slice(None)
     mesh.corners = corners[valid][:, corner_order].astype(np.int32)
     rows = order[valid]
@@ -179,7 +179,7 @@ def local_positions(reporter: Reporter, vertices: VertexList, world: Floats) -> 
     """Return vertices in the local space of a node with the matrix ``world``; unchanged if this cannot be inverted."""
     stored = finite_rows(reporter, vertices, "values", vertices.values)
     rows: Floats = stored[_order(reporter, vertices, vertices.index)]
-    if abs(np.linalg.det(world[:3, :3])) < 1e-12:
+    if abs(affine.determinant(world)) < 1e-12:
         reporter.report(DATA_MATRIX_SINGULAR, vertices)
         return rows
     return affine.transform_points(affine.inverse(world), rows)
@@ -254,7 +254,7 @@ def read_skins(reporter: Reporter, document: Document, scene: Scene, blocks: lis
         if owner is None or scene.nodes[owner].mesh is None:
             reporter.report(LINK_UNRESOLVED_NAME, record, "names", kind="mesh", name=shown(name))
             continue
-        vertices = np.repeat(np.arange(len(record.counts)), np.asarray(record.counts)).tolist()
+        vertices = np.repeat(np.arange(len(record.counts)), np.asarray(record.counts, np.intp)).tolist()
         bones = [bone if isinstance(bone, bytes) else b"" for bone in record.names[1:]]
         influences = list(zip(vertices, bones, np.asarray(record.weights).tolist(), strict=True))
         _attach(reporter, scene, owner, record, influences, numbers, world)

@@ -15,6 +15,8 @@ from keyframer.formats.ase.bridge.declared_fields import CAMERA_TRACKS, LIGHT_TR
 from keyframer.formats.ase.records import Block, Keys
 from keyframer.formats.kit.scene_reading import Reporter, check_keys
 from keyframer.limits import budget_total
+from keyframer.maths import affine, quat
+from keyframer.maths.trigonometry import arctan2
 from keyframer.posing import Rig
 from keyframer.posing.aim_constraints import aim_matrices
 from keyframer.scene import Channel, Clip, NodeKind, Scene
@@ -260,10 +262,10 @@ def _roll(scene: Scene, eye: Floats, target: Floats) -> Floats | None:
     The result is None if the node does not point at the target.
     """
     unrolled = aim_matrices(scene, eye[:, :3, 3], target, np.zeros(len(eye)))
-    lengths = np.linalg.norm(eye[:, :3, :3], axis=-2, keepdims=True)
+    lengths = quat.length_of(np.swapaxes(eye[:, :3, :3], -1, -2))[:, None]
     axes = eye[:, :3, :3] / np.where(lengths > 0, lengths, 1.0)
-    difference = np.matmul(np.swapaxes(unrolled[:, :3, :3], -1, -2), axes)
+    difference = affine.multiply(np.swapaxes(unrolled[:, :3, :3], -1, -2), axes)
     aim_error = np.degrees(np.arccos(np.clip(difference[:, 2, 2], -1.0, 1.0)))
     if not (aim_error <= _AIM_TOLERANCE).all():
         return None
-    return np.asarray(0.0 - np.degrees(np.unwrap(np.arctan2(difference[:, 1, 0], difference[:, 0, 0]))))
+    return np.asarray(0.0 - np.degrees(np.unwrap(arctan2(difference[:, 1, 0], difference[:, 0, 0]))))

@@ -137,7 +137,7 @@ class MeshWriter:
             return
         mesh = self.scene.meshes[node.mesh]
         positions = self._world_positions(number, node, mesh)
-        mirrored = bool(np.linalg.det(self.rest_matrices[number, :3, :3]) < 0)
+        mirrored = bool(affine.determinant(self.rest_matrices[number]) < 0)
         path = plain_path("nodes", node.name)
         reference, ids = self.materials.object_material(path, mesh.face_materials, len(mesh.corners))
         surface = _surface(mesh, mirrored, ids)
@@ -228,7 +228,7 @@ def _surface(mesh: Mesh, mirrored: bool, ids: Ints) -> list[AseRecord]:
     order = slice(None, None, -1) if mirrored else slice(None)
     edges = np.full(count, 7) if mesh.edges is None else np.asarray(mesh.edges)
     visible = np.stack([edges >> bit & 1 for bit in ((1, 0, 2) if mirrored else range(3))], axis=1)
-    smoothing = np.full(count, -1) if mesh.smoothing is None else np.asarray(mesh.smoothing) & 0xFFFFFFFF
+    smoothing = np.full(count, -1) if mesh.smoothing is None else np.asarray(mesh.smoothing, np.int64) & 0xFFFFFFFF
     records: list[AseRecord] = [FaceList(np.arange(count), corners[:, order], visible, smoothing, ids)]
 
     def add(letter: str, values: npt.ArrayLike, own_corners: npt.ArrayLike | None, *tables: Any) -> None:

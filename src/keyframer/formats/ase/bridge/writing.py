@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass, replace
@@ -57,7 +56,8 @@ from keyframer.formats.kit.scene_writing import (
 )
 from keyframer.formats.kit.unsupported_features import report_dropped
 from keyframer.limits import ensure_budget, spend
-from keyframer.maths import affine
+from keyframer.maths import affine, quat
+from keyframer.maths.trigonometry import arctan2
 from keyframer.posing import Rig
 from keyframer.posing.aim_constraints import is_aimed
 from keyframer.posing.evaluation_order import evaluation_order
@@ -286,8 +286,8 @@ class _SceneWriter:
         lines += [float_line(f"TM_ROW{row}", world[:3, row]) for row in range(4)]
         lines.append(float_line("TM_POS", position))
         for turn, axis, angle in ((rotation, "TM_ROTAXIS", "TM_ROTANGLE"), (axes, "TM_SCALEAXIS", "TM_SCALEAXISANG")):
-            length = float(np.linalg.norm(turn[:3]))
-            half_angle = math.atan2(length, float(turn[3]))
+            length = float(quat.length_of(turn[:3]))
+            half_angle = float(arctan2(length, turn[3]))
             direction = turn[:3] / length if length > 0 else np.zeros(3)
             lines += [float_line(axis, direction), float_line(angle, 0.0 - 2 * half_angle)]
             if axis == "TM_ROTAXIS":
@@ -334,7 +334,7 @@ class _SceneWriter:
         position = self.rest_matrices[number, :3, 3]
         distance = 0.0
         if target is not None:
-            distance = float(np.linalg.norm(position - np.array(target.vector(b"TM_ROW3") or (0.0, 0.0, 0.0))))
+            distance = float(quat.length_of(position - np.array(target.vector(b"TM_ROW3") or (0.0, 0.0, 0.0))))
         lines = [*write_declared_fields(camera, CAMERA), float_line("CAMERA_TDIST", distance)]
         return block(
             "CAMERAOBJECT",

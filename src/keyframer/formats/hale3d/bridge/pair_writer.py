@@ -183,7 +183,7 @@ class PairWriter:
             pose = affine.compose(origins, turns, np.ones(3))
             for place, (node, parent) in enumerate(zip(joints.nodes, joints.parents, strict=True)):
                 if node not in bind and parent >= 0:
-                    pose[place] = pose[parent] @ pose[place]
+                    pose[place] = affine.multiply(pose[parent], pose[place])
         positions, turns = pose[:, :3, 3].tolist(), with_negative_w(quat.from_matrix3(pose[:, :3, :3]))[:, :3].tolist()
         records = []
         for place, node in enumerate(joints.nodes):
@@ -265,11 +265,11 @@ class PairWriter:
         chosen = np.asarray(skin.joint_indices, np.int64)[order]
         to_joints = self._to_joints(skin.joints)
         if skin.positions is None:
-            to_joints = to_joints @ np.asarray(skin.inverse_bind, np.float64)
+            to_joints = affine.multiply(to_joints, skin.inverse_bind)
             placed = positions[vertices]
         else:
             placed = np.asarray(skin.positions, np.float64)[order]
-        offsets = np.einsum("nij,nj->ni", to_joints[chosen][:, :3, :3], placed) + to_joints[chosen][:, :3, 3]
+        offsets = affine.transform_each(to_joints[chosen], placed)
         places = np.array([self.joint_of_node[joint] for joint in skin.joints], np.int64)
         influences = _Influences(vertices, places[chosen], np.asarray(skin.weights, np.float64)[order], offsets)
         free = _free_vertices(scene, node)
@@ -280,7 +280,7 @@ class PairWriter:
         """Return (J, 4, 4) matrices from nodes to their joints, which have no scale, at the first frame."""
         rigid, world = self.joints.rigid[0, [self.joint_of_node[node] for node in nodes]], self.joints.world[0, nodes]
         unscaled = (rigid == world).all(axis=(1, 2))
-        return np.where(unscaled[:, None, None], np.eye(4), affine.inverse(rigid) @ world)
+        return np.where(unscaled[:, None, None], np.eye(4), affine.multiply(affine.inverse(rigid), world))
 
     def _records(self, node: Node, influences: _Influences, old: int | None) -> list[Mesh]:
         assert node.mesh is not None

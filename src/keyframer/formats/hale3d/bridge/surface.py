@@ -74,7 +74,7 @@ def bind_locals(world: Floats, parents: list[int | None]) -> tuple[Floats, Float
         block = slice(begin, begin + _JOINTS_AT_ONCE)
         local = world[block].copy()
         children = np.flatnonzero(parent_of[block] >= 0)
-        local[children] = affine.inverse(world[parent_of[block][children]]) @ local[children]
+        local[children] = affine.multiply(affine.inverse(world[parent_of[block][children]]), local[children])
         positions[block], rotations[block] = local[:, :3, 3], quat.from_matrix3(local[:, :3, :3])
     return positions, rotations
 
@@ -93,7 +93,7 @@ def read_surface(
     numbers = finite_rows(reporter, record, "weights", stored)[chosen]
     offsets, bias = numbers[:, :3], numbers[:, 3]
     check_weights(reporter, record, "weights", owners, bias, len(record.vertices))
-    placed = np.einsum("nij,nj->ni", bind[joints][:, :3, :3], offsets) + bind[joints][:, :3, 3]
+    placed = affine.transform_each(bind[joints], offsets)
     positions = np.zeros((len(record.vertices), 3))
     np.add.at(positions, owners, placed * bias[:, None])
     mesh = Mesh(f"mesh{number}", positions, _corners(reporter, record))
@@ -117,7 +117,7 @@ def _influences(reporter: Reporter, record: MeshRecord, joint_count: int, budget
     total = len(record.weights)
     valid = first + counts <= total
     _report_invalid(reporter, record, "vertices", "weight", ~valid, first + counts - 1, total)
-    counts = np.where(valid, counts, 0)
+    counts = np.where(valid, counts, 0).astype(np.intp)
     budget.grant("copies", 4 * total * _NUMBERS_PER_INFLUENCE)
     room = budget.left("copies") // _NUMBERS_PER_INFLUENCE
     if not budget.charge("copies", int(counts.sum()) * _NUMBERS_PER_INFLUENCE):

@@ -139,7 +139,7 @@ def boxes(scene: Scene, joints: Joints) -> Floats:
         i for i, node in enumerate(scene.nodes) if node.mesh is not None and len(scene.meshes[node.mesh].positions)
     ]
     if not mesh_nodes:
-        return np.stack([low, high], axis=1)
+        return np.stack([low, high], axis=1) + 0.0  # whether 0 or -0 is found depends on the processor
     low, high = np.full_like(low, np.inf), np.full_like(high, -np.inf)
     weights = joints.rig.properties.morph_weights(joints.rig.sample(joints.times), len(joints.times))
     for number in mesh_nodes:
@@ -153,4 +153,4 @@ def boxes(scene: Scene, joints: Joints) -> Floats:
             )
             np.minimum(low[block], points.min(axis=1), out=low[block])
             np.maximum(high[block], points.max(axis=1), out=high[block])
-    return np.stack([low, high], axis=1)
+    return np.stack([low, high], axis=1) + 0.0

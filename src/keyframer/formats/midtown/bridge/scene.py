@@ -33,6 +33,7 @@ from keyframer.formats.midtown import records as r
 from keyframer.formats.midtown.skeleton import Skeleton, default_skeleton, read_skeleton
 from keyframer.issues import Severity
 from keyframer.maths import quat
+from keyframer.maths.trigonometry import arctan2
 from keyframer.scene import Channel, Clip, Node, NodeKind, RawChannel, Scene, Space
 from keyframer.text import counted, decode_name
 from keyframer.wire.record import Record
@@ -159,13 +160,13 @@ def angles_of(turns_xyzw: Floats, order: str) -> Floats:
     m = quat.to_matrix3(turns_xyzw)
     i, j, k = ("XYZ".index(axis) for axis in order)
     sign = 1.0 if order in ("XYZ", "YZX", "ZXY") else -1.0
-    cosine = np.hypot(m[..., i, i], m[..., i, j])
+    cosine = np.sqrt(m[..., i, i] ** 2 + m[..., i, j] ** 2)
     locked = cosine < _GIMBAL_LOCK
-    alone = np.arctan2(sign * m[..., k, j], m[..., j, j])
+    alone = arctan2(sign * m[..., k, j], m[..., j, j])
     angles = np.empty((*m.shape[:-2], 3))
-    angles[..., i] = np.where(locked, alone, np.arctan2(-sign * m[..., j, k], m[..., k, k]))
-    angles[..., j] = np.arctan2(sign * m[..., i, k], cosine)
-    angles[..., k] = np.where(locked, 0.0, np.arctan2(-sign * m[..., i, j], m[..., i, i]))
+    angles[..., i] = np.where(locked, alone, arctan2(-sign * m[..., j, k], m[..., k, k]))
+    angles[..., j] = arctan2(sign * m[..., i, k], cosine)
+    angles[..., k] = np.where(locked, 0.0, arctan2(-sign * m[..., i, j], m[..., i, i]))
     return angles + 0.0  # normalises -0.0
 
 

@@ -31,6 +31,7 @@ from keyframer.formats.kit.common_rules import (
 from keyframer.formats.kit.scene_reading import Reporter, UniqueNames, check_keys
 from keyframer.formats.nodeanim.records import BEZIER, TCB, TCB_COLUMNS, Animations, Header, Node, NodeKeys, RawChunk
 from keyframer.maths import quat
+from keyframer.maths.trigonometry import arctan2
 from keyframer.scene import Channel, Clip, Handedness, NodeKind, Scene, Space
 from keyframer.scene import Node as SceneNode
 from keyframer.text import decode_name
@@ -172,7 +173,7 @@ def _angles_between(a_xyzw: Floats, b_xyzw: Floats) -> Floats:
 def _angles(turns_xyzw: Floats) -> Floats:
     """Return the angles of rotations, 0 to pi."""
     sines = np.sqrt((turns_xyzw[:, :3] * turns_xyzw[:, :3]).sum(axis=1))
-    return np.asarray(2 * np.arctan2(sines, np.abs(turns_xyzw[:, 3])))
+    return np.asarray(2 * arctan2(sines, np.abs(turns_xyzw[:, 3])))
 
 
 def interpolation_of(record: Node) -> Interpolation:

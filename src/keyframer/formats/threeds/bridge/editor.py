@@ -33,6 +33,7 @@ from keyframer.formats.threeds.bridge.context import (
     value_kinds,
 )
 from keyframer.formats.threeds.chunk import Chunk
+from keyframer.maths import affine
 from keyframer.scene import Camera, Environment, Light, LightType, Material, Mesh, Scene, Space, TextureMap
 from keyframer.wire.record import Record
 
@@ -374,7 +375,7 @@ def find_axes(mesh_objects: Sequence[MeshObject]) -> None:
     if not stored:
         return
     matrices = np.array([mesh_object.rows for mesh_object in stored])
-    inverses = np.linalg.inv(np.array([_UNIT_ROWS if each.singular else each.rows for each in stored]))
+    inverses = affine.inverse(np.array([_UNIT_ROWS if each.singular else each.rows for each in stored]))
     for mesh_object, matrix, inverse in zip(stored, matrices, inverses, strict=True):
         mesh_object.matrix = mesh_object.mesh.axes = matrix
         if mesh_object.mirrored:

@@ -108,7 +108,7 @@ class OriginalConventions:
             return None
         shift = self.moved.get(number, np.eye(4))
         matrix = np.eye(4) if needs_node else stored_matrix(self.links.meshes[mesh])
-        return shift @ np.linalg.inv(self.links.to_mesh[mesh]), shift @ matrix
+        return affine.multiply(shift, affine.inverse(self.links.to_mesh[mesh])), affine.multiply(shift, matrix)
 
 
 def stored_matrix(chunk: r.NamedObject) -> Floats:
@@ -225,19 +225,19 @@ def _moved(
         if mesh is None or np.allclose(world, old_world, rtol=1e-7, atol=1e-9):
             continue
         points = child(child(links.meshes[mesh], r.Mesh), r.PointArray)
-        if points is None or not len(points.points) or abs(np.linalg.det(old_world[:3, :3])) < 1e-12:
+        if points is None or not len(points.points) or abs(affine.determinant(old_world)) < 1e-12:
             continue
         stored = np.asarray(points.points, np.float64)
         size = max(float(np.ptp(stored, axis=0).max()), 1e-12)
         shift = np.eye(4)
         shift[:3, 3] = -np.asarray(before.nodes[old].pivot)
-        transforms = [old_world @ shift @ links.to_mesh[mesh]]
+        transforms = [affine.multiply(affine.multiply(old_world, shift), links.to_mesh[mesh])]
         matrix = stored_matrix(links.meshes[mesh])
-        if abs(np.linalg.det(matrix[:3, :3])) > 1e-12:
-            transforms.append(old_world @ np.linalg.inv(matrix))
+        if abs(affine.determinant(matrix)) > 1e-12:
+            transforms.append(affine.multiply(old_world, affine.inverse(matrix)))
         if any(
             np.abs(affine.transform_points(transform, stored) - stored).max() <= _AGREE * size
             for transform in transforms
         ):
-            moved[number] = world @ np.linalg.inv(old_world)
+            moved[number] = affine.multiply(world, affine.inverse(old_world))
     return moved

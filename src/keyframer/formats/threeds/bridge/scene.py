@@ -49,7 +49,7 @@ from keyframer.formats.threeds.bridge.tracks import (
     read_tracks,
 )
 from keyframer.issues import IssueLog
-from keyframer.maths import quat
+from keyframer.maths import affine, quat
 from keyframer.posing.evaluation_order import reachable
 from keyframer.posing.rest_pose import RestTransforms, world_at
 from keyframer.scene import Camera, Channel, Clip, Light, LightType, Node, NodeKind, Scene
@@ -306,7 +306,7 @@ class _Reading:
         if mesh_object is not None and name not in self.shapes:
             points = np.asarray(mesh_object.mesh.positions, np.float64)
             to_local = mesh_object.to_local
-            self.shapes[name] = points if to_local is None else vertex_space.apply(to_local, points)
+            self.shapes[name] = points if to_local is None else affine.transform_points(to_local, points)
         return self.shapes.get(name)
 
     def _set_rest_target(self, entry: KeyframerNode) -> None:
@@ -373,7 +373,7 @@ class _Reading:
                 continue
             node.mesh = len(self.scene.meshes)
             mesh_part = mesh_object.mesh
-            positions = vertex_space.apply(to_node, np.asarray(mesh_part.positions, np.float64))
+            positions = affine.transform_points(to_node, mesh_part.positions)
             if uses[identity] == 1:
                 mesh_part.positions = positions
             else:  # other nodes start with the stored vertices again
@@ -384,8 +384,10 @@ class _Reading:
             if choice.follows_keyframer:
                 shared_meshes[identity] = node.mesh
             elif node.morph is not None:
-                transform = to_node if mesh_object.to_local is None else to_node @ np.linalg.inv(mesh_object.to_local)
-                node.morph.positions = [vertex_space.apply(transform, shape) for shape in node.morph.positions]
+                transform = to_node
+                if mesh_object.to_local is not None:
+                    transform = affine.multiply(to_node, affine.inverse(mesh_object.to_local))
+                node.morph.positions = [affine.transform_points(transform, shape) for shape in node.morph.positions]
 
     def _doubtful_nodes(self, meshes: dict[int, MeshObject], not_at_rest: Set[int]) -> Set[int]:
         """Return the nodes whose mesh may disagree with the keyframer, so that their exact position is needed."""

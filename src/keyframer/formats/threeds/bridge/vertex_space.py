@@ -19,6 +19,7 @@ from keyframer.arrays import Floats
 from keyframer.curves.lazy_fields import stored
 from keyframer.formats.threeds.bridge.editor import MeshObject, Points
 from keyframer.formats.threeds.bridge.nodes import Program
+from keyframer.maths import affine
 from keyframer.posing.rest_pose import MatrixRows
 from keyframer.scene import Node
 
@@ -91,9 +92,8 @@ def choose(
     if size == 0.0 or not np.isfinite(size):
         return Choice(geometry != "raw", "the mesh has no size", 0.0)
     pivot = stored(node, "pivot")
-    unpivoted = world_at_rest if pivot is None else np.matmul(world_at_rest, _shift(-pivot))
-    formula: Floats = np.matmul(unpivoted, mesh_object.to_local)
-    difference = _displacement(formula, points, size)
+    unpivoted = world_at_rest if pivot is None else affine.multiply(world_at_rest, _shift(-pivot))
+    difference = _displacement(affine.multiply(unpivoted, mesh_object.to_local), points, size)
     if geometry != "auto":
         return Choice(geometry == "keyframer", f"the option geometry={geometry}", difference)
     if difference <= _SAME:
@@ -101,8 +101,8 @@ def choose(
     identity = np.array_equal(mesh_object.matrix, np.eye(4))
     if writer.revision is not None and writer.revision < 4 and identity:
         return Choice(False, "keyframer revision below 4 with an identity matrix", difference)
-    inverse = np.linalg.inv(mesh_object.matrix)
-    if _displacement(world_at_rest @ inverse, points, size) <= _NEAR:
+    inverse = affine.inverse(mesh_object.matrix)
+    if _displacement(affine.multiply(world_at_rest, inverse), points, size) <= _NEAR:
         return Choice(
             True, "node and mesh have the same matrix: the difference is a moved pivot or a mirror", difference
         )
@@ -120,19 +120,14 @@ def to_node(mesh_object: MeshObject, node: Node, world_at_rest: Floats, choice: 
     """
     if choice.follows_keyframer and mesh_object.to_local is not None:
         return mesh_object.to_local
-    if abs(np.linalg.det(world_at_rest[:3, :3])) <= 1e-12 * np.abs(world_at_rest[:3, :3]).max() ** 3:
+    if abs(affine.determinant(world_at_rest)) <= 1e-12 * np.abs(world_at_rest[:3, :3]).max() ** 3:
         return None
-    return np.asarray(_shift(node.pivot) @ np.linalg.inv(world_at_rest), np.float64)
+    return affine.multiply(_shift(node.pivot), affine.inverse(world_at_rest))
 
 
 def _displacement(matrix: Floats, points: Floats, size: float) -> float:
-    farthest = float(np.abs(apply(matrix, points) - points).max())
+    farthest = float(np.abs(affine.transform_points(matrix, points) - points).max())
     return (farthest if math.isfinite(farthest) else math.inf) / size
-
-
-def apply(matrix: Floats, points: Points) -> Floats:
-    """Return points transformed by a matrix (4, 4)."""
-    return np.asarray(points @ matrix[:3, :3].T + matrix[:3, 3])
 
 
 def _shift(offset: npt.ArrayLike) -> Floats:

@@ -27,6 +27,7 @@ from keyframer.formats.kit.scene_writing import plain_path
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.tracks import KINDS, WRAPS
 from keyframer.maths import affine
+from keyframer.maths.trigonometry import arctan2
 from keyframer.posing import Rig
 from keyframer.posing.bounds_and_duration import scene_size
 from keyframer.posing.evaluation_order import evaluation_order
@@ -188,7 +189,7 @@ def _aim_of_free_node(scene: Scene, number: int, world: Floats, fitter: KeyFitte
     without_roll = affine.look_at(matrices[:, :3, 3], targets)
     side, up = _unit(matrices[:, :3, 0]), _unit(without_roll[:, :3, 1])
     # roll is positive if X points down
-    radians = np.arctan2(-(side * up).sum(axis=1), (side * _unit(without_roll[:, :3, 0])).sum(axis=1))
+    radians = arctan2(-(side * up).sum(axis=1), (side * _unit(without_roll[:, :3, 0])).sum(axis=1))
     degrees = np.degrees(np.unwrap(radians))
     none, tolerance = RotationForm.NONE, fitter.tolerance
     (position, _), (roll, _) = sample_together(

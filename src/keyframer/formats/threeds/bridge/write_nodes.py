@@ -402,11 +402,11 @@ class NodeWriter:
             to_stored, matrix = original
             return matrix, affine.transform_points(to_stored, positions)
         matrix, points = self.world[number], self.points[number]
-        determinant = float(np.linalg.det(matrix[:3, :3]))
+        determinant = float(affine.determinant(matrix))
         if abs(determinant) > 1e-9 * float(np.abs(matrix[:3, :3]).max()) ** 3:
             if determinant < 0:  # such as a camera's child under a mirror; the scene reader mirrors X again
-                local = (points - matrix[:3, 3]) @ np.linalg.inv(matrix[:3, :3]).T
-                points = (local * _MIRROR) @ matrix[:3, :3].T + matrix[:3, 3]
+                local = affine.transform_points(affine.inverse(matrix), points)
+                points = affine.transform_points(matrix, local * _MIRROR)
             return matrix, points
         local = np.asarray(positions, np.float64) - node.pivot
         return np.eye(4), local * _MIRROR if self.flipped[number] else local
@@ -434,7 +434,7 @@ class NodeWriter:
                 continue
             names[index] = self.names.claim(shape_name)
             local = (np.asarray(shape, np.float64) - pivot) * flip
-            points = local @ matrix[:3, :3].T + matrix[:3, 3]
+            points = affine.transform_points(matrix, local)
             body = write_mesh(mesh, pieces[0], points, matrix, [], reverse=bool(self.flipped[number]))
             self.objects.append(self._object(names[index], mesh, body, hidden=True))
         return [write_morph_track(track, names, self.keep_key_flags)]

@@ -37,7 +37,7 @@ def read_skin(reporter: Reporter, record: r.Mesh, mesh: Mesh, by_id: dict[int, i
     if simple:
         owners, weights = np.arange(count), np.ones(count)
     else:
-        owners = np.repeat(np.arange(count), np.asarray(record.bones_per_vertex, np.int64))
+        owners = np.repeat(np.arange(count), np.asarray(record.bones_per_vertex, np.intp))
         weights = finite_rows(reporter, record, "bone_weights", record.bone_weights)
         check_weights(reporter, record, "bone_weights", owners, weights, count)
     unique_ids, places = np.unique(ids, return_inverse=True)
@@ -65,7 +65,7 @@ def read_skin(reporter: Reporter, record: r.Mesh, mesh: Mesh, by_id: dict[int, i
         skin.positions = offsets
         positions = np.array(mesh.positions, np.float64)
         matrices = bone_matrices[influences]
-        positions[owners] = np.einsum("nij,nj->ni", matrices[:, :3, :3], offsets) + matrices[:, :3, 3]
+        positions[owners] = affine.transform_each(matrices, offsets)
         mesh.positions = positions
     return skin
 
@@ -132,7 +132,7 @@ def bind_pose(scene: Scene, rest: Floats) -> dict[int, Transform]:
     transforms: dict[int, Transform] = {}
     for number in sorted(affected):
         parent = scene.nodes[number].parent
-        local = world[number] if parent is None else affine.inverse(world[parent]) @ world[number]
+        local = world[number] if parent is None else affine.multiply(affine.inverse(world[parent]), world[number])
         transforms[number] = affine.decompose(local)
     return transforms
 
@@ -174,7 +174,7 @@ def _offsets(skin: Skin, order: Any, owners: Any, joints: Any, positions: Floats
     if skin.positions is not None:
         return np.asarray(np.asarray(skin.positions, np.float64)[order])
     inverse = np.asarray(skin.inverse_bind, np.float64)[joints]
-    return np.asarray(np.einsum("nij,nj->ni", inverse[:, :3, :3], positions[owners]) + inverse[:, :3, 3])
+    return affine.transform_each(inverse, positions[owners])
 
 
 def _report_differences(
@@ -185,7 +185,7 @@ def _report_differences(
         return
     bind = affine.inverse(skin.inverse_bind)[joints]
     offsets = np.asarray(skin.positions, np.float64)[order]
-    bind_positions = np.einsum("nij,nj->ni", bind[:, :3, :3], offsets) + bind[:, :3, 3]
+    bind_positions = affine.transform_each(bind, offsets)
     error = float(np.sqrt(((bind_positions - positions[owners]) ** 2).sum(axis=1)).max())
     if error > tolerance.length:
         message = "the bones of a vertex store different bind positions; the position in the mesh is written"

@@ -1,0 +1,251 @@
+"""The structure of files as data, for descriptions in other languages (package `describing`).
+
+`structure_of` walks the plan of a record class. The codec of a format puts these structures together. Conditions,
+counts and sizes are Python expressions on earlier parts of the same structure, or on parts of the structure that
+contains it (``parent.header.frames``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from keyframer.wire.encoding_style import Style
+from keyframer.wire.field_types import (
+    Array,
+    ArrayToEnd,
+    Blob,
+    Chars,
+    Choice,
+    CountedArray,
+    Expression,
+    FloatRows,
+    Kind,
+    LinkedArray,
+    Numbers,
+    PrefixedText,
+    Strz,
+)
+from keyframer.wire.key_table import KeyLayout, KeyTable, LayoutBy
+from keyframer.wire.record import Record
+from keyframer.wire.record_plan import FieldPlan
+
+_NUMBERS = {"B": "u1", "b": "s1", "H": "u2", "h": "s2", "I": "u4", "i": "s4", "f": "f4", "d": "f8"}
+
+
+class ToEnd(NamedTuple):
+    """As many entries as fit into the block (or file) that contains them."""
+
+    least: int = 1
+    """bytes that must be left for a further entry"""
+
+
+class Until(NamedTuple):
+    """Entries up to the end of the file, or to one of these tags, which follows the last one."""
+
+    tags: tuple[str, ...]
+
+
+class Next(NamedTuple):
+    """The next bytes, which are not consumed: a number if it is one byte, otherwise text."""
+
+    size: int
+
+
+class Cases(NamedTuple):
+    """One of several structures, selected by an expression or by the next bytes. Without a matching case it is
+    ``other``, or else bytes to the end of the block."""
+
+    selector: str | Next
+    cases: Mapping[int | str, Structure]
+    other: Structure | None = None
+
+
+@dataclass
+class Part:
+    """A part of a structure."""
+
+    name: str
+    type: str | Structure | Cases
+    """a number ("u1" to "f8"), "text" (with its size, or else NUL-ended), "bytes" (with their size, or else all that
+    are left in the block), or something with parts of its own"""
+    description: str = ""
+    when: str = ""
+    """condition; without it the part is always present"""
+    count: str | ToEnd | Until = ""
+    """number of entries; empty for a single value"""
+    size: str = ""
+    """number of bytes of text or bytes, or of the block around a structure"""
+    contents: bytes = b""
+    """the only possible value"""
+    ends_with_nul: bool = False
+    """whether text with a size ends with a NUL, which is not part of it"""
+
+
+@dataclass(eq=False)
+class Structure:
+    """Parts in file order."""
+
+    name: str
+    parts: tuple[Part, ...]
+    description: str = ""
+    record: type[Record] | None = None
+    """the record class whose fields these parts are"""
+    big_endian: bool = False
+
+    def extended(self, *parts: Part) -> Structure:
+        """Return the structure with more parts at its end."""
+        return replace(self, parts=self.parts + parts)
+
+    def walk(self) -> Iterator[Structure]:
+        """Yield this structure and all inside it, each once."""
+        seen, waiting = {self}, [self]
+        while waiting:
+            structure = waiting.pop(0)
+            yield structure
+            for part in structure.parts:
+                for inner in inside(part.type):
+                    if inner not in seen:
+                        seen.add(inner)
+                        waiting.append(inner)
+
+
+TRAILING = Part("trailing", "bytes", "bytes after the last record")
+
+
+def inside(kind: str | Structure | Cases) -> list[Structure]:
+    """Return the structures that a part of this type can be."""
+    if isinstance(kind, Cases):
+        return [*kind.cases.values(), *([kind.other] if kind.other is not None else [])]
+    return [kind] if isinstance(kind, Structure) else []
+
+
+def structure_of(cls: type[Record], style: Style | None = None, row_shape: tuple[str, str] = ("", "")) -> Structure:
+    """Return the structure of a record class; raises ValueError if a field depends on a function.
+
+    ``style`` is how the file stores numbers and text, if not as declared. ``row_shape`` has the number of rows and of
+    columns of its `FloatRows`.
+    """
+    walk = _RecordWalk(snake_case(cls.__name__), row_shape)
+    for field in (cls.plan.adapted(style) if style else cls.plan).fields:
+        walk.add(field)
+    description = " ".join((cls.__doc__ or "").partition("\n\n")[0].split())
+    return Structure(walk.name, tuple(walk.parts), description, cls, bool(style and style.big_endian))
+
+
+def snake_case(name: str) -> str:
+    """Return a name in lower case, with underscores: ``PointArray`` is ``point_array``."""
+    return re.sub(r"\W+", "_", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)).strip("_").lower()
+
+
+class _RecordWalk:
+    """Collects the parts of a record, field by field."""
+
+    def __init__(self, name: str, row_shape: tuple[str, str]) -> None:
+        self.name = name
+        self.row_shape = row_shape
+        self.parts: list[Part] = []
+
+    def add(self, field: FieldPlan) -> None:
+        condition = "" if field.when is None else self._text(field.when)
+        for part in self._parts(field.name, field.kind):
+            self.parts.append(replace(part, description=field.description, when=condition))
+
+    def _text(self, expression: object) -> str:
+        """Return an expression in which the length of an array is its count."""
+        if not isinstance(expression, Expression):
+            raise ValueError(f"{self.name} depends on a function, which cannot be described")
+        counts = {part.name: part.count for part in self.parts}
+        return re.sub(r"len\((\w+)\)", lambda match: str(counts[match[1]]), expression.text)
+
+    def _parts(self, name: str, kind: Kind) -> Iterator[Part]:
+        match kind:
+            case Choice():
+                yield Part(name, _NUMBERS[kind.number.code])
+            case Numbers():
+                yield Part(name, _NUMBERS[kind.code], count="" if kind.count is None else str(kind.count))
+            case PrefixedText():
+                size = Part(f"{name}_size", _NUMBERS[kind.prefix.format[1:]])
+                yield size
+                yield Part(name, "text", size=size.name, ends_with_nul=bool(kind.end))
+            case Chars():
+                yield Part(name, "text", size=str(kind.minimum))
+            case Strz():
+                yield Part(name, "text")
+            case Blob():
+                yield Part(name, "bytes")
+            case FloatRows():
+                rows, columns = self.row_shape
+                yield Part(name, "f4", count=f"{rows} * ({columns})")
+            case Array():
+                yield from self._array(name, kind)
+            case KeyTable():
+                yield from self._key_table(name, kind)
+            case _:
+                raise ValueError(f"{self.name}.{name}: {kind.type_name} cannot be described")
+
+    def _array(self, name: str, kind: Array) -> Iterator[Part]:
+        count: str | ToEnd
+        match kind:
+            case CountedArray():
+                count = f"{name}_count"
+                yield Part(count, _NUMBERS[kind.prefix.format[1:]])
+            case ArrayToEnd():
+                count = ToEnd(kind.dtype.itemsize)
+            case LinkedArray():
+                count = kind.count if isinstance(kind.count, str) else self._text(kind.count)
+            case _:
+                raise ValueError(f"{self.name}.{name}: {kind.type_name} cannot be described")
+        yield Part(name, self._entry(name, kind.dtype), count=count)
+
+    def _entry(self, name: str, dtype: np.dtype[Any]) -> str | Structure:
+        """Return an entry of an array: a number, or a structure of columns."""
+        if dtype.names:
+            return Structure(f"{self.name}_{name}_row", tuple(self._columns(dtype)))
+        if dtype.shape:
+            number = _number(dtype)
+            return Structure(f"{self.name}_{name}_row", (Part("values", number, count=str(dtype.shape[0])),))
+        return _number(dtype)
+
+    @staticmethod
+    def _columns(dtype: np.dtype[Any]) -> Iterator[Part]:
+        for name in dtype.names or ():
+            shape = dtype[name].shape
+            yield Part(name, _number(dtype[name]), count=str(shape[0]) if shape else "")
+
+    def _key_table(self, name: str, kind: KeyTable) -> Iterator[Part]:
+        count = kind.counted_by or f"{name}_count"
+        if kind.counted_by is None:
+            yield Part(count, _NUMBERS[kind.prefix.format[1:]])
+        if isinstance(kind.layout, KeyLayout):
+            yield Part(name, self._row(f"{name}_row", kind.layout), count=count)
+            return
+        if not isinstance(kind.layout, LayoutBy):
+            raise ValueError(f"{self.name}.{name}: its layout depends on a function, which cannot be described")
+        rows: dict[int | str, Structure] = {
+            value: self._row(f"{name}_row_{value}", layout) for value, layout in kind.layout.layouts.items()
+        }
+        yield Part(name, Cases(kind.layout.selector.text, rows), count=count)
+
+    def _row(self, name: str, layout: KeyLayout) -> Structure:
+        parts: list[Part] = []
+        for column in layout.order:
+            if column == "extras":
+                parts += [
+                    Part(extra, "f4", when=f"(flags & {bit}) != 0" if bit else "") for extra, bit in layout.extras
+                ]
+            elif column == "value":
+                if layout.width != 0:
+                    parts.append(Part("value", "text" if layout.width is None else "f4", count=str(layout.width or "")))
+            else:
+                code = layout.time if column == "time" else layout.flags
+                parts.append(Part(column, _number(np.dtype(code))))
+        return Structure(f"{self.name}_{name}", tuple(parts))
+
+
+def _number(dtype: np.dtype[Any]) -> str:
+    return {"u": "u", "i": "s", "f": "f"}[dtype.base.kind] + str(dtype.base.itemsize)
