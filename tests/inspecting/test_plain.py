@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, is_dataclass
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Literal
 
 import pytest
 
-from keyframer.formats import FORMATS
-from keyframer.inspecting.json_values import extra_attributes, from_plain, to_plain
+from keyframer.inspecting.json_values import from_plain, to_plain
 
 
 class Colour(Enum):
@@ -74,13 +73,3 @@ def test_missing_values_and_unusual_types() -> None:
     assert from_plain(2, float) == 2.0
     with pytest.raises(ValueError, match="expected null"):
         from_plain(1, None)
-
-
-@pytest.mark.parametrize("known", FORMATS, ids=lambda known: known.name)
-def test_every_format_can_be_dumped(known: Any) -> None:
-    """Attributes of records besides fields have a resolved type, and so has the dialect if the format has any."""
-    dialect = known.codec().dialect
-    assert dialect is None or issubclass(dialect, Enum) or is_dataclass(dialect)
-    for cls in known.record_types().values():
-        for name, (wanted, _) in extra_attributes(cls).items():
-            assert wanted is not None, f"{cls.__name__}.{name}"

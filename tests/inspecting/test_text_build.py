@@ -13,7 +13,6 @@ from keyframer.inspecting import text_build
 from keyframer.inspecting.text_build import (
     TextError,
     build_bytes,
-    build_document,
     line_and_column,
     path_at,
     position_of,
@@ -119,7 +118,7 @@ def test_invalid_texts_are_located(text: str, line: int, path: str, words: str) 
 def test_text_that_is_not_utf8() -> None:
     error = refused(b'{\n"schema": "\xff"}')
     assert (error.line, error.column, error.offset) == (2, 12, 13)
-    assert build_document(b"\xef\xbb\xbf" + TEXT.encode()).format.name == "3ds"
+    assert build_bytes(b"\xef\xbb\xbf" + TEXT.encode())[0].format.name == "3ds"
 
 
 def test_offsets_and_segments_are_optional() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import math
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
@@ -10,6 +12,7 @@ import numpy as np
 
 from keyframer.arrays import Array, Floats
 from keyframer.formats.kit.coordinates import to_right_handed_y_up
+from keyframer.inspecting.tables import csv_cell
 from keyframer.limits import budgeted
 from keyframer.maths import affine
 from keyframer.posing import Pose, pose
@@ -158,6 +161,15 @@ class Sample:
                 "weights": _plain(self.pose.morph_weights[number]),
             }
         return record
+
+    def csv(self) -> str:
+        """Return `columns` and `rows` as CSV."""
+        stream = io.StringIO()
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(self.columns)
+        for row in self.rows():
+            writer.writerow([csv_cell(cell) if isinstance(cell, (str, bool)) else repr(cell) for cell in row])
+        return stream.getvalue()
 
     columns = ("frame", "seconds", "node", "x", "y", "z", "qx", "qy", "qz", "qw", "sx", "sy", "sz", "visible")
 

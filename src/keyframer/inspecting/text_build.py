@@ -182,11 +182,6 @@ def build_bytes(text: str | bytes) -> tuple[Document, bytes]:
         raise _with_position(source, _find_unwritable(places, str(error))) from None
 
 
-def build_document(text: str | bytes) -> Document:
-    """Return the document that a text describes."""
-    return build_bytes(text)[0]
-
-
 def _decoded(text: str | bytes) -> str:
     if isinstance(text, str):
         return text

@@ -1,0 +1,77 @@
+"""Descriptions of the formats for other programs, made from signatures and declared records.
+
+`signatures` writes magic(5) and PRONOM-style XML, `kaitai` and `hexpat` write the structure of binary formats. All
+follow from `Format.signatures` and from the `Structure` that the codec of a format puts together.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from keyframer.describing.hexpat import hexpat
+from keyframer.describing.kaitai import kaitai
+from keyframer.describing.signatures import magic, pronom
+from keyframer.formats import FORMATS, Format
+from keyframer.plugins import call_plugin
+from keyframer.wire.structure import Structure, snake_case
+
+
+class Described(NamedTuple):
+    """A layout of a format, and the name of its description."""
+
+    format: Format
+    structure: Structure
+    name: str
+
+
+def described_layouts() -> Iterator[Described]:
+    """Yield the binary formats that can be described, the default dialect of each first."""
+    for known in FORMATS:
+        codec = call_plugin(known, known.codec)
+        if codec is None or codec.structure is None:
+            continue
+        for number, dialect in enumerate(codec.described):
+            structure = codec.structure(dialect)
+            yield Described(
+                known, structure, f"{structure.name}_{snake_case(str(dialect))}" if number else structure.name
+            )
+
+
+def own_extensions() -> dict[str, tuple[str, ...]]:
+    """Return the extensions of each format without dots; one that several formats have identifies none of them."""
+    owners = Counter(extension for known in FORMATS for extension in known.extensions)
+    return {
+        known.name: tuple(extension[1:] for extension in known.extensions if owners[extension] == 1)
+        for known in FORMATS
+    }
+
+
+def _magic() -> dict[str, str]:
+    return {"keyframer.magic": magic(FORMATS, own_extensions())}
+
+
+def _pronom() -> dict[str, str]:
+    return {"keyframer-pronom.xml": pronom(FORMATS, own_extensions())}
+
+
+def _kaitai() -> dict[str, str]:
+    extensions = own_extensions()
+    return {
+        f"{name}.ksy": kaitai(structure, name, known.title, extensions[known.name])
+        for known, structure, name in described_layouts()
+    }
+
+
+def _hexpat() -> dict[str, str]:
+    return {f"{name}.hexpat": hexpat(structure, known.title) for known, structure, name in described_layouts()}
+
+
+DESCRIPTIONS: dict[str, Callable[[], dict[str, str]]] = {
+    "magic": _magic,
+    "pronom": _pronom,
+    "kaitai": _kaitai,
+    "hexpat": _hexpat,
+}
+"""for each kind of description a function that returns names and texts of its files"""

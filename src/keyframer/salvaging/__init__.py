@@ -1,0 +1,207 @@
+"""Salvage damaged files: a clean file of the same format, and a map that says what became of every byte.
+
+The records are those of `keyframer.formats.recovery`, as for ``load(…, salvage=True)``. Rows, links and records that
+the check still calls unsafe are left out until there are none. The map compares the source with the clean file, record
+by record. Nothing is invented: values in the clean file are those of the source; only lengths, counts and links change.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from keyframer.catalogue import IO_UNRECOGNISED, LIMIT_COPIES
+from keyframer.checking import check_document
+from keyframer.errors import FormatError
+from keyframer.exchange import Importer
+from keyframer.exchange.opening import OpenedFile, Source, open_file, size_in_memory
+from keyframer.formats import FORMATS, Format, before_text_mode, match_format
+from keyframer.formats.contract import HEAD_SIZE
+from keyframer.formats.document import Document
+from keyframer.formats.kit.scene_reading import scene_of
+from keyframer.formats.recovery import recover
+from keyframer.issues import Issue
+from keyframer.limits import DEFAULT_LIMITS, Limits, budgeted
+from keyframer.salvaging.byte_map import DROPPED, MOVED, REPAIRED, Span, across_text_mode, joined, spans_of
+from keyframer.wire.record import Raw
+
+_ROUNDS = 16
+"""maximum number of checks: each leaves out what the last one found"""
+_GENTLE_ROUNDS = 12
+"""in later rounds records are removed, not only their rows and links"""
+_ISSUES, _ISSUES_PER_CODE = 10_000, 1_000
+"""issues that a check lists"""
+
+
+@dataclass(frozen=True)
+class Salvaged:
+    """The result of `salvage`."""
+
+    format: Format
+    data: bytes
+    """the clean file"""
+    spans: tuple[Span, ...]
+    """the map: spans that tile the source"""
+    size: int
+    """size of the source"""
+
+    @property
+    def changed(self) -> bool:
+        """Whether the clean file differs from the source."""
+        return any(span.state in (REPAIRED, DROPPED, MOVED) for span in self.spans)
+
+
+def salvage(source: Source, *, format: str | None = None, limits: Limits | None = None) -> Salvaged:
+    """Return the clean file of a damaged one, and the map of its bytes. A file without unsafe parts stays as it is.
+
+    Raises `FormatError` if nothing of the file can be kept.
+    """
+    limits = limits or DEFAULT_LIMITS
+    with budgeted(limits, size_in_memory(source)):
+        return salvage_opened(open_file(source, format=format, limits=limits))
+
+
+def salvage_opened(opened: OpenedFile) -> Salvaged:
+    """Return the clean file of an opened one, and its map (see `salvage`)."""
+    reader = _reader_of(opened)
+    if isinstance(reader, Importer):
+        reason = f"{reader.title} has no records that could be kept one by one (--salvage loads its valid parts)"
+        raise IO_UNRECOGNISED.failure(0, "/", reason=reason)
+    recovery = recover(opened.data, reader, opened.limits)
+    document = recovery.document
+    causes = [issue for issue in document.issues if issue.unsafe]
+    clean = _leave_out_unsafe(document, opened.limits, causes)
+    spans = spans_of(recovery.data, document, clean, causes)
+    if recovery.data is not opened.data:
+        spans = across_text_mode(spans, opened.data, recovery.data)
+    return Salvaged(reader, clean, tuple(joined(spans)), len(opened.data))
+
+
+def _reader_of(opened: OpenedFile) -> Format | Importer:
+    """Return the reader of a file. If its beginning is damaged, that is the format that it had before a transfer in
+    text mode, or that of its extension."""
+    try:
+        return opened.reader
+    except FormatError:
+        original = before_text_mode(opened.data)
+        if original is not None:
+            return original[1]
+        for known in FORMATS:
+            if opened.data and opened.name.lower().endswith(known.extensions):
+                return known
+        raise
+
+
+# Unsafe parts
+
+
+def _leave_out_unsafe(document: Document, limits: Limits, causes: list[Issue]) -> bytes:
+    """Remove unsafe parts from a document until it has none, and return its bytes; adds their issues to ``causes``."""
+    thorough = replace(limits, issues=_ISSUES, issues_per_code=_ISSUES_PER_CODE)
+    failure: FormatError | None = None
+    for number in range(_ROUNDS):
+        try:
+            data = document.format.encode(document)
+            written = document.format.decode(data, thorough)
+        except FormatError as refusal:
+            failure = refusal
+            break
+        except ValueError:  # the remaining records cannot be stored
+            break
+        unsafe = [issue for issue in check_document(written).issues if issue.unsafe]
+        if not unsafe:
+            return data
+        failure = unsafe[0].as_error()
+        if not _remove(document, unsafe, number < _GENTLE_ROUNDS, causes):
+            break
+    first = document.issues.first_unsafe()
+    error = failure if first is None else first.as_error()
+    raise error or IO_UNRECOGNISED.failure(0, "/", reason="nothing of the file can be kept")
+
+
+def _remove(document: Document, unsafe: list[Issue], gentle: bool, causes: list[Issue]) -> bool:
+    """Remove what issues are about: the rows or links of a record if its format can, else the record. Returns whether
+    anything was removed."""
+    mend = document.format.codec().mend if gentle else None
+    records = {str(place): record for place, record in document.walk()}
+    parents = {id(child): record for record in records.values() for child in record.children}
+    found: dict[str, str] = {}
+    """by path of a record: one field, because mending it may change others; the next round has the rest"""
+    for issue in unsafe:
+        path, rest = issue.path, ""
+        while path and path not in records:
+            path, _, rest = path.rpartition("/")
+        if path and path not in found:
+            found[path] = rest.partition("[")[0]
+            causes.append(replace(issue, offset=records[path].offset or 0))
+    for path, field in found.items():
+        record, parent = records[path], parents.get(id(records[path]))
+        siblings = document.records if parent is None else parent.children
+        if mend is None or not mend(record, parent, field):
+            siblings[:] = [other for other in siblings if other is not record]
+    return bool(found)
+
+
+# Scenes inside other files
+
+
+class Carved(NamedTuple):
+    """A file inside another one."""
+
+    offset: int
+    format: Format
+    data: bytes
+
+
+_LEAST_SCORE = 0.7
+_COPIES, _FREE_COPIES = 32, 64 << 20
+"""bytes that may be read in the search: a multiple of the file, and more"""
+
+
+def carve(data: bytes, limits: Limits | None = None) -> Iterator[Carved]:
+    """Yield the files inside a file, such as a disk image or a program, that begin with a signature.
+
+    Formats without a signature cannot be found. Raises `FormatError` if too many places look like a file.
+    """
+    limits = limits or DEFAULT_LIMITS
+    signatures = [
+        (first, known) for known in FORMATS for signature in known.signatures for first in signature.sequences[0][1]
+    ]
+    if not signatures:
+        return
+    pattern = re.compile(b"|".join(re.escape(signature) for signature, _ in signatures))
+    formats = dict(signatures)
+    most = left = _COPIES * len(data) + _FREE_COPIES
+    at = 0
+    while (match := pattern.search(data, at)) is not None:
+        at, known = match.start(), formats[match[0]]
+        head, size = data[at : at + HEAD_SIZE], len(data) - at
+        found = match_format(known, head, size)
+        at += 1
+        if found is None or found.score < _LEAST_SCORE:
+            continue
+        piece = data[at - 1 : known.longest_end(data, at - 1)]
+        left -= len(piece)
+        if left < 0:
+            what = "possible files inside the file"
+            raise LIMIT_COPIES.failure(at - 1, "/", what=what, count=most - left, limit=most)
+        try:
+            document = recover(piece, known, limits).document
+        except FormatError:
+            continue
+        raw = next((record.offset for record in document.records if isinstance(record, Raw)), None)
+        end = len(piece) - len(document.trailing) if raw is None else raw
+        if end and _has_content(document):
+            yield Carved(at - 1, known, piece[:end])
+            at += end - 1
+
+
+def _has_content(document: Document) -> bool:
+    """Return whether a document has anything that a scene shows."""
+    try:
+        scene = scene_of(document, salvage=True)
+    except (FormatError, ValueError):
+        return False
+    return bool(scene.nodes or scene.meshes or scene.materials or scene.clips)

@@ -1,0 +1,113 @@
+"""Signatures: ``file`` and FIDO know our files with them, and say nothing about files that have no signature."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from shutil import which
+from xml.etree import ElementTree
+
+import pytest
+
+from keyframer.describing import DESCRIPTIONS
+from keyframer.formats import FORMATS, detect
+from keyframer.formats.contract import HEAD_SIZE
+from tests.corpus import CORPUS, animation_files, more_animation_files
+from tests.samples import all_samples
+from tests.slow import SLOW
+
+SAMPLES = [path for _, path in all_samples()]
+WITHOUT_SIGNATURE = ("midtown", "nodeanim")
+TITLES = {signature.title: known.name for known in FORMATS for signature in known.signatures}
+PUIDS = {known.pronom or f"keyframer/{known.name}": known.name for known in FORMATS if known.signatures}
+
+needs_file = pytest.mark.skipif(which("file") is None, reason="file(1) is not installed")
+
+
+def _corpus() -> list[Path]:
+    """Return the real files; none if there is no corpus."""
+    return [*animation_files(), *more_animation_files(), *(CORPUS / "hale3d").glob("*.mdl")]
+
+
+def _format_of(path: Path) -> str | None:
+    """Return the format that Keyframer detects, if it has a signature."""
+    with path.open("rb") as stream:
+        head = stream.read(HEAD_SIZE)
+    detected = detect(head, size=path.stat().st_size).format
+    return detected.name if detected is not None and detected.name not in WITHOUT_SIGNATURE else None
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the files of magic and pronom."""
+    folder = tmp_path_factory.mktemp("signatures")
+    for kind in ("magic", "pronom"):
+        for name, text in DESCRIPTIONS[kind]().items():
+            (folder / name).write_text(text)
+    return folder
+
+
+def _file(folder: Path, paths: list[Path], *options: str) -> list[str]:
+    listed = folder / "list"
+    listed.write_text("".join(f"{path}\n" for path in paths))
+    command = ["file", "-b", *options, "-m", str(folder / "keyframer.magic"), "-f", str(listed)]
+    return subprocess.run(command, capture_output=True, check=True, text=True, timeout=120).stdout.splitlines()
+
+
+@needs_file
+def test_file_knows_samples_and_corpus(folder: Path) -> None:
+    paths = [*SAMPLES, *_corpus()]
+    known = {}
+    for path, answer in zip(paths, _file(folder, paths), strict=True):
+        known[path] = next((name for title, name in TITLES.items() if answer.startswith(title)), None)
+    assert known == {path: _format_of(path) for path in paths}
+    assert {path.parent.name for path in SAMPLES if known[path] is None} == set(WITHOUT_SIGNATURE)
+
+
+@needs_file
+def test_file_takes_no_other_file_for_ours(folder: Path) -> None:
+    tiff, text, demo = folder / "a.tif", folder / "a.txt", folder / "a.anim"
+    tiff.write_bytes(b"MM\0*\0\0\0\x08" + bytes(40))
+    text.write_text("MMORPG is a game, == is an operator\n")
+    demo.write_bytes(bytes(100))
+    answers = _file(folder, [tiff, text, demo])
+    assert not any(answer.startswith(title) for answer in answers for title in TITLES)
+
+
+@needs_file
+def test_magic_registers_extensions_that_only_one_format_has(folder: Path) -> None:
+    named = {path.name: path for path in SAMPLES}
+    chosen = [named["maxscript.u3d"], named["wave-length.anim"]]
+    assert _file(folder, chosen, "--extension") == ["u3d", "mdl"]
+
+
+def test_fido_knows_samples_and_corpus(folder: Path) -> None:
+    """FIDO uses PRONOM's signatures and ours."""
+    paths = [*SAMPLES, *_corpus()[:: 1 if SLOW else 12]]
+    listed = folder / "fido-list"
+    listed.write_text("".join(f"{path}\n" for path in paths))
+    formats = ["-matchprintf", "%(info.filename)s\t%(info.puid)s\n", "-nomatchprintf", ""]
+    command = [sys.executable, "-m", "fido.fido", "-q", *formats, "-loadformats", str(folder / "keyframer-pronom.xml")]
+    run = subprocess.run([*command, "-input", str(listed)], capture_output=True, check=True, text=True, timeout=300)
+    found: dict[Path, set[str]] = {path: set() for path in paths}
+    for line in run.stdout.splitlines():
+        name, puid = line.split("\t")
+        found[Path(name)].add(PUIDS.get(puid, puid))
+    wrong = {path.name: answers for path, answers in found.items() if answers != ({_format_of(path)} - {None})}
+    # PRONOM's own signature of FoxPro memos also fits one of the possible layouts of node animation.
+    assert wrong == {"big_u32_u32_u16_text.nanim": {"x-fmt/342"}}
+
+
+def test_patterns_of_pronom_say_the_same_as_regular_expressions(folder: Path) -> None:
+    root = ElementTree.parse(folder / "keyframer-pronom.xml").getroot()
+    patterns = {
+        str(signature.findtext("name")): str(signature.findtext("pattern/pronom_pattern"))
+        for signature in root.iter("signature")
+    }
+    assert patterns["U3D (UTO!) scene"] == "55544F21"
+    assert patterns["3D Studio material library"] == "AA3D{4}(0200|FFAF)"
+    assert patterns["3ds Max ASCII scene"].startswith("{0-32}(2A334453")
+    extensions = [element.text for element in root.iter("extension")]
+    assert "u3d" in extensions
+    assert "anim" not in extensions

@@ -1,0 +1,165 @@
+"""The laws of salvage, for every format and every sample, with all kinds of damage from a fixed seed."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from random import Random
+
+import pytest
+from benchmarks.bench_salvage import DAMAGES
+
+import keyframer
+from keyframer.formats import FORMATS
+from keyframer.salvaging import Salvaged
+from keyframer.salvaging.byte_map import DROPPED, KEPT, REPAIRED, STATES
+from tests.samples import all_samples
+from tests.slow import SLOW
+
+SAMPLES = all_samples()
+ROUNDS = 8 if SLOW else 1
+CUTS = 60 if SLOW else 8
+
+Counts = tuple[int, int, int]
+
+
+def salvaged(data: bytes, name: str) -> Salvaged | None:
+    """Salvage a file; None if nothing of it can be kept."""
+    try:
+        return keyframer.salvage(data, format=name)
+    except keyframer.FormatError:
+        return None
+
+
+def damaged(data: bytes, path: Path) -> dict[str, bytes]:
+    """Return the file with each kind of damage."""
+    return {
+        f"{damage} {number}": DAMAGES[damage](data, Random(f"{path.name}/{damage}/{number}"))
+        for damage in DAMAGES
+        for number in range(ROUNDS)
+    }
+
+
+def counts(data: bytes, name: str) -> Counts:
+    """Return the number of meshes, nodes and keys."""
+    scene = keyframer.load(data, format=name, salvage=True)
+    keys = sum(len(channel.track.times) for clip in scene.clips for channel in clip.channels)
+    return len(scene.meshes), len(scene.nodes), keys
+
+
+def each_sample(function: object) -> object:
+    return pytest.mark.parametrize(
+        ("name", "path"), SAMPLES, ids=lambda value: value.name if isinstance(value, Path) else value
+    )(function)
+
+
+@each_sample
+def test_a_good_file_comes_back_identical(name: str, path: Path) -> None:
+    data = path.read_bytes()
+    if any(issue.unsafe for issue in keyframer.check(data, format=name).issues):
+        pytest.skip("a damaged sample")
+    result = keyframer.salvage(data, format=name)
+    assert result.data == data
+    assert not result.changed
+    assert {span.state for span in result.spans} <= {KEPT, "unknown"}
+
+
+@each_sample
+def test_what_comes_out_of_damaged_files(name: str, path: Path) -> None:
+    results = {damage: (data, salvaged(data, name)) for damage, data in damaged(path.read_bytes(), path).items()}
+    for damage, (data, result) in results.items():
+        if result is not None:
+            assert_it_is_safe_and_needs_no_second_salvage(result, name, damage)
+            assert_the_map_tiles_the_source_and_tells_the_truth(data, result, name, damage)
+            assert_loading_with_salvage_gives_the_same(data, result, name, damage)
+    assert any(result is not None for _, result in results.values())
+
+
+def assert_it_is_safe_and_needs_no_second_salvage(result: Salvaged, name: str, damage: str) -> None:
+    assert [issue for issue in keyframer.check(result.data, format=name).issues if issue.unsafe] == [], damage
+    again = keyframer.salvage(result.data, format=name)
+    assert again.data == result.data, damage
+    assert not again.changed, damage
+
+
+def assert_the_map_tiles_the_source_and_tells_the_truth(data: bytes, result: Salvaged, name: str, damage: str) -> None:
+    end, made = 0, len(result.data)
+    for span in result.spans:
+        assert span.start == end < span.end, damage
+        assert span.state in STATES, damage
+        end = span.end
+        if span.state == DROPPED:
+            assert span.to is None, damage
+            continue
+        assert span.to is not None
+        there = result.data[span.to : span.to + span.end - span.start]
+        assert (there == data[span.start : span.end]) == (span.state != REPAIRED), damage
+        assert span.state != KEPT or span.to == span.start, damage
+        made -= span.end - span.start
+    assert end == len(data), damage
+    if name != "ase":  # blocks that are closed again get their braces, tables without some rows are written anew
+        # the header of a container that is made again, and CR that lengths prove
+        assert made <= 6 + damage.startswith("CR removed") * data.count(b"\n"), damage
+
+
+def assert_loading_with_salvage_gives_the_same(data: bytes, result: Salvaged, name: str, damage: str) -> None:
+    loaded, clean = counts(data, name), counts(result.data, name)
+    if data[:4] == b"H3DM":  # a mesh whose joints are lost can be shown, but not stored
+        assert all(stored <= shown for stored, shown in zip(clean, loaded, strict=True)), damage
+    else:
+        assert clean == loaded, damage
+
+
+@each_sample
+def test_a_longer_prefix_never_yields_less(name: str, path: Path) -> None:
+    data = path.read_bytes()
+    most, dialect = (0, 0, 0), None
+    for part in range(1, CUTS + 1):
+        result = salvaged(data[: len(data) * part // CUTS], name)
+        if result is None:
+            found, found_dialect = (0, 0, 0), None
+        else:
+            found = counts(result.data, name)
+            found_dialect = keyframer.decode(result.data, format=name).dialect
+        if dialect is not None and found_dialect != dialect:  # the end of a short prefix was read in another layout
+            most = (0, 0, 0)
+        assert all(now >= before for now, before in zip(found, most, strict=True)), part
+        most, dialect = found, found_dialect
+
+
+@each_sample
+def test_every_whole_record_in_front_of_the_damage_is_kept(name: str, path: Path) -> None:
+    data = path.read_bytes()
+    document = keyframer.decode(data, format=name)
+    if document.issues.first_unsafe() is not None:
+        pytest.skip("a damaged sample")
+    if path.suffix == ".mdl" or path.name == "sampled.u3d":
+        pytest.skip("meshes of a model need the joints after them; only the end of a file proves sampled controllers")
+    starts = sorted(
+        record.offset for place, record in document.walk() if record.offset is not None and str(place).count("/") <= 3
+    )
+    for number in range(4):
+        at = Random(f"{path.name}/{number}").randrange(len(data))
+        result = salvaged(data[:at], name)
+        if name == "ase":  # only whole lines are kept
+            at = data.rfind(b"\n", 0, at)
+        if result is None:
+            continue
+        whole = max((start for start in starts if start <= at), default=0)
+        lost = [span for span in result.spans if span.state == DROPPED and span.start < whole]
+        assert [span for span in lost if not span.code.startswith("LINK_")] == [], at  # links to what is lost
+
+
+def test_every_format_is_salvaged() -> None:
+    assert {name for name, _ in SAMPLES} == {known.name for known in FORMATS}
+
+
+@each_sample
+def test_the_source_is_not_touched(tmp_path: Path, name: str, path: Path) -> None:
+    source = tmp_path / path.name
+    source.write_bytes(path.read_bytes()[:-3])
+    before = source.stat()
+    with suppress(keyframer.FormatError):
+        keyframer.salvage(source, format=name)
+    assert source.read_bytes() == path.read_bytes()[:-3]
+    assert source.stat().st_mtime_ns == before.st_mtime_ns

@@ -1,0 +1,199 @@
+"""What salvage finds in damaged files, and what it refuses to guess."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+import pytest
+
+import keyframer
+from keyframer.formats.threeds.recovery import recover
+from keyframer.salvaging import carve
+from keyframer.salvaging.byte_map import DROPPED, byte_counts
+from keyframer.wire.record import Record
+from tests.cli.running import EXAMPLE
+from tests.corpus import CORPUS, needs_corpus
+from tests.samples import FOLDER, sample_files, unhex
+from tests.samples.make_3ds import chunk, key, strz, track, triangle, u16
+
+WINDMILL = EXAMPLE.read_bytes()
+
+
+def named(name: str) -> bytes:
+    """An object with a triangle."""
+    return chunk(0x4000, strz(name), triangle())
+
+
+def node(name: str, *keys: bytes) -> bytes:
+    return chunk(0xB002, chunk(0xB010, strz(name), u16(0x4000, 0, 0xFFFF)), track(0xB020, *keys))
+
+
+def position(frame: int) -> bytes:
+    return key(frame, 0, struct.pack("<3f", frame, 0, 0))
+
+
+def file_of(editor: bytes, keyframer_section: bytes = b"") -> bytes:
+    return chunk(0x4D4D, chunk(0x3D3D, editor), keyframer_section)
+
+
+def names(data: bytes) -> list[str]:
+    return [mesh.name for mesh in keyframer.load(data).meshes if len(mesh.corners)]
+
+
+@pytest.mark.parametrize("path", sample_files("3ds"), ids=lambda path: path.name)
+def test_ids_instead_of_lengths_give_the_same_chunks(path: Path) -> None:
+    data = path.read_bytes()
+    document = keyframer.decode(data, format="3ds")
+    if document.issues.first_unsafe() is not None:
+        pytest.skip("a damaged sample")
+    assert keyframer.encode(recover(data)) + document.trailing == data
+
+
+def test_what_follows_a_destroyed_object_is_found() -> None:
+    whole = file_of(named("One") + named("Two") + named("Three"))
+    start = whole.index(b"Two") - 6
+    damaged = whole[:start] + bytes(12) + whole[start + 12 :]  # header and name
+    result = keyframer.salvage(damaged)
+    assert names(result.data) == ["One", "Three"]
+    (lost,) = (span for span in result.spans if span.state == DROPPED)
+    assert (lost.start, lost.end) == (start, whole.index(b"Three") - 6)
+    assert lost.code == "STRUCT_CHUNK_TOO_SMALL"
+
+
+@pytest.mark.parametrize("length", [20, 0x7FFFFFFF])
+@pytest.mark.parametrize("container", ["3d3d", "4000", "4100"])
+def test_a_wrong_length_of_a_container_is_repaired_from_what_is_inside(container: str, length: int) -> None:
+    whole = file_of(named("One") + named("Two"), chunk(0xB000, node("One", position(0))))
+    at = whole.index(int(container, 16).to_bytes(2, "little"))
+    damaged = whole[: at + 2] + struct.pack("<I", length) + whole[at + 6 :]
+    assert keyframer.salvage(damaged).data == whole
+
+
+def test_a_wrong_length_of_a_table_is_repaired_from_its_count() -> None:
+    whole = file_of(named("One") + named("Two"))
+    at = whole.index(unhex("10 41"))  # vertices
+    damaged = whole[: at + 2] + struct.pack("<I", 5000) + whole[at + 6 :]
+    assert keyframer.salvage(damaged).data == whole
+
+
+def test_only_whole_keys_of_a_cut_track_are_kept() -> None:
+    whole = file_of(named("One"), chunk(0xB000, node("One", *map(position, range(5)))))
+    scene = keyframer.load(keyframer.salvage(whole[:-7]).data)
+    assert scene.clips[0].channels[0].track.times.tolist() == [0, 1, 2, 3]
+
+
+def test_a_destroyed_keyframer_header_does_not_hide_its_nodes() -> None:
+    whole = file_of(named("One"), chunk(0xB000, node("One", position(0), position(9))))
+    at = whole.index(unhex("00 b0"))
+    result = keyframer.salvage(whole[:at] + bytes(6) + whole[at + 6 :])
+    assert result.data == whole
+
+
+def test_faces_without_vertices_go_with_their_materials_and_smoothing() -> None:
+    points = chunk(0x4110, u16(4), struct.pack("<12f", *range(12)))
+    groups = chunk(0x4130, strz("Red"), u16(3, 0, 1, 2)) + chunk(0x4150, struct.pack("<3I", 1, 2, 4))
+    faces = chunk(0x4120, u16(3, 0, 1, 2, 7, 0, 1, 99, 7, 1, 2, 3, 7), groups)  # the second has no vertex 99
+    material = chunk(0xAFFF, chunk(0xA000, strz("Red")))
+    data = file_of(material + chunk(0x4000, strz("One"), chunk(0x4100, points, faces)))
+    mesh = keyframer.load(keyframer.salvage(data).data).meshes[0]
+    assert mesh.corners.tolist() == [[0, 1, 2], [1, 2, 3]]
+    assert mesh.face_materials.tolist() == [0, 0]
+    assert mesh.smoothing is not None
+    assert mesh.smoothing.tolist() == [1, 4]
+
+
+def test_a_destroyed_beginning_needs_the_extension_or_the_format(tmp_path: Path) -> None:
+    damaged = bytes(6) + WINDMILL[6:]
+    with pytest.raises(keyframer.FormatError):
+        keyframer.salvage(damaged)
+    path = tmp_path / "scene.3ds"
+    path.write_bytes(damaged)
+    assert keyframer.salvage(path).data == keyframer.salvage(damaged, format="3ds").data == WINDMILL
+    assert keyframer.check(damaged, format="3ds").verdict == "damaged"
+
+
+def test_u3d_goes_on_at_the_next_section() -> None:
+    whole = (FOLDER / "uto3d" / "maxscript.u3d").read_bytes()
+    cameras = whole.index(b"CAMS")
+    at = whole.index(b"MESH") + 4
+    counts = keyframer.load(keyframer.salvage(whole[:at] + bytes(40) + whole[at + 40 : cameras] + whole[cameras:]).data)
+    expected = keyframer.load(whole)
+    assert (len(counts.cameras), len(counts.lights)) == (len(expected.cameras), len(expected.lights)) == (1, 2)
+    assert len(counts.meshes) < len(expected.meshes)
+
+
+@pytest.mark.parametrize("name", ["hale3d/wave-nul-ended.anim", "midtown/retail.anim"])
+def test_whole_frames_of_tables_are_kept(name: str) -> None:
+    whole = (FOLDER / name).read_bytes()
+    format_name = name.partition("/")[0]
+
+    def rows_of(data: bytes) -> list[list[float]]:
+        records = keyframer.decode(data, format=format_name).find(Record)
+        rows: list[list[float]] = next(record.rows for record in records if hasattr(record, "rows")).tolist()
+        return rows
+
+    rows = rows_of(whole)
+    cut = whole[: -4 * len(rows[0]) - 1]  # the last frame, and a byte of the one before
+    assert rows_of(keyframer.salvage(cut, format=format_name).data) == rows[:-2]
+
+
+# Transfers in text mode
+
+
+@pytest.mark.parametrize("damaged", [WINDMILL.replace(b"\n", b"\r\n"), WINDMILL + b"\x1a" * 5])
+def test_what_text_mode_added_is_removed(damaged: bytes) -> None:
+    result = keyframer.salvage(damaged)
+    assert result.data == WINDMILL
+    assert byte_counts(result.spans)[DROPPED] == len(damaged) - len(WINDMILL)
+    assert {span.code for span in result.spans if span.state == DROPPED} == {"IO_TEXT_MODE"}
+    assert "text mode" in str(keyframer.check(damaged))
+
+
+def test_removed_cr_is_put_back_where_lengths_prove_it() -> None:
+    proven = chunk(0x4000, strz("One"), chunk(0x4100, chunk(0x4110, u16(1), b"\r\n\0\x3f" + bytes(8))))
+    whole = file_of(proven + named("Two"))
+    assert keyframer.salvage(whole.replace(b"\r\n", b"\n")).data == whole
+
+
+def test_removed_cr_is_not_guessed() -> None:
+    two_lines = b"\r\n\0\x3f\0\n\0\x3f" + bytes(4)  # nobody knows before which LF the CR was
+    unclear = chunk(0x4000, strz("One"), chunk(0x4100, chunk(0x4110, u16(1), two_lines)))
+    whole = file_of(unclear + named("Two"))
+    clean = keyframer.load(keyframer.salvage(whole.replace(b"\r\n", b"\n")).data)
+    assert [(mesh.name, len(mesh.positions)) for mesh in clean.meshes] == [("One", 0), ("Two", 3)]
+
+
+@needs_corpus
+def test_a_real_file_that_lost_its_cr() -> None:
+    (path,) = (CORPUS / "3ds").glob("assimp__assimp__pyramob-*.3DS")
+    result = keyframer.salvage(path)
+    assert keyframer.check(result.data).count("error") == 0
+    assert keyframer.load(result.data).meshes
+
+
+# Files inside other files
+
+
+def test_files_inside_a_file_are_found() -> None:
+    samples = (
+        "3ds/windmill.3ds",
+        "uto3d/maxscript.u3d",
+        "ase/stage.ase",
+        "hale3d/wave-nul-ended.anim",
+        "3ds/library.mli",
+    )
+    parts = [(FOLDER / name).read_bytes() for name in samples]
+    image = b"MZ program" + b"\0".join(parts) + b"\0MM no scene \x00"
+    found = list(carve(image))
+    assert [piece.data.rstrip(b"\n") for piece in found] == [part.rstrip(b"\n") for part in parts]
+    assert [image[piece.offset :].startswith(piece.data) for piece in found] == [True] * len(parts)
+
+
+def test_many_false_signatures_end_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("keyframer.salvaging._FREE_COPIES", 0)
+    empty = unhex("4d 4d  ff 00 00 00  02 00  0a 00 00 00  03 00 00 00")  # claims 255 bytes, and has only its version
+    assert list(carve(b"MM" * 10_000)) == []
+    assert list(carve(empty * 2)) == []
+    with pytest.raises(keyframer.FormatError, match="LIMIT_COPIES"):
+        list(carve((unhex("4d 4d  ff ff 00 00  02 00  0a 00 00 00  03 00 00 00")) * 600))

@@ -1,0 +1,104 @@
+"""The conformance pack: it covers the features, is the same in every run, and some values are checked by hand."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tools.make_conformance import FRAMES, cases, write
+
+import keyframer
+from keyframer.formats import FORMATS
+from keyframer.formats.threeds.records import Track
+
+TURN = np.array([[0.0, 1.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+"""a quarter turn about Z, clockwise seen from above"""
+
+
+@pytest.fixture(scope="module")
+def pack(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    path = tmp_path_factory.mktemp("pack") / "pack.zip"
+    write(path)
+    with zipfile.ZipFile(path) as archive:
+        return {name.removeprefix("conformance/"): archive.read(name) for name in archive.namelist()}
+
+
+def _expected(pack: dict[str, bytes], name: str) -> dict[str, Any]:
+    values: dict[str, Any] = json.loads(pack[f"{name}.expected.json"])
+    return values
+
+
+def _world(pack: dict[str, bytes], name: str, node: str, frame: float) -> Any:
+    values = _expected(pack, name)
+    found = next(entry for entry in values["nodes"] if entry["name"] == node)
+    return np.reshape(found["world"][values["frames"].index(frame)], (4, 4))
+
+
+def test_two_runs_write_the_same_bytes(tmp_path: Path) -> None:
+    for name in ("one.zip", "two.zip"):
+        write(tmp_path / name)
+    assert (tmp_path / "one.zip").read_bytes() == (tmp_path / "two.zip").read_bytes()
+
+
+def test_every_file_has_its_values(pack: dict[str, bytes]) -> None:
+    assert pack["README.txt"]
+    names = [case.name for case in cases()]
+    assert len(set(names)) == len(names)
+    assert set(pack) == {"README.txt", *names, *(f"{name}.expected.json" for name in names)}
+    for case in cases():
+        values = _expected(pack, case.name)
+        assert values["about"].endswith(".")
+        assert values["frames"] == FRAMES
+        assert all(len(node["world"]) == len(FRAMES) for node in values["nodes"])
+
+
+def test_every_format_and_every_kind_of_track_is_there(pack: dict[str, bytes]) -> None:
+    assert {name.split("/")[0] for name in pack if "/" in name} == {known.name for known in FORMATS}
+    own = [keyframer.decode(case.data) for case in cases() if case.name.startswith("3ds/")]
+    stored = [track for document in own for track in document.find(Track)]
+    assert {type(track) for track in stored} == set(Track.__subclasses__())
+    assert {track.flags & 3 for track in stored} >= {0, 2, 3}
+    columns = {name for track in stored for name in track.keys.columns()}  # type: ignore[attr-defined]
+    assert columns >= {"tension", "continuity", "bias", "ease_to", "ease_from"}
+
+
+def test_position_goes_through_its_keys(pack: dict[str, bytes]) -> None:
+    for frame, place in ((0.0, (0, 0, 0)), (10.0, (10, 0, 0)), (20.0, (10, 10, 0)), (30.0, (0, 10, 5))):
+        assert _world(pack, "3ds/position.3ds", "Box", frame)[:3, 3] == pytest.approx(place)
+    assert _world(pack, "3ds/position.3ds", "Box", 45.0)[:3, 3] == pytest.approx((0, 10, 5))  # holds its last value
+
+
+def test_angles_are_clockwise_and_go_the_long_way(pack: dict[str, bytes]) -> None:
+    assert _world(pack, "3ds/rotation.3ds", "Box", 10.0)[:3, :3] == pytest.approx(TURN, abs=1e-6)
+    root = np.sqrt(0.5)
+    tilt = np.array([[1.0, 0.0, 0.0], [0.0, root, root], [0.0, -root, root]])  # 45 degrees clockwise about X
+    assert _world(pack, "3ds/rotation.3ds", "Box", 30.0)[:3, :3] == pytest.approx(tilt @ TURN, abs=1e-6)
+    half = _world(pack, "3ds/rotation_two_turns.3ds", "Box", 15.0)  # half of two turns: one turn
+    assert half[:3, :3] == pytest.approx(np.eye(3), abs=1e-5)
+    quarter = _world(pack, "3ds/rotation_270.3ds", "Box", 20.0)
+    assert quarter[:3, :3] == pytest.approx(TURN.T, abs=1e-6)  # 270 degrees clockwise: 90 anticlockwise
+
+
+def test_the_pivot_stays_in_its_place(pack: dict[str, bytes]) -> None:
+    box = _expected(pack, "3ds/pivot.3ds")["nodes"][0]
+    for vertices in box["vertices"]:  # its second vertex is the pivot
+        assert vertices[1] == pytest.approx((0, 0, 0), abs=1e-6)
+
+
+def test_a_child_follows_its_parent(pack: dict[str, bytes]) -> None:
+    base, arm = (_world(pack, "3ds/hierarchy.3ds", name, 10.0) for name in ("Base", "Arm"))
+    assert base[:3, 3] == pytest.approx((10, 0, 0))
+    assert arm[:3, 3] == pytest.approx((10, -3, 0), abs=1e-6)  # three units along the turned X axis
+    assert arm[:3, :3] == pytest.approx(TURN @ TURN, abs=1e-6)
+
+
+def test_repetition_visibility_and_morphs(pack: dict[str, bytes]) -> None:
+    same = [_world(pack, "3ds/repeat.3ds", "Box", frame)[:3, 3] for frame in (5.0, 15.0, 25.0, 45.0)]
+    assert all(place == pytest.approx((5, 0, 0)) for place in same)
+    assert _expected(pack, "3ds/hide.3ds")["nodes"][0]["visible"] == [True, True, False, False, *[True] * 4]
+    first, *_, last = _expected(pack, "3ds/morph.3ds")["nodes"][0]["vertices"]
+    assert last == pytest.approx(2 * np.array(first))

@@ -1,0 +1,280 @@
+"""Makes the conformance pack: small files for importers, with the values that they should have. ``make conformance``
+
+    .venv/bin/python -m tools.make_conformance [OUT]
+
+Each file shows one feature, or is a sample of its format. The JSON file beside it has one line about it, world
+matrices, visibility, animated values and world positions of vertices at some frames. They are computed by Keyframer,
+whose own tests compare them with independent truth (tests/truth, tests/reference_curves). Two runs write the same
+bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import zipfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+from tests.building import threeds_records as make
+from tests.samples import FOLDER as SAMPLES
+
+import keyframer
+from keyframer.formats.threeds import records as r
+from keyframer.formats.threeds.chunk import Chunk
+from keyframer.inspecting.samples import Sample
+
+ROOT = Path(__file__).resolve().parents[1]
+FRAMES = [0.0, 5.0, 10.0, 15.0, 20.0, 25.0, 30.0, 45.0]
+BOX = [[0.0, 0.0, 0.0], [2.0, 0.0, 0.0], [0.0, 1.0, 0.5]]
+TURN = math.pi / 2
+Track = tuple[Sequence[int], Sequence[Sequence[float]]]
+
+README = """Keyframer's conformance pack: small files with keyframe animation, and what an importer should make of them.
+
+Every file FILE has a file FILE.expected.json:
+
+  about     what the file shows
+  axes      the up axis and handedness of the file; all numbers are in these axes and in the units of the file
+  frames    frames at which the values are given; times: the same in seconds
+  nodes     for each node: world (16 numbers per frame: a matrix for column vectors, row by row), visible, and, where
+            they exist, vertices (world positions per frame), fov_degrees, color, multiplier, hotspot_degrees,
+            falloff_degrees, morph
+
+Numbers have seven significant digits. The files are free: use them for whatever you like (CC0).
+"""
+
+
+class Case(NamedTuple):
+    """A file of the pack."""
+
+    name: str
+    about: str
+    data: bytes
+
+
+def node(name: str, number: int, *inside: Chunk, parent: int = -1, kind: str = "object", **tracks: Any) -> r.Node:
+    """A node with the given tracks; the others have one key, as 3D Studio writes them.
+
+    A track is ``(frames, values)``, optionally followed by its flags and by tension to ease.
+    """
+    standard: dict[str, Any] = {"position": ([0], [[0, 0, 0]])}
+    if kind == "object":
+        standard |= {"rotation": ([0], [[0, 0, 0, 1]]), "scale": ([0], [[1, 1, 1]])}
+    stored = [_track(which, *track) for which, track in {**standard, **tracks}.items()]
+    pivot = [] if kind != "object" or any(isinstance(chunk, r.Pivot) for chunk in inside) else [r.Pivot()]
+    return make.node(kind, name, number, *pivot, *inside, *stored, parent=parent)
+
+
+def _track(kind: str, frames: Sequence[int], values: Any, flags: int = 0, shape: dict[str, Any] | None = None) -> Chunk:
+    return make.track(kind, frames, values, flags, **shape or {})
+
+
+def one(about: str, name: str, *inside: Chunk, matrix: Any = None, points: Any = BOX, **tracks: Any) -> Case:
+    """A file with one mesh and its node."""
+    objects = [make.mesh("Box", points, matrix=matrix)]
+    return Case(f"3ds/{name}.3ds", about, make.file_bytes(objects, [node("Box", 0, *inside, **tracks)]))
+
+
+PATH: Track = ([0, 10, 20, 30], [[0, 0, 0], [10, 0, 0], [10, 10, 0], [0, 10, 5]])
+ROTATION: Track = ([0, 10, 30], [[0.0, 0, 0, 1], [TURN, 0, 0, 1], [TURN / 2, 1, 0, 0]])
+
+
+def studio_cases() -> Iterator[Case]:
+    """Yield the cases of 3D Studio: one feature each."""
+    still = keyframer.encode(keyframer.decode(make.file_bytes([make.mesh("Box", BOX)], [])))
+    yield Case("3ds/still.3ds", "A mesh without nodes: the vertices are shown as stored.", still)
+    yield one(
+        "Four position keys: the path between them is smooth (Kochanek-Bartels, all parameters 0).",
+        "position",
+        position=PATH,
+    )
+    shapes = {
+        "tension": ("Tension 1 at the second key: the path has a corner there.", {"tension": [0, 1, 0, 0]}),
+        "continuity": (
+            "Continuity -1 at the second key: the motion changes its direction at once.",
+            {"continuity": [0, -1, 0, 0]},
+        ),
+        "bias": ("Bias 1 at the second key: the path overshoots.", {"bias": [0, 1, 0, 0]}),
+        "ease": (
+            "Ease to and ease from at the second key: the motion slows down there.",
+            {"ease_to": [0, 1, 0, 0], "ease_from": [0, 0.5, 0, 0]},
+        ),
+    }
+    for name, (about, shape) in shapes.items():
+        yield one(about, name, position=(*PATH, 0, shape))
+    yield one(
+        "Three rotation keys. Each is an axis and a clockwise angle, relative to the key before it.",
+        "rotation",
+        rotation=ROTATION,
+    )
+    long_way = ([0, 20, 30], [[0, 0, 0, 1], [3 * TURN, 0, 0, 1], [0, 0, 0, 1]])
+    yield one("A turn of 270 degrees in one key: it goes the long way, as stored.", "rotation_270", rotation=long_way)
+    turns = ([0, 30], [[0, 0, 0, 1], [8 * TURN, 0, 0, 1]])
+    yield one("Two complete turns between two keys.", "rotation_two_turns", rotation=turns)
+    yield one(
+        "Three scale keys with different factors for each axis.",
+        "scale",
+        scale=([0, 10, 30], [[1, 1, 1], [2, 1, 0.5], [1, 3, 1]]),
+    )
+    yield one(
+        "Scale keys with a negative factor: the mesh is mirrored.",
+        "scale_negative",
+        scale=([0, 20], [[-1, 1, 1], [-2, 1, 1]]),
+    )
+    yield one(
+        "A pivot: the mesh turns about the point (2, 0, 0) of its own coordinates.",
+        "pivot",
+        r.Pivot((2.0, 0.0, 0.0)),
+        rotation=ROTATION,
+    )
+    axes = [[0, 1, 0], [-1, 0, 0], [0, 0, 1], [4, 0, 0]]
+    about = (
+        "A mesh matrix (4160) with rotation and origin: vertices are stored in the world, and keys replace the matrix."
+    )
+    yield one(about, "matrix", matrix=axes, rotation=ROTATION)
+    mirror = [[-1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0, 0]]
+    yield one("A mesh matrix (4160) that mirrors.", "matrix_mirrored", matrix=mirror, position=PATH)
+    yield one(
+        "The first key is at frame 10: before it, its value holds.",
+        "before_first_key",
+        position=([10, 20], [[5, 0, 0], [5, 5, 0]]),
+    )
+    short = ([0, 5, 10], [[0, 0, 0], [5, 0, 0], [5, 5, 0]])
+    yield one("A track that repeats after its last key (flags 2).", "repeat", position=(*short, 2))
+    yield one(
+        "A track that loops smoothly after its last key (flags 3).",
+        "loop",
+        position=(*([0, 5, 10], [[0, 0, 0], [5, 0, 0], [0, 0, 0]]), 3),
+    )
+    yield one("A hide track: each key toggles the visibility.", "hide", make.hide([10, 20]), position=PATH)
+    yield from _hierarchies()
+    yield from _cameras_and_lights()
+
+
+def _hierarchies() -> Iterator[Case]:
+    meshes = [make.mesh("Base", BOX), make.mesh("Arm", BOX)]
+    child = node("Arm", 1, parent=0, position=([0], [[3, 0, 0]]), rotation=ROTATION)
+    nodes = [node("Base", 0, position=PATH, rotation=ROTATION), child]
+    yield Case(
+        "3ds/hierarchy.3ds", "A child that turns, on a parent that moves and turns.", make.file_bytes(meshes, nodes)
+    )
+    scaled = [node("Base", 0, scale=([0, 20], [[1, 1, 1], [2, 1, 1]])), child]
+    about = "A child that turns, on a parent with different scale factors: the child is sheared."
+    yield Case("3ds/hierarchy_scaled.3ds", about, make.file_bytes(meshes, scaled))
+    pivoted = [node("Base", 0, r.Pivot((1.0, 0.0, 0.0)), rotation=ROTATION), child]
+    yield Case(
+        "3ds/hierarchy_pivot.3ds",
+        "The pivot of a parent moves its own mesh, but not its children.",
+        make.file_bytes(meshes, pivoted),
+    )
+    box = [r.InstanceName(b"Handle"), r.BoundBox((-1.0, -1.0, -1.0), (1.0, 1.0, 1.0))]
+    dummy = [node("$$$DUMMY", 0, *box, position=PATH), node("Arm", 1, parent=0)]
+    yield Case(
+        "3ds/dummy.3ds", "A mesh that follows a dummy object, which has no mesh.", make.file_bytes(meshes[1:], dummy)
+    )
+    twice = [node("Arm", 0, position=PATH), node("Arm", 1, r.InstanceName(b"Second"), position=([0], [[0, 0, 9]]))]
+    yield Case("3ds/instance.3ds", "Two nodes that show the same mesh.", make.file_bytes(meshes[1:], twice))
+    big = [[2 * x, 2 * y, 2 * z] for x, y, z in BOX]
+    morph = make.morph([0, 20], [b"Arm", b"Big"])
+    data = make.file_bytes([meshes[1], make.mesh("Big", big)], [node("Arm", 0, morph)])
+    yield Case("3ds/morph.3ds", "A morph track: from one mesh to another of the same number of vertices.", data)
+
+
+def _cameras_and_lights() -> Iterator[Case]:
+    eye: dict[str, Track] = {
+        "position": ([0, 20], [[0, -20, 5], [20, 0, 5]]),
+        "fov": ([0, 20], [[45], [30]]),
+        "roll": ([0, 20], [[0], [30]]),
+    }
+    target = node("Eye", 1, kind="camera target", position=([0, 20], [[0, 0, 0], [0, 5, 0]]))
+    data = make.file_bytes([make.camera("Eye", (0, -20, 5), (0, 0, 0))], [node("Eye", 0, kind="camera", **eye), target])
+    yield Case("3ds/camera.3ds", "A camera that looks at a moving target, with keys for field of view and roll.", data)
+    lamp: dict[str, Track] = {
+        "position": ([0, 20], [[0, 0, 10], [5, 0, 10]]),
+        "color": ([0, 20], [[1, 1, 1], [1, 0, 0]]),
+        "hotspot": ([0, 20], [[30], [10]]),
+        "falloff": ([0, 20], [[40], [20]]),
+    }
+    data = make.file_bytes(
+        [make.spot("Lamp", (0, 0, 10), (0, 0, 0))],
+        [node("Lamp", 0, kind="spot", **lamp), node("Lamp", 1, kind="spot target")],
+    )
+    yield Case("3ds/spot.3ds", "A spot light with keys for position, colour, hotspot and falloff.", data)
+
+
+SAMPLE_LINES = {
+    "3ds/windmill.3ds": "A complete scene: meshes, materials, a camera, lights and most kinds of tracks.",
+    "3ds/tracks.3ds": "Every kind of track, with optional numbers in its keys.",
+    "ase/controllers.ase": "Controllers of all kinds: sampled, linear, Bezier and TCB keys.",
+    "ase/morphing.ase": "A mesh with animated vertices.",
+    "ase/skinned.ase": "A mesh that bones deform.",
+    "ase/stage.ase": "Cameras, lights, helpers and a hierarchy.",
+    "ase/textured.ase": "Materials with maps.",
+    "uto3d/maxscript.u3d": "A scene in the layout of the MAXScript exporter: linear and TCB keys.",
+    "uto3d/flexporter.u3d": "A scene in the layout of the Flexporter.",
+    "uto3d/literal.u3d": "A scene exactly as the specification describes it.",
+    "hale3d/wave-nul-ended.anim": "Three joints, some of whose components are animated; text ends with NUL.",
+    "hale3d/wave-length.anim": "The same; text follows its length.",
+    "hale3d/still.anim": "Joints without animated components.",
+    "midtown/retail.anim": "A walk of 19 bones in the layout of the retail game.",
+    "midtown/document.anim": "A clip of one channel in the layout of the beta.",
+    "midtown/old.anim": "A clip in the old layout.",
+    "nodeanim/default_mixed.nanim": "Nodes with linear, Bezier and TCB keys in the default layout.",
+    "nodeanim/tcb_by_key.nanim": "The flags of each key say whether it has TCB parameters.",
+}
+
+
+def cases() -> list[Case]:
+    """Return all files of the pack."""
+    samples = [Case(name, about, (SAMPLES / name).read_bytes()) for name, about in SAMPLE_LINES.items()]
+    return [*studio_cases(), *samples]
+
+
+def expected(case: Case, path: Path) -> dict[str, Any]:
+    """Return the expected values of a file that was written to ``path``."""
+    scene = keyframer.load(path)
+    sample = Sample(scene, frames=FRAMES, times=None)
+    record = sample.record()
+    del record["schema"], record["raw_channels"]
+    for number, (stored, shown) in enumerate(zip(scene.nodes, record["nodes"], strict=True)):
+        if stored.mesh is not None:
+            shown["vertices"] = sample.pose.vertices(number).tolist()
+    values: dict[str, Any] = _rounded(record)
+    return {"file": case.name, "about": case.about, **values}
+
+
+def _rounded(value: Any) -> Any:
+    """Return the value with seven significant digits, and no negative zeros."""
+    if isinstance(value, float):
+        return float(f"{value:.7g}") + 0.0 if abs(value) > 1e-9 else 0.0
+    if isinstance(value, dict):
+        return {key: _rounded(inner) for key, inner in value.items()}
+    return [_rounded(inner) for inner in value] if isinstance(value, list) else value
+
+
+def write(out: Path) -> int:
+    """Write the pack and return the number of its files."""
+    files = {"README.txt": README.encode()}
+    listed = cases()
+    with TemporaryDirectory() as folder:
+        for case in listed:
+            path = Path(folder) / Path(case.name).name
+            path.write_bytes(case.data)
+            files[case.name] = case.data
+            files[f"{case.name}.expected.json"] = (json.dumps(expected(case, path), indent=1) + "\n").encode()
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(out, "w") as archive:
+        for name in sorted(files):
+            entry = zipfile.ZipInfo(f"conformance/{name}")  # dated 1980: the same bytes in every run
+            entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
+            archive.writestr(entry, files[name])
+    return len(listed)
+
+
+if __name__ == "__main__":
+    target = Path(sys.argv[1]) if sys.argv[1:] else ROOT / "build" / "conformance.zip"
+    print(f"{target}: {write(target)} files with their expected values")
