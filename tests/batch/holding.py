@@ -16,9 +16,9 @@ _PATCH = Path(__file__).with_name("gate")
 
 class Gate:
     """Holds workers of commands started with ``environment`` at each file named ``first`` or later in order of
-    names."""
+    names: before they begin or, with ``writing``, when they have written its output under a temporary name."""
 
-    def __init__(self, folder: Path, first: str) -> None:
+    def __init__(self, folder: Path, first: str, *, writing: bool = False) -> None:
         folder.mkdir()
         self._folder = folder
         self.environment = {
@@ -26,6 +26,7 @@ class Gate:
             "PYTHONPATH": os.pathsep.join([str(_PATCH), *filter(None, [os.environ.get("PYTHONPATH")])]),
             "KEYFRAMER_GATE": str(folder),
             "KEYFRAMER_GATE_FROM": first,
+            "KEYFRAMER_GATE_WRITING": "1" if writing else "",
         }
 
     def patch(self, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import importlib.util
 import json
 import os
@@ -70,6 +71,16 @@ def outputs(out: Path) -> int:
     return sum(1 for path in out.rglob("*.json"))
 
 
+def is_abandoned(temporary: Path) -> bool:
+    """Return whether the writer of a temporary file has ended: it holds a lock."""
+    with temporary.open("rb") as stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+
 def test_killed_worker_loses_no_files(tmp_path: Path) -> None:
     from distributed import Client
 
@@ -79,7 +90,7 @@ def test_killed_worker_loses_no_files(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "hang.nanim")  # refused before a worker could hang
     out = tmp_path / "out"
     (tmp_path / "dask").mkdir()
-    gate = Gate(tmp_path / "gate", "0060.nanim")
+    gate = Gate(tmp_path / "gate", "0060.nanim", writing=True)
     with cluster(tmp_path / "dask", 2, environment=gate.environment) as running_cluster:
         arguments = [
             "batch",
@@ -97,7 +108,9 @@ def test_killed_worker_loses_no_files(tmp_path: Path) -> None:
             client.wait_for_workers(2, timeout=PATIENCE)
         process = subprocess.Popen([sys.executable, "-c", START, *arguments], stderr=subprocess.PIPE, text=True)
         gate.wait_for_workers(2)
+        assert len(temporaries(out)) == 2
         running_cluster.workers[0].send_signal(signal.SIGKILL)
+        wait_for(lambda: any(map(is_abandoned, temporaries(out))))  # its process is dead and has not removed it
         gate.open()
         _, text = process.communicate(timeout=PATIENCE)
     assert process.returncode == 3, text
@@ -107,12 +120,11 @@ def test_killed_worker_loses_no_files(tmp_path: Path) -> None:
     assert sum(row["status"] == "done" for row in rows) == outputs(out) == count - count // 50
     assert {row["code"] for row in rows if row["status"] == "failed"} == {"IO_UNRECOGNISED", "IO_READ_FAILED"}
     assert all(json.loads(path.read_text()) for path in out.rglob("*.json"))
-    # at most the file that the killed worker was writing; a run removes it after ten minutes
-    assert len(temporaries(out)) <= 1
+    assert temporaries(out) == []
 
 
 def test_killed_scheduler_marks_no_file_as_failed(tmp_path: Path) -> None:
-    """The run ends with one line and its own exit code; the same command finishes the files on another cluster."""
+    """The run ends with one line and exit code 3; the same command finishes the files on another cluster."""
     from distributed import Client
 
     count = 40
@@ -131,7 +143,7 @@ def test_killed_scheduler_marks_no_file_as_failed(tmp_path: Path) -> None:
         gate.wait_for_workers(1)
         first.scheduler.send_signal(signal.SIGKILL)
         _, text = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 5, text
+    assert process.returncode == 3, text
     (line,) = (line for line in text.splitlines() if "cluster" in line)
     assert "the same command" in line
     assert not [line for line in text.splitlines() if not line.startswith("keyframer: ")]

@@ -30,9 +30,8 @@ from tests.batch.poison import (
     return_unpicklable,
     wait_until_file_exists,
 )
+from tests.portable import needs_linux
 from tests.waiting import PATIENCE, wait_for
-
-linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc and prctl")
 
 
 def test_local_executor_runs_calls_and_shuts_down() -> None:
@@ -65,6 +64,7 @@ def hanging(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own_fork_server: No
     apply_time_limit_only_if_hanging(monkeypatch, lambda worker: (folder / str(worker.process.pid)).exists())
 
 
+@needs_linux
 def test_failing_call_affects_only_itself(tmp_path: Path, hanging: None) -> None:
     """Calls of every failing kind among good ones, next to each other and far apart."""
     names = [f"{number:03}" for number in range(60)]
@@ -106,7 +106,7 @@ def test_time_limit_applies_to_each_call(monkeypatch: pytest.MonkeyPatch) -> Non
     assert waited == [10] * 4
 
 
-@linux
+@needs_linux
 def test_preloaded_modules_are_in_every_worker(own_fork_server: None) -> None:
     with LocalExecutor(2, modules=["no.such.module", "wave"]) as executor:
         executor.start()
@@ -115,7 +115,7 @@ def test_preloaded_modules_are_in_every_worker(own_fork_server: None) -> None:
         assert len({executor.submit(parent_pid).result() for _ in range(20)}) == 1
 
 
-@linux
+@needs_linux
 def test_executor_continues_without_the_fork_server(own_fork_server: None) -> None:
     """The process that forks workers is killed, by a user or for lack of memory; the next worker needs another."""
     with LocalExecutor(2) as executor:
@@ -200,7 +200,7 @@ time.sleep(300)
 """
 
 
-@linux
+@needs_linux
 def test_workers_die_with_their_coordinator() -> None:
     coordinator = subprocess.Popen([sys.executable, "-c", SCRIPT], stdout=subprocess.PIPE)
     assert coordinator.stdout is not None

@@ -21,6 +21,7 @@ from keyframer.batch.job import new_result
 from keyframer.batch.output_names import safe_relative
 from tests.batch.places import BAD, GOOD, OTHER, put, temporaries, without_hash
 from tests.cli.running import Run, spawn
+from tests.portable import needs_linux
 
 posix = pytest.mark.skipif(os.name != "posix", reason="FIFOs and links")
 TO_3DS = ("--to", "3ds", "--scale", "2", "-j", "1")
@@ -179,6 +180,7 @@ def test_pipe_in_a_folder_does_not_block_the_run(run: Run, tmp_path: Path) -> No
     assert "pipe.3ds: not a regular file" in ran.err
 
 
+@needs_linux
 def test_report_from_a_read_only_disk(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also after a killed run, whose last rows are in the write-ahead log beside the ledger."""
     put(tmp_path / "in" / "a.3ds", OTHER)

@@ -16,6 +16,7 @@ from keyframer.batch.job_submission import perform_all
 from keyframer.errors import FormatError
 from tests.batch.places import BAD, GOOD, OTHER, age, input_files, put, without_hash
 from tests.batch.test_run import LosesBadTasks
+from tests.portable import needs_linux
 
 
 class InProcess(LosesBadTasks):
@@ -347,6 +348,7 @@ def test_names_that_are_not_utf8(tmp_path: Path) -> None:
     assert list(place.rows()) == [os.fsdecode(b"caf\xe9.nanim")]
 
 
+@needs_linux
 def test_second_run_on_a_folder_in_use_is_refused(place: Place) -> None:
     place.run()
     with (

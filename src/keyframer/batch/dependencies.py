@@ -6,7 +6,7 @@ The ledger stores them in the column ``also`` as entries of three values. A late
 * a file that was read or is missing: its path, size and time (both None if it is missing);
 * a search for companions: the path of the file that they belong to, `COMPANIONS`, and their names;
 * a search for images: the folders and whether their subfolders are searched, as JSON; `IMAGES`; and each name with the
-  path that was found, or None;
+  path that was found, or None (in a store: the URL and the stamp of the object);
 * all files in a folder: its path, `ANYTHING`, and a hash;
 * the program: `PROGRAM` twice, and a hash.
 
@@ -22,6 +22,7 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from keyframer.batch.storage import is_url
 from keyframer.formats import COMPANION_ENDINGS
 from keyframer.formats.contract import companion_names
 
@@ -38,32 +39,43 @@ class Dependencies:
         self._finders: dict[str, TextureFinder] = {}
         self._hashes: dict[str, str] = {}
 
-    def are_unchanged(self, entries: Iterable[list[Any]]) -> bool:
-        """Return whether every search has the same result as before."""
-        return all(self._is_unchanged(*entry) for entry in entries)
+    def are_unchanged(self, entries: Iterable[list[Any]], source: str) -> bool:
+        """Return whether every search for the files of a source has the same result as before."""
+        return all(self._is_unchanged(source, *entry) for entry in entries)
 
-    def _is_unchanged(self, where: str, purpose: str | int | None, known: Any) -> bool:
+    def _is_unchanged(self, source: str, where: str, purpose: str | int | None, known: Any) -> bool:
         found: object
         if purpose == COMPANIONS:
             found = _companions(where)
         elif purpose == IMAGES:
-            finder = self._finder(where)
-            found = None if finder is None else [[name, _path_of(finder.find(name))] for name, _ in known]
+            finder = self._finder(where, source)
+            try:
+                found = None if finder is None else [[name, _place(finder, finder.find(name))] for name, _ in known]
+            except OSError:  # a store that does not answer
+                return False
         elif purpose in (ANYTHING, PROGRAM):
             found = self._hash(where)
         else:
             return _size_and_time(where) == [purpose, known]
         return bool(found == known)
 
-    def _finder(self, where: str) -> TextureFinder | None:
-        """Return the finder of a search for images; None if its description is damaged."""
+    def _finder(self, where: str, source: str) -> TextureFinder | None:
+        """Return the finder of a search for images; None if its description is damaged, or names another store than
+        the source: a ledger must not decide whom we send requests to.
+        """
         if where not in self._finders:
+            from keyframer.batch.store_images import StoreFinder
             from keyframer.textures import TextureFinder
 
             try:
                 folders, recursive = json.loads(where)
-                self._finders[where] = TextureFinder(folders, recursive=bool(recursive))
-            except (ValueError, TypeError, RecursionError):
+                if not is_url(folders[0]):
+                    self._finders[where] = TextureFinder(folders, recursive=bool(recursive))
+                elif folders[0] == source.rpartition("/")[0]:
+                    self._finders[where] = StoreFinder(folders[0], folders[1:], recursive=bool(recursive))
+                else:
+                    return None
+            except (ValueError, TypeError, LookupError, RecursionError):
                 return None
         return self._finders[where]
 
@@ -92,15 +104,15 @@ def companion_entries(path: str) -> list[list[Any]]:
 
 def image_entries(finder: TextureFinder) -> list[list[Any]]:
     """Return the entries for all images that a finder has searched for."""
-    found = [[match.name, _path_of(match)] for match in finder.matches]
+    found = [[match.name, _place(finder, match)] for match in finder.matches]
     if not found:
         return []
-    where = json.dumps([[os.path.abspath(folder) for folder in finder.folders], finder.recursive])
-    return [[where, IMAGES, found], *(file_entry(path) for _, path in found if path is not None)]
+    where = json.dumps([[finder.place_of(folder) for folder in finder.folders], finder.recursive])
+    return [[where, IMAGES, found], *(file_entry(path) for _, path in found if path is not None and not is_url(path))]
 
 
-def _path_of(match: TextureMatch) -> str | None:
-    return None if match.path is None else os.path.abspath(match.path)
+def _place(finder: TextureFinder, match: TextureMatch) -> str | None:
+    return None if match.path is None else finder.place_of(match.path)
 
 
 def _companions(path: str) -> list[str]:

@@ -51,6 +51,14 @@ class Job:
     """whether the output may replace a file with other content; otherwise the job fails with RUN_OUTPUT_COLLISION
     (an object at a URL is always replaced)
     """
+    sha256: str = ""
+    """the hash that the source must have, from a manifest; otherwise the job fails with IO_MANIFEST_MISMATCH"""
+    writer: str = ""
+    """empty or eight hex digits: part of the names of temporary files, by which the run finds those of killed workers
+    """
+
+    out: str = ""
+    """the output folder of the run, for pages that link to each other; empty: the folder of the output"""
 
     @property
     def key(self) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -17,7 +16,8 @@ from keyframer import checking
 from keyframer.batch import dependencies, storage
 from keyframer.batch.job import FINDINGS, Job, Result, fail, fail_with, new_result
 from keyframer.batch.operations import prepare_conversion, summarise
-from keyframer.catalogue import IO_UNRECOGNISED, RUN_OUTPUT_COLLISION, RUN_OUTPUT_REFUSED
+from keyframer.batch.store_images import StoreFinder
+from keyframer.catalogue import IO_MANIFEST_MISMATCH, IO_UNRECOGNISED, RUN_OUTPUT_COLLISION, RUN_OUTPUT_REFUSED
 from keyframer.errors import FormatError, reason_of
 from keyframer.exchange import Importer, exporter_for
 from keyframer.exchange.opening import OpenedFile, source_note
@@ -58,14 +58,13 @@ def _perform(job: Job, result: Result) -> None:
     operation = _FUNCTIONS.get(job.operation)
     if operation is None:
         raise ValueError(f"unknown operation {job.operation!r} (known: {', '.join(_FUNCTIONS)})")
-    with running(is_job=True) as run, Budget(limits_of(job.options.get("limit", {}))).opened():
+    with running(is_job=True, writer=job.writer) as run, Budget(limits_of(job.options.get("limit", {}))).opened():
         running_job = _RunningJob(job, result)
         try:
             operation(running_job, result)
         finally:
             result["format"] = result["format"] or running_job.format_name
-            if not storage.is_url(job.output):  # else they were written to be uploaded
-                result["outputs"] += [_file_entry(path, sha256) for path, sha256 in run.written]
+            result["outputs"] += [_file_entry(path, sha256) for path, sha256 in run.written]
 
 
 def _file_entry(path: str, sha256: str) -> dict[str, Any]:
@@ -83,7 +82,7 @@ class _RunningJob:
         self.result = result
         has_no_path = storage.is_url(job.source) or storage.split_member(job.source) is not None
         self.opened = OpenedFile(
-            storage.read(job.source, job.occurrence),
+            storage.read(job.source, job.occurrence, job.stamp),
             name=job.source,
             path=None if has_no_path else job.source,
             format=self.options.get("from"),
@@ -92,6 +91,9 @@ class _RunningJob:
         self.data = self.opened.data
         result["sha256"] = hashlib.sha256(self.data).hexdigest()
         result["size"] = len(self.data)
+        if job.sha256 and job.sha256 != result["sha256"]:
+            reason = f"its sha256 is {result['sha256']}, the manifest says {job.sha256}"
+            raise IO_MANIFEST_MISMATCH.failure(0, "/", reason=reason)
 
     @property
     def format_name(self) -> str | None:
@@ -132,6 +134,11 @@ class _RunningJob:
         if self.options.get("no_textures"):
             return None
         folder = self.opened.folder
+        if storage.is_url(self.job.source):
+            url = self.job.source.rpartition("/")[0]
+            recursive = bool(self.options.get("texture_recursive"))
+            texture_path = self.options.get("texture_path") or ()
+            return StoreFinder(url, texture_path, storage.recent_listing, recursive=recursive)
         folders = [*([folder] if folder is not None else []), *(self.options.get("texture_path") or ())]
         return TextureFinder(folders, recursive=bool(self.options.get("texture_recursive")))
 
@@ -188,12 +195,11 @@ def _convert(job: _RunningJob, result: Result) -> None:
     if not storage.is_url(output):
         with job.writing():
             report = save(scene, output, overwrite=job.job.replaces, **save_options)
-    else:  # the main file is uploaded last: it never refers to missing files
+    else:
         parent, _, name = output.rpartition("/")
-        with tempfile.TemporaryDirectory(prefix="keyframer-") as folder:
-            report = save(scene, os.path.join(folder, name), **save_options)
-            for path in reversed(report.written):
-                job.write(Path(path).read_bytes(), f"{parent}/{os.path.basename(path)}")
+        # a path in a folder that cannot exist: nothing is found next to the output
+        with running(is_job=True, upload=lambda file_name, data: job.write(data, f"{parent}/{file_name}")):
+            report = save(scene, os.path.join(os.devnull, name), **save_options)
         result["outputs"].reverse()
     report.losses[:0] = changes
     job.note_images(finder)
@@ -243,6 +249,37 @@ def _identify(job: _RunningJob, result: Result) -> None:
         raise IO_UNRECOGNISED.failure(0, "/", reason=str(identified))
 
 
+def _catalogue(job: _RunningJob, result: Result) -> None:
+    """Return the rows of a file in a catalogue; a file that cannot be read has rows, too. Nothing is written."""
+    from keyframer.batch.catalogue_rows import file_rows
+
+    with suppress(FormatError):  # the format is unknown: the rows say so
+        job.note_companions()
+    finder = job.finder()
+    rows, issues = file_rows(job.opened, finder)
+    job.note_issues(issues)
+    job.note_images(finder)
+    result["details"] = {"rows": rows}
+
+
+def _gallery(job: _RunningJob, result: Result) -> None:
+    """Write the folder of a file in a gallery; a file that cannot be read has one, too."""
+    from keyframer.batch.gallery_page import make_folder
+
+    with suppress(FormatError):  # the format is unknown: the page says so
+        job.note_companions()
+    finder = job.finder()
+    folder = os.path.dirname(job.job.output)
+    below = folder.removeprefix(job.job.out or folder).replace(os.sep, "/").strip("/")
+    up = "../" * len(below.split("/")) if below else ""
+    files, entry, issues = make_folder(job.opened, result["sha256"], finder, up)
+    for name, data in files.items():
+        job.write(data, os.path.join(folder, name))
+    job.note_issues(issues)
+    job.note_images(finder)
+    result["details"] = entry
+
+
 def _thumbnail(job: _RunningJob, result: Result) -> None:
     """Render a picture of a file."""
     from keyframer.operating import keep_clip
@@ -271,7 +308,9 @@ _FUNCTIONS: Mapping[str, Callable[[_RunningJob, Result], None]] = {
     "check": _check,
     "info": _info,
     "identify": _identify,
+    "catalogue": _catalogue,
     "thumbnail": _thumbnail,
+    "gallery": _gallery,
 }
 
 _URI = re.compile(rb'"uri"\s{0,100}:\s{0,100}"(?!data:)([^"\\]{1,1000})"')

@@ -29,7 +29,7 @@ from typing import Any
 from keyframer.batch.job import MEMORY, SECONDS
 from keyframer.catalogue import LIMIT_TIME, RUN_WORKER_KILLED
 
-METHOD = "forkserver" if sys.platform.startswith("linux") else "spawn"
+METHOD = "forkserver" if sys.platform.startswith("linux") and hasattr(os, "fork") else "spawn"
 """macOS has fork, but its system libraries do not support it"""
 _PRELOADED = "keyframer.batch.preloaded"
 _MOST_CALLS = 200

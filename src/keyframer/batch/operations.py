@@ -107,7 +107,7 @@ def _picture_suffix(options: Mapping[str, Any]) -> str:
 _EXECUTION = ("keyframer.batch.job_execution",)
 _READING = (
     *_EXECUTION,
-    "keyframer.formats.guard",
+    "keyframer.formats.recovery",
     *(module for known in FORMATS for module in known.preload),
 )
 _WRITING = ("keyframer.exchange.gltf.write", "keyframer.exchange.saving")
@@ -130,11 +130,20 @@ _ALL = (
     ),
     Operation("identify", "identify every file and write JSON", lambda options: ".identify.json", _EXECUTION),
     Operation("thumbnail", "render a picture of every file", _picture_suffix, (*_READING, *_RENDERING)),
+    Operation(
+        "gallery",
+        "make web pages that show, filter and play all files",
+        lambda options: "/index.html",
+        (*_READING, *_RENDERING, *_WRITING, "keyframer.batch.gallery_page"),
+    ),
 )
+
+CATALOGUE_LOADS = (*_READING, "keyframer.batch.catalogue_rows", "keyframer.textures")
+"""modules that the workers of a catalogue need; a catalogue is no operation: it writes no file for each input"""
 
 OPERATIONS = {
     operation.name: operation
     for operation in _ALL
-    if operation.name != "thumbnail" or PathFinder.find_spec("PIL") is not None
+    if operation.name not in ("thumbnail", "gallery") or PathFinder.find_spec("PIL") is not None
 }
-"""all operations by name; thumbnails need Pillow"""
+"""all operations by name; pictures need Pillow"""

@@ -8,7 +8,7 @@ import hashlib
 import os
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 LONGEST_NAME = 255
@@ -119,6 +119,16 @@ def usual_name(relative: str, suffix: str, replace: bool) -> str:
     return folder + slash + os.path.splitext(name)[0] + suffix
 
 
+def folders_with_suffix(relative: str, suffix: str) -> Iterator[str]:
+    """Yield the folders in a path whose names end like outputs: no output may have their names."""
+    ending = key_of(suffix)
+    folder = relative.rpartition("/")[0]
+    while folder and ending in (key := key_of(folder)):
+        if key.endswith(ending):
+            yield folder
+        folder = folder.rpartition("/")[0]
+
+
 def _folders(names: Sequence[str]) -> set[str]:
     folders: set[str] = set()
     for name in names:
@@ -142,8 +152,8 @@ def _shortened_name(name: str, source: str, suffix: str) -> str:
 
 
 def _name_with_hash(name: str, source: str, suffix: str) -> str:
-    folder, slash, last = name.rpartition("/")
-    return folder + slash + _stem_with_hash(last[: len(last) - len(suffix)], source, suffix)
+    folder, slash, stem = name[: len(name) - len(suffix)].rpartition("/")
+    return folder + slash + _stem_with_hash(stem, source, suffix)
 
 
 def _stem_with_hash(stem: str, source: str, suffix: str) -> str:

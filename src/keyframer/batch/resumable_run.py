@@ -31,7 +31,8 @@ from keyframer.batch.job_submission import perform_all, run
 from keyframer.batch.ledger import Ledger
 from keyframer.batch.ledger_rows import Row
 from keyframer.batch.operations import OPERATIONS
-from keyframer.catalogue import RUN_OUTPUT_REFUSED
+from keyframer.batch.shards import Shard
+from keyframer.catalogue import IO_MANIFEST_MISMATCH, RUN_OUTPUT_REFUSED
 from keyframer.errors import FormatError
 from keyframer.files import sweep
 from keyframer.formats import COMPANION_ENDINGS
@@ -39,6 +40,7 @@ from keyframer.formats import COMPANION_ENDINGS
 _COLLISION = "RUN_OUTPUT_COLLISION"
 _TEMPORARY_FAILURES = (
     "IO_READ_FAILED",
+    "IO_MANIFEST_MISMATCH",
     "IO_CHANGED_DURING_READ",
     "RUN_OUTPUT_REFUSED",
     _COLLISION,
@@ -87,6 +89,15 @@ class Summary:
         """Number of files that this run has processed."""
         return self.finished - self.skipped
 
+    def count(self, status: str, code: str | None, issues: Mapping[str, int]) -> None:
+        """Count a finished file."""
+        self.finished += 1
+        self.counts[status] += 1
+        if code is not None:
+            self.codes[code] += 1
+        if status == FINDINGS:
+            self.findings.update(issues.keys())
+
 
 class ResumableRun:
     """A run of one operation with its options on many files, with one output folder."""
@@ -101,9 +112,14 @@ class ResumableRun:
         retry: bool = False,
         verify: bool = False,
         force: bool = False,
+        shard: Shard | None = None,
+        expected: Mapping[str, str] | None = None,
+        folder: str = "",
     ) -> None:
-        """``retry`` processes failed files again, ``verify`` compares hashes instead of times, and ``force`` lets
-        outputs replace files that no earlier run wrote.
+        """``retry`` processes failed files again, ``verify`` compares hashes instead of times, ``force`` lets outputs
+        replace files that no earlier run wrote, and only files of the ``shard`` are processed. ``expected`` has the
+        hash of each source or archive; a file without one, or with another, fails. It is used only after `plan`.
+        ``folder`` is the subfolder of ``out`` that gets the outputs.
         """
         self.operation = OPERATIONS[operation]
         self.options = dict(options)
@@ -113,6 +129,10 @@ class ResumableRun:
         self._retry = retry
         self._verify = verify
         self._force = force
+        self._shard = shard
+        self._expected = expected
+        self._archive_hashes: dict[str, str] = {}
+        self._prefix = f"{folder}/" if folder else ""
         self._hash = options_hash(operation, self.options)
         without_salvage = {name: value for name, value in self.options.items() if name != "salvage"}
         self._other_hash = options_hash(
@@ -125,27 +145,48 @@ class ResumableRun:
         self._links: dict[str, bool] = {}
         self._is_url = storage.is_url(self.out)
         self._dependencies = Dependencies()
+        self._writer = hashlib.sha256(os.fsencode(os.path.abspath(ledger.path))).hexdigest()[:8]
 
     def plan(self, inputs: Iterable[InputFile]) -> None:
-        """Register all files and assign their outputs. A file that is given twice is registered once; outputs of
-        earlier runs are left out.
+        """Register all files of the shard and assign their outputs. A file that is given twice is registered once;
+        outputs of earlier runs are left out.
         """
+        name, suffix = self.operation.name, self.operation.suffix(self.options)
         seen: set[str] = set()
+        unreadable = self.ledger.unreadable_sources(name)
+        parents: set[str] = set()
+        folders_elsewhere: set[str] = set()
         for file in inputs:
-            if file.key not in seen and not self.ledger.is_output(file.source):
+            if unreadable:
+                folder = os.path.dirname(file.source)
+                while folder not in parents:
+                    parents.add(folder)
+                    folder = os.path.dirname(folder)
+            if self._shard is not None and not self._shard.has(file.relative):
+                folders_elsewhere.update(output_names.folders_with_suffix(self._prefix + file.relative, suffix))
+            elif file.key not in seen and not self.ledger.is_output(file.source):
                 seen.add(file.key)
                 self._files.append(file)
-        self._forget_folders(seen)
-        name = self.operation.name
+        for source in unreadable:  # a folder that could not be read or had no files, but has files now
+            if source not in seen and source in parents:
+                self.ledger.forget(name, source)
         earlier = self.ledger.outputs_of(name)
         linked = {source: output for source, output in earlier.items() if self._link_problem(output)}
-        unlinked = {source: output for source, output in earlier.items() if source not in linked}
+        unlinked = {
+            source: output
+            for source, output in earlier.items()
+            if source not in linked and output.startswith(self._prefix)
+        }
         owners = {output_names.key_of(output): source for source, output in unlinked.items()}
         self._outputs, self.summary.renamed = output_names.assign(
-            [output_names.OutputRequest(file.key, file.relative) for file in self._files],
-            self.operation.suffix(self.options),
+            [output_names.OutputRequest(file.key, self._prefix + file.relative) for file in self._files],
+            suffix,
             replace=self.operation.replaces_extension,
-            reserved=(LEDGER, *(f"{LEDGER}{part}" for part in ("-wal", "-shm", ".lock")), *self._sources_below()),
+            reserved=(
+                *(f"{LEDGER}{part}" for part in ("", "-wal", "-shm", ".lock")),
+                *self._sources_below(),
+                *folders_elsewhere,
+            ),
             earlier_output=unlinked.get,
             owner=owners.get,
         )
@@ -170,20 +211,6 @@ class ResumableRun:
             folder = folder.rpartition("/")[0]
         return ""
 
-    def _forget_folders(self, current_sources: set[str]) -> None:
-        """Remove the rows of folders that could not be read or had no files in an earlier run, but have files now."""
-        unreadable = self.ledger.unreadable_sources(self.operation.name)
-        absent = [source for source in unreadable if source not in current_sources]
-        parents: set[str] = set()
-        for file in self._files if absent else ():
-            folder = os.path.dirname(file.source)
-            while folder not in parents:
-                parents.add(folder)
-                folder = os.path.dirname(folder)
-        for source in absent:
-            if source in parents:
-                self.ledger.forget(self.operation.name, source)
-
     def _sources_below(self) -> Iterator[str]:
         """Yield the paths of inputs below the output folder, also through links: no output may replace them."""
         if self._is_url:
@@ -202,12 +229,18 @@ class ResumableRun:
             if source.startswith(beginning):
                 yield source.removeprefix(beginning).replace(os.sep, "/")
 
+    @property
+    def sources(self) -> list[str]:
+        """The keys of all files of the run."""
+        return [file.key for file in self._files]
+
     def sweep(self, *, older_than: float = 0.0) -> int:
-        """Remove the temporary files of killed writers in the folders of the outputs; returns their number."""
+        """Remove the temporary files of killed writers in the folders of the outputs; returns their number. Those of
+        other runs are kept for ``older_than`` seconds."""
         if self._is_url:
             return 0
         folders = {output.rpartition("/")[0] for output in self._outputs}
-        return sum(sweep(self._path(folder), older_than=older_than) for folder in folders)
+        return sum(sweep(self._path(folder), older_than=older_than, writer=self._writer) for folder in folders)
 
     def execute(
         self,
@@ -233,24 +266,10 @@ class ResumableRun:
             yield self._record(failed.pop())
 
     def _record(self, result: Result) -> Result:
-        if _ended_without_hash(result["status"], (result["error"] or {}).get("code"), result["sha256"]):
-            folders = [] if storage.is_url(result["source"]) else [os.path.dirname(result["source"])]
-            result["also"] = self._dependencies.entries_if_unknown(
-                [*folders, *(self.options.get("texture_path") or ())]
-            )
-            scene_options = self.options.get("scene", {}).values()  # some are paths of companions
-            result["also"] += [file_entry(value) for value in scene_options if isinstance(value, str)]
+        note_unknown_dependencies(result, self.options, self._dependencies)
         self.ledger.record(result)
-        self._count(result["status"], (result["error"] or {}).get("code"), result["issues"])
+        self.summary.count(result["status"], (result["error"] or {}).get("code"), result["issues"])
         return result
-
-    def _count(self, status: str, code: str | None, issues: Mapping[str, int]) -> None:
-        self.summary.finished += 1
-        self.summary.counts[status] += 1
-        if code is not None:
-            self.summary.codes[code] += 1
-        if status == FINDINGS:
-            self.summary.findings.update(issues.keys())
 
     def _jobs(self, failed: list[Result], stop: Callable[[], bool], skipped: Callable[[], None]) -> Iterator[Job]:
         """Yield the jobs of files that are not done; adds the results of refused files to ``failed``."""
@@ -265,15 +284,19 @@ class ResumableRun:
                 path = self._path(output)
                 is_own_output = row is not None and row.output == output and row.code != _COLLISION
                 replaces = self._force or (is_own_output and not os.path.islink(path))
-                job = Job(name, file.source, path, self.options, file.occurrence, file.stamp, replaces)
+                expected, error = self._expectation(file)
+                job = Job(
+                    *(name, file.source, path, self.options, file.occurrence, file.stamp, replaces),
+                    *(expected, self._writer, self.out),
+                )
                 problem = self._link_problem(output)
-                error = RUN_OUTPUT_REFUSED.failure(0, "/", reason=problem) if problem else file.error
+                error = RUN_OUTPUT_REFUSED.failure(0, "/", reason=problem) if problem else file.error or error
                 if error is not None:
                     failed.append(fail_with(new_result(job), error))
                     continue
                 if row is not None and self._is_done(row, job, output):
                     self.summary.skipped += 1
-                    self._count(row.status, row.code, row.issues)
+                    self.summary.count(row.status, row.code, row.issues)
                     skipped()
                     continue
                 source = self._replaced_source(path) if job.replaces else None
@@ -282,6 +305,24 @@ class ResumableRun:
                     failed.append(fail_with(new_result(job), RUN_OUTPUT_REFUSED.failure(0, "/", reason=reason)))
                     continue
                 yield job
+
+    def _expectation(self, file: InputFile) -> tuple[str, FormatError | None]:
+        """Return the hash that a file must have, empty if any, and why it fails before it is read."""
+        if self._expected is None or file.error is not None:
+            return "", None
+        member = storage.split_member(file.source)
+        expected = self._expected.get(file.source if member is None else member[0], "")
+        if not expected:
+            return "", IO_MANIFEST_MISMATCH.failure(0, "/", reason="the manifest does not list it")
+        if member is None:
+            return expected, None
+        if member[0] not in self._archive_hashes:
+            self._archive_hashes[member[0]] = _sha256(member[0]) or "unknown"
+        found = self._archive_hashes[member[0]]
+        if found == expected:
+            return "", None
+        reason = f"the sha256 of its archive is {found}, the manifest says {expected}"
+        return "", IO_MANIFEST_MISMATCH.failure(0, "/", reason=reason)
 
     def _replaced_source(self, path: str) -> str | None:
         """Return the path of a source that writing this output would replace, through a link or as the other file of a
@@ -324,15 +365,13 @@ class ResumableRun:
         # if nothing had to be left out, salvage makes no difference
         if row.options != self._hash and not (row.options == self._other_hash and row.status == DONE):
             return False
-        if row.version != __version__:
+        if row.version != __version__ or job.sha256 not in ("", row.sha256):
             return False
-        if row.status == FAILED and (self._retry or row.code in _TEMPORARY_FAILURES):
-            return False
-        if _ended_without_hash(row.status, row.code, row.sha256) and not row.also:  # unknown dependencies
+        if is_repeated(row.status, row.code, row.sha256, row.also, retry=self._retry):
             return False
         return output == row.output and (
             self._outputs_unchanged(row, job.output)
-            and self._dependencies.are_unchanged(row.also)
+            and self._dependencies.are_unchanged(row.also, job.source)
             and self._source_unchanged(row, job)
         )
 
@@ -357,19 +396,42 @@ class ResumableRun:
         return True
 
     def _source_unchanged(self, row: Row, job: Job) -> bool:
-        if job.stamp and job.stamp == row.stamp and not self._verify:
-            return True
-        if row.sha256 is None:  # the hash of the source is unknown, so only its stamp counts
-            return bool(job.stamp) and job.stamp == row.stamp
-        try:
-            data = storage.read(job.source, job.occurrence)
-        except (OSError, FormatError):
+        if not source_is_unchanged(job, row.stamp, row.sha256, verify=self._verify):
             return False
-        if hashlib.sha256(data).hexdigest() != row.sha256:
-            return False
-        if job.stamp:
+        if job.stamp and job.stamp != row.stamp:
             self.ledger.touch(self.operation.name, job.key, job.stamp)
         return True
+
+
+def source_is_unchanged(job: Job, stamp: str, sha256: str | None, *, verify: bool) -> bool:
+    """Return whether the source of a job still has this stamp or, if it has another or to ``verify``, this hash."""
+    if job.stamp and job.stamp == stamp and not verify:
+        return True
+    if sha256 is None:  # the hash of the source is unknown, so only its stamp counts
+        return bool(job.stamp) and job.stamp == stamp
+    try:
+        return storage.sha256_of(job.source, job.occurrence) == sha256
+    except (OSError, FormatError):
+        return False
+
+
+def is_repeated(status: str, code: str | None, sha256: str | None, also: list[list[Any]], *, retry: bool) -> bool:
+    """Return whether a file is processed again although it did not change: it failed, and the file was not the cause,
+    or ``retry`` is wanted, or it is unknown what the result depends on.
+    """
+    if status == FAILED and (retry or code in _TEMPORARY_FAILURES):
+        return True
+    return _ended_without_hash(status, code, sha256) and not also
+
+
+def note_unknown_dependencies(result: Result, options: Mapping[str, Any], dependencies: Dependencies) -> None:
+    """If a job ended before its dependencies were known, record everything that it might depend on."""
+    if not _ended_without_hash(result["status"], (result["error"] or {}).get("code"), result["sha256"]):
+        return
+    folders = [] if storage.is_url(result["source"]) else [os.path.dirname(result["source"])]
+    result["also"] = dependencies.entries_if_unknown([*folders, *(options.get("texture_path") or ())])
+    scene_options = options.get("scene", {}).values()  # some are paths of companions
+    result["also"] += [file_entry(value) for value in scene_options if isinstance(value, str)]
 
 
 def _ended_without_hash(status: str, code: str | None, sha256: str | None) -> bool:
@@ -381,7 +443,6 @@ def _ended_without_hash(status: str, code: str | None, sha256: str | None) -> bo
 
 def _sha256(path: str) -> str | None:
     try:
-        with open(path, "rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
+        return storage.sha256_of(path)
     except OSError:
         return None

@@ -5,18 +5,21 @@ fsspec is imported only for names with ``://``; the extra ``[cloud]`` installs i
 
 from __future__ import annotations
 
+import errno
+import hashlib
 import os
 import re
 import time
 from importlib import import_module
+from io import BytesIO
 from typing import Any
 from zipfile import ZipInfo
 
-from keyframer.catalogue import IO_READ_FAILED
+from keyframer.catalogue import IO_CHANGED_DURING_READ, IO_READ_FAILED
 from keyframer.errors import FormatError
-from keyframer.files import check_size, note_input, read_bytes
+from keyframer.files import check_size, is_endless, note_input, read_bytes
 from keyframer.files.zip_archives import Archive
-from keyframer.limits import DEFAULT_LIMITS
+from keyframer.limits import DEFAULT_LIMITS, Limits
 
 MEMBER = "!/"
 """separates the name of an archive from that of its member"""
@@ -45,12 +48,24 @@ def file_system(url: str) -> tuple[Any, str]:
     return system, path
 
 
-def read(source: str, occurrence: int = 0) -> bytes:
-    """Return the content of a file, URL or archive member; raises OSError or `FormatError` if it cannot be read."""
+def read(source: str, occurrence: int = 0, stamp: str = "") -> bytes:
+    """Return the content of a file, URL or archive member; raises OSError or `FormatError` if it cannot be read. With
+    the `url_stamp` of an object, its size is not asked for again.
+    """
     if is_url(source):
-        return _read_url(source)
+        return read_url(source, stamp)
     member = split_member(source)
     return read_bytes(source) if member is None else _read_member(*member, occurrence)
+
+
+def sha256_of(source: str, occurrence: int = 0) -> str:
+    """Return the SHA-256 of a file, URL or archive member; raises OSError or `FormatError` if it cannot be read."""
+    if is_url(source) or split_member(source) is not None:
+        return hashlib.sha256(read(source, occurrence)).hexdigest()
+    if is_endless(source):
+        raise OSError(errno.EINVAL, "not a regular file", source)
+    with open(source, "rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def split_member(source: str) -> tuple[str, str] | None:
@@ -67,14 +82,26 @@ def split_member(source: str) -> tuple[str, str] | None:
     return None
 
 
-def _read_url(url: str) -> bytes:
+def read_url(url: str, stamp: str = "", limits: Limits = DEFAULT_LIMITS) -> bytes:
+    """Return the content of an object: one request if its `url_stamp` is known, otherwise one more for its size.
+
+    Raises OSError if it cannot be read, `FormatError` if it is too large or not as large as in the listing.
+    """
     system, path = file_system(url)
+    size = stamp.partition(":")[0]
     try:
+        if size.isdecimal():
+            check_size(int(size), limits)
+            # with a range s3fs does not ask for the size; a byte more than expected shows that the object has grown
+            data = system.cat_file(path, start=0, end=int(size) + 1) if int(size) else b""
+            if len(data) != int(size):
+                raise IO_CHANGED_DURING_READ.failure(0, "/")
+            return read_bytes(BytesIO(data), limits)
         with system.open(path, "rb") as stream:
-            size = getattr(stream, "size", None)
-            if isinstance(size, int):
-                check_size(size, DEFAULT_LIMITS)
-            return read_bytes(stream)
+            opened_size = getattr(stream, "size", None)
+            if isinstance(opened_size, int):
+                check_size(opened_size, limits)
+            return read_bytes(stream, limits)
     except (FormatError, OSError):
         raise
     except Exception as error:  # every store has its own exceptions
@@ -185,6 +212,42 @@ def list_urls(url: str) -> list[tuple[str, str, str]]:
             continue
         below = name.removeprefix(base).lstrip("/") if name != base else name.rpartition("/")[2]
         listed.append((f"{protocol}://{name.lstrip('/') if protocol != 'memory' else name}", below, url_stamp(info)))
+    return listed
+
+
+def list_folder(url: str) -> dict[str, str | None]:
+    """Return the names in a folder of a store, each with the stamp of the file, None for a folder. Web servers have no
+    listings. Raises OSError.
+    """
+    if url.startswith(("http://", "https://")):
+        return {}
+    system, path = file_system(url)
+    try:
+        entries = system.ls(path, detail=True, refresh=True)
+    except FileNotFoundError:
+        return {}
+    except (OSError, FormatError):
+        raise
+    except Exception as error:
+        raise OSError(f"{type(error).__name__}: {error}") from None
+    names = ((entry["name"].rstrip("/").rpartition("/")[2], entry) for entry in entries)
+    return {name: None if entry.get("type") == "directory" else url_stamp(entry) for name, entry in names if name}
+
+
+_LISTED: dict[str, tuple[float, dict[str, str | None]]] = {}
+"""the last listing by `recent_listing`, by URL, with its time"""
+_LISTING_SECONDS = 60.0
+"""how long a listing is used: a folder may have thousands of models, and a worker of a cluster lives for many runs"""
+
+
+def recent_listing(url: str) -> dict[str, str | None]:
+    """Return `list_folder`, or what it returned less than a minute ago."""
+    last = _LISTED.get(url)
+    if last is not None and time.monotonic() < last[0] + _LISTING_SECONDS:
+        return last[1]
+    listed = list_folder(url)
+    _LISTED.clear()
+    _LISTED[url] = (time.monotonic(), listed)
     return listed
 
 

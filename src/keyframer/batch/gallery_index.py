@@ -1,0 +1,90 @@
+"""The index of a gallery: one page that shows, filters and sorts all files. Its data is made from the ledger.
+
+The data is a script that the page loads, because a page from a disk may not read other files.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from importlib.resources import files
+from typing import Any
+from urllib.parse import quote
+
+from keyframer.batch import storage
+from keyframer.batch.job import FAILED
+from keyframer.batch.ledger import Ledger, LedgerError
+from keyframer.batch.resumable_run import InputFile
+from keyframer.files import write_bytes
+from keyframer.text import safe_text
+
+PAGE = "index.html"
+"""name of the index, and of the page in the folder of each file"""
+FOLDER = "files"
+"""the folder of the folders of all files, next to the index"""
+ASSETS = "gallery"
+"""the folder of scripts, styles and data, next to the index"""
+_DATA = f"{ASSETS}/data.js"
+
+_DETAILS: dict[str, Any] = {
+    **dict.fromkeys(("verdict", "title", "words"), str),
+    **dict.fromkeys(("seconds", "triangles", "frames", "still"), (int, float)),
+    "features": list,
+}
+"""details of a row that are in its entry, with their types: a ledger is not trusted"""
+
+
+def inputs_of(inputs: Iterable[InputFile], out: str) -> Iterator[InputFile]:
+    """Yield the inputs with paths below the folder of all files; files that a gallery at ``out`` has written are left
+    out."""
+    own = os.path.join(out, FOLDER, "")
+    for file in inputs:
+        if not file.source.startswith(own):
+            yield file._replace(relative=f"{FOLDER}/{file.relative}")
+
+
+def check(out: str, ledger: Ledger, *, force: bool) -> None:
+    """Raise `LedgerError` if the output folder has an index that no gallery wrote, unless ``force``."""
+    index = os.path.join(out, PAGE)
+    if not force and not storage.is_url(out) and os.path.lexists(index) and not ledger.outputs_of("gallery"):
+        raise LedgerError(f"{index} exists and was not written by an earlier run (--force replaces it)")
+
+
+def write(out: str, ledger: Ledger, sources: Iterable[str]) -> str:
+    """Write the index of these sources, with scripts and styles; returns its path."""
+    from keyframer.viewer.standalone_page import shared_files  # loads numpy
+
+    wanted = set(sources)
+    rows = (row for row in ledger.rows("gallery") if row["source"] in wanted)
+    data = f"keyframerGallery({json.dumps([_entry(row) for row in rows], separators=(',', ':'))});\n"
+    site = {path.name: path.read_bytes() for path in files(__package__).joinpath("gallery_site").iterdir()}
+    contents = {f"{ASSETS}/{name}": content for name, content in {**shared_files(), **site}.items() if name != PAGE}
+    for name, content in {**contents, _DATA: data.encode("ascii"), PAGE: site[PAGE]}.items():
+        _write(out, name, content)
+    return f"{out}/{PAGE}"
+
+
+def _write(out: str, name: str, data: bytes) -> None:
+    path = f"{out}/{name}"
+    try:
+        if storage.is_url(path):
+            storage.write(path, data)
+            return
+        if any(os.path.islink(f"{out}/{part}") for part in (name, os.path.dirname(name)) if part):
+            raise OSError("it is, or leads through, a link")
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        write_bytes(path, data, overwrite=True)
+    except OSError as error:
+        raise LedgerError(f"{path} cannot be written: {error.strerror or error}") from None
+
+
+def _entry(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row of the ledger as an entry of the data. ``url`` is the folder of a file, or empty without a page."""
+    folder = str(row["output"]).rpartition("/")[0]
+    path = safe_text(folder.partition("/")[2])
+    entry: dict[str, Any] = {"path": path, "format": row["format"] or "unknown", "size": row["size"] or 0}
+    if row["status"] == FAILED:
+        return {**entry, "url": "", "verdict": "not readable", "message": f"{row['code']}: {row['message']}"}
+    details = {name: value for name, value in row["details"].items() if isinstance(value, _DETAILS.get(name, ()))}
+    return {**entry, "url": quote(os.fsencode(folder)), **details}

@@ -1,0 +1,244 @@
+"""The folder of one file in a gallery: a page, pictures, curves, a GLB and the viewer. Workers make it.
+
+A file that cannot be read has a page, too: it shows the issues. Text from files is never markup.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+import os
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from keyframer import checking
+from keyframer.batch.gallery_index import ASSETS, PAGE
+from keyframer.batch.operations import summarise
+from keyframer.errors import FormatError
+from keyframer.exchange.gltf.write import export
+from keyframer.exchange.gltf.write.asset import glb_parts
+from keyframer.exchange.gltf.write.images import Pictures, no_images
+from keyframer.exchange.gltf.write.options import GltfOptions
+from keyframer.exchange.opening import OpenedFile, source_note
+from keyframer.formats.kit.summary_tables import Table
+from keyframer.inspecting.charts import chart
+from keyframer.inspecting.document_tables import Summary, summary_table
+from keyframer.inspecting.panels import chosen_panels
+from keyframer.inspecting.tables import shown
+from keyframer.issues import IssueLog
+from keyframer.rendering import Renderer
+from keyframer.rendering.encoding import encode_still
+from keyframer.rendering.renderer import Settings
+from keyframer.scene import Scene
+from keyframer.text import counted, shortened
+from keyframer.textures import TextureFinder, TextureSource, pillow
+from keyframer.viewer.standalone_page import packed_page
+from keyframer.viewer.viewed_file import LoadedFile, ViewedFile
+
+STRIP, PICTURE, CURVES, MODEL, VIEWER = "strip.jpg", "picture.jpg", "curves.svg", "model.glb", "viewer.html"
+"""the files of a folder next to its page; a strip has the pictures of a playback next to each other"""
+
+_SIDE, _FRAMES = 160, 12
+"""size in pixels and maximum number of the pictures of a strip"""
+_WIDTH, _HEIGHT = 640, 480
+_MOST_PANELS, _MOST_ROWS, _MOST_LEVELS = 24, 1_000, 30
+_LONGEST_NAME, _LONGEST_WORDS = 255, 500
+
+
+def make_folder(
+    opened: OpenedFile, sha256: str, finder: TextureFinder | None, up: str
+) -> tuple[dict[str, bytes], dict[str, Any], IssueLog]:
+    """Return the content of the files of the folder by name, the page last; the entry of the index, as JSON values; and
+    the issues of the file.
+
+    ``up`` leads from the folder to the index: ``../../``.
+    """
+    scene, facts, summary = Scene(), Table("summary", "Summary", ("what", "value")), dict[str, Any]()
+    try:
+        summary, tables, report = summarise(opened, None, finder)
+    except FormatError:
+        report = checking.check_opened(opened)
+        facts.add("size", f"{len(opened.data):,} {'byte' if len(opened.data) == 1 else 'bytes'}")
+        facts.add("check", report.verdict)
+    else:
+        facts = summary_table(summary, tables)
+        if opened.importer is not None or opened.document.format.bridge() is not None:
+            scene = opened.scene(salvage=True)
+    facts.add("sha256", sha256)
+    name = os.path.basename(opened.name)
+    files: dict[str, bytes] = {}
+    problems: list[str] = []
+    is_animated = bool(summary.get("animated_nodes"))
+    known = ("title", "triangles", *(("seconds",) if is_animated else ()))
+    entry: dict[str, Any] = {
+        "verdict": report.verdict,
+        **{part: summary[part] for part in known if _is_known(summary.get(part))},
+        "features": _features(summary, scene),
+        "words": _words(scene, summary),
+    }
+    source = None if finder is None else TextureSource(finder)
+
+    def add(file: str, what: str, make: Callable[[], bytes]) -> None:
+        try:
+            files[file] = make()
+        except (FormatError, ValueError, LookupError) as error:
+            problems.append(f"{what}: {error}")
+
+    def pictures() -> bytes:
+        strip, frames, still = _strip(scene, source, is_animated)
+        files[PICTURE] = _picture(scene, source)
+        entry.update(frames=frames, still=still)
+        return strip
+
+    def model() -> bytes:
+        note = source_note(name, sha256, opened)
+        images = no_images if finder is None else Pictures(TextureSource(finder))
+        return b"".join(glb_parts(export(scene, GltfOptions(source=note, images=images))[0]))
+
+    def viewer() -> bytes:
+        loaded = LoadedFile(opened, scene, textures=source)
+        return packed_page([ViewedFile(name, lambda: loaded)], shared=f"{up}{ASSETS}/")
+
+    if scene.nodes:
+        add(STRIP, "no picture", pictures)
+        add(MODEL, "no GLB", model)
+        add(VIEWER, "no viewer", viewer)
+    if any(clip.channels or clip.raw_channels for clip in scene.clips):
+        add(CURVES, "no curves", lambda: _curves(scene))
+    rows = list(map(checking.issue_record, report.issues))
+    files[PAGE] = "".join(_page(name, up, facts, rows, scene, files, problems)).encode("utf-8", "backslashreplace")
+    return files, entry, report.issues
+
+
+def _is_known(value: Any) -> bool:
+    return value is not None and not (isinstance(value, float) and not math.isfinite(value))
+
+
+def _features(summary: Summary, scene: Scene) -> list[str]:
+    """Return what a file has, in the words of the filter."""
+    wanted = ("animated_nodes", "meshes", "cameras", "lights", "images", "missing_images")
+    words = ("animation", "meshes", "cameras", "lights", "images", "missing images")
+    found = [word for name, word in zip(wanted, words, strict=True) if summary.get(name)]
+    return [*found, *(["skins"] if scene.skins else [])]
+
+
+def _words(scene: Scene, summary: Summary) -> str:
+    parts = (scene.nodes, scene.materials, scene.meshes)
+    names = (part.name for group in parts for part in group[:_MOST_ROWS])
+    words = filter(None, (scene.title, scene.author, summary.get("writer"), *names))
+    return shortened(" ".join(dict.fromkeys(str(word) for word in words)), _LONGEST_WORDS)
+
+
+def _picture(scene: Scene, textures: TextureSource | None) -> bytes:
+    renderer = Renderer(scene, Settings(_WIDTH, _HEIGHT), textures=textures)
+    return encode_still(renderer.picture(renderer.default_frame), "jpg")
+
+
+def _strip(scene: Scene, textures: TextureSource | None, is_animated: bool) -> tuple[bytes, int, int]:
+    """Return the pictures of the playback next to each other, their number, and the index of the default one."""
+    renderer = Renderer(scene, Settings(_SIDE, _SIDE), textures=textures)
+    renderer.frames = frames = renderer.spread(_FRAMES, with_last=False) if is_animated else [renderer.default_frame]
+    strip = pillow.Image.new("RGB", (_SIDE * len(frames), _SIDE))
+    for number, picture in enumerate(renderer.pictures(frames)):
+        strip.paste(picture, (_SIDE * number, 0))
+    still = min(range(len(frames)), key=lambda number: abs(frames[number] - renderer.default_frame))
+    return encode_still(strip, "jpg"), len(frames), still
+
+
+def _curves(scene: Scene) -> bytes:
+    panels, _ = chosen_panels(scene, [], [], None, _MOST_PANELS)
+    return chart(panels).svg().encode("utf-8", "backslashreplace")
+
+
+_HEAD = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'self' file:; \
+img-src 'self' file:; frame-src 'self' file:; base-uri 'none'; form-action 'none'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{name} – Keyframer gallery</title>
+<link rel="stylesheet" href="{up}{assets}/gallery.css">
+</head><body class="file">
+<nav><a href="{up}index.html">All files</a></nav>
+<main><h1>{name}</h1>
+"""
+
+
+def _page(
+    name: str,
+    up: str,
+    facts: Table,
+    issues: list[dict[str, Any]],
+    scene: Scene,
+    files: dict[str, bytes],
+    problems: Iterable[str],
+) -> Iterator[str]:
+    """Yield the pieces of the page; ``files`` has the other files of the folder."""
+    shown_name = _text(name)
+    yield _HEAD.format(name=shown_name, up=up, assets=ASSETS)
+    yield '<div class="top">'
+    if PICTURE in files:
+        size_text = f'width="{_WIDTH}" height="{_HEIGHT}"'
+        yield f'<img class="picture" src="{PICTURE}" {size_text} alt="Picture of {shown_name}">\n'
+    yield '<div class="facts"><table><caption>Facts</caption>\n'
+    yield from (f'<tr><th scope="row">{_text(what)}</th><td>{_text(value)}</td></tr>\n' for what, value in facts.rows)
+    yield "</table>\n"
+    if MODEL in files:
+        stem, size = _text(os.path.splitext(name)[0]), f"{len(files[MODEL]):,} bytes"
+        yield f'<p><a class="button" href="{MODEL}" download="{stem}.glb">Download GLB</a> {size}</p>\n'
+    yield "</div></div>\n"
+    yield from (f'<p class="problem">{_text(problem)}</p>\n' for problem in problems)
+    if VIEWER in files:
+        frame = f'<iframe src="{VIEWER}" loading="lazy" title="Viewer of {shown_name}"></iframe>'
+        link = f'<p><a href="{VIEWER}">Open the viewer in its own page</a></p>'
+        yield f"<details><summary>Play in the viewer</summary>{frame}{link}</details>\n"
+    yield from _issues(issues)
+    if scene.nodes:
+        yield f"<section><h2>Nodes ({len(scene.nodes):,})</h2>\n"
+        yield from _tree(scene)
+        yield "</section>\n"
+    if CURVES in files:
+        yield f'<section><h2>Curves</h2><img class="curves" src="{CURVES}" alt="Curves of the tracks"></section>\n'
+    yield "</main></body></html>\n"
+
+
+def _issues(issues: list[dict[str, Any]]) -> Iterator[str]:
+    yield f"<section><h2>Issues ({len(issues):,})</h2>\n"
+    if not issues:
+        yield "<p>None.</p>"
+    else:
+        columns = ("severity", "code", "message", "offset", "path")
+        yield '<div class="wide" tabindex="0" role="region" aria-label="Issues"><table><tr>'
+        yield "".join(f'<th scope="col">{name}</th>' for name in columns) + "</tr>\n"
+        for issue in issues[:_MOST_ROWS]:
+            cells = "".join(f"<td>{_text(issue.get(name))}</td>" for name in columns)
+            yield f'<tr class="{_text(issue["severity"])}">{cells}</tr>\n'
+        yield "</table></div>\n"
+        if len(issues) > _MOST_ROWS:
+            yield f"<p>{counted(len(issues) - _MOST_ROWS, 'more issue')}</p>"
+    yield "</section>\n"
+
+
+def _tree(scene: Scene) -> Iterator[str]:
+    """Yield nested lists. Deep trees continue on the last level: browsers limit how deep elements are nested."""
+    children: dict[int, list[int]] = {}
+    for number, node in enumerate(scene.nodes):
+        is_child = node.parent is not None and 0 <= node.parent < len(scene.nodes) and node.parent != number
+        children.setdefault(node.parent if is_child and node.parent is not None else -1, []).append(number)
+    stack = [(number, 1) for number in reversed(children.get(-1, []))]
+    level = count = 0
+    while stack and count < _MOST_ROWS:
+        number, depth = stack.pop()
+        count += 1
+        yield "<ul>" * (depth - level) if depth > level else "</li>" + "</ul></li>" * (level - depth)
+        node = scene.nodes[number]
+        yield f"<li>{_text(node.name) or '(no name)'} <small>{node.kind.value}</small>\n"
+        level = depth
+        stack += [(child, min(depth + 1, _MOST_LEVELS)) for child in reversed(children.get(number, []))]
+    yield "</li></ul>" * level
+    if count < len(scene.nodes):
+        yield f"<p>{counted(len(scene.nodes) - count, 'more node')}</p>"
+
+
+def _text(value: Any) -> str:
+    """Return a value as text of a page."""
+    return "" if value is None else html.escape(shown(value, most=_LONGEST_NAME))

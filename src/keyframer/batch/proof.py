@@ -1,0 +1,222 @@
+"""Proof that files are what they were: manifests with SHA-256 of inputs and outputs, BagIt bags (RFC 8493), and
+verification of sources and outputs against ledgers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Any
+
+from keyframer import __version__
+from keyframer.batch import storage
+from keyframer.batch.ledger import Ledger
+from keyframer.batch.output_names import is_below
+from keyframer.batch.shards import Ledgers, missing_shards
+from keyframer.errors import FormatError, reason_of
+from keyframer.files import write_bytes
+
+MANIFEST = "manifest-sha256.txt"
+PAYLOAD = "data"
+"""folder of a bag with its outputs"""
+BAG_DECLARATION = "bagit.txt"
+_BAG_INFO, _TAG_MANIFEST = "bag-info.txt", "tagmanifest-sha256.txt"
+_LINE = re.compile(rb"(\\?)([0-9A-Fa-f]{64})[ \t]+\*?(.+)", re.DOTALL)
+_LONGEST_LINE = 1 << 16
+"""bytes: longer lines are not those of a manifest"""
+
+
+class ProofError(Exception):
+    """A manifest cannot be read or written; the message says why."""
+
+
+def read_manifest(path: str) -> Iterator[tuple[str, str]]:
+    """Yield source and SHA-256 of each line of a manifest, as ``sha256sum`` or BagIt write it. Names are relative to
+    the folder of the manifest, which is a path or a URL.
+
+    Raises `ProofError` if it cannot be read or a line is not of this form.
+    """
+    is_url = storage.is_url(path)
+    folder = path.rpartition("/")[0] if is_url else os.path.dirname(os.path.abspath(path))
+    is_bag = not is_url and os.path.lexists(os.path.join(folder, BAG_DECLARATION))
+    for number, line in enumerate(_lines(path, is_url), 1):
+        text = line.rstrip(b"\r\n")
+        if not text:
+            continue
+        match = _LINE.fullmatch(text)
+        if match is None:
+            raise ProofError(f"{path}: line {number} is not a SHA-256 and a name, as sha256sum writes them")
+        raw = match[3]
+        if match[1]:
+            raw = re.sub(rb"\\([\\nr])", lambda escape: {b"n": b"\n", b"r": b"\r"}.get(escape[1], escape[1]), raw)
+        elif is_bag:
+            raw = re.sub(rb"%0([AaDd])", lambda escape: b"\n" if escape[1] in b"Aa" else b"\r", raw)
+        name = os.fsdecode(raw)
+        source = f"{folder}/{name.removeprefix('./')}" if is_url else os.path.normpath(os.path.join(folder, name))
+        yield source, match[2].decode().lower()
+
+
+def _lines(path: str, is_url: bool) -> Iterator[bytes]:
+    try:
+        if is_url:
+            yield from storage.read(path).splitlines(keepends=True)
+            return
+        with open(path, "rb") as stream:
+            while line := stream.readline(_LONGEST_LINE):
+                yield line
+    except (OSError, FormatError) as error:
+        reason = reason_of(error, path) if isinstance(error, OSError) else error.message
+        raise ProofError(f"{path}: {reason}") from None
+
+
+@dataclass
+class _Written:
+    """What a manifest lists."""
+
+    files: int = 0
+    size: int = 0
+    digest: Any = field(default_factory=hashlib.sha256)
+
+
+def write_manifest(rows: Iterable[dict[str, Any]], out: str, *, name: str = MANIFEST, overwrite: bool = True) -> int:
+    """Write the manifest of all existing outputs of rows to the output folder, for ``sha256sum -c`` in this folder;
+    returns the number of outputs.
+    """
+    written = _Written()
+    _write(out, name, _manifest(rows, out, written, _escaped), overwrite)
+    return written.files
+
+
+def write_bag(rows: Iterable[dict[str, Any]], out: str, *, overwrite: bool = True) -> int:
+    """Write the files that make a bag of the output folder: the manifest of the outputs, which are below `PAYLOAD`, and
+    the files about the bag; returns the number of outputs.
+    """
+    written = _Written()
+    _write(out, MANIFEST, _manifest(rows, out, written, _escaped_in_bag), overwrite)
+    tags = {
+        BAG_DECLARATION: "BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n",
+        _BAG_INFO: f"Bag-Software-Agent: keyframer {__version__}\nBagging-Date: {date.today().isoformat()}\n"
+        f"Payload-Oxum: {written.size}.{written.files}\n",
+    }
+    hashes = {MANIFEST: written.digest.hexdigest()}
+    for name, text in tags.items():
+        _write(out, name, [text.encode()], overwrite)
+        hashes[name] = hashlib.sha256(text.encode()).hexdigest()
+    lines = "".join(f"{sha256}  {name}\n" for name, sha256 in sorted(hashes.items()))
+    _write(out, _TAG_MANIFEST, [lines.encode()], overwrite)
+    return written.files
+
+
+def _manifest(
+    rows: Iterable[dict[str, Any]], out: str, written: _Written, escaped: Callable[[bytes, bytes], bytes]
+) -> Iterator[bytes]:
+    shared: set[str] = set()
+    for row in rows:
+        for relative, path, entry in outputs_of(row, out):
+            if relative != row["output"]:  # an image may belong to several outputs
+                if relative in shared:
+                    continue
+                shared.add(relative)
+            if not storage.is_url(path) and not os.path.isfile(path):  # removed, and its source as well
+                continue
+            line = escaped(entry["sha256"].encode(), os.fsencode(relative))
+            written.files += 1
+            written.size += entry["size"]
+            written.digest.update(line)
+            yield line
+
+
+def _escaped(sha256: bytes, name: bytes) -> bytes:
+    """Return a line as ``sha256sum`` writes it: a backslash in front says that the name is escaped."""
+    escaped = name.replace(b"\\", b"\\\\").replace(b"\n", b"\\n").replace(b"\r", b"\\r")
+    return (b"\\" if escaped != name else b"") + sha256 + b"  " + escaped + b"\n"
+
+
+def _escaped_in_bag(sha256: bytes, name: bytes) -> bytes:
+    """Return a line of a bag. ``%`` itself stays, against RFC 8493: the usual program, bagit, does not decode it."""
+    try:
+        name.decode("utf-8")
+    except UnicodeDecodeError:
+        raise ProofError(f"{os.fsdecode(name)}: a bag cannot have names that are not UTF-8") from None
+    if not name.startswith(PAYLOAD.encode() + b"/"):
+        raise ProofError(f"{os.fsdecode(name)} is not below {PAYLOAD}/: the outputs of a bag are made with --bag")
+    return sha256 + b"  " + name.replace(b"\n", b"%0A").replace(b"\r", b"%0D") + b"\n"
+
+
+def _write(out: str, name: str, parts: Iterable[bytes], overwrite: bool) -> None:
+    path = f"{out}/{name}" if storage.is_url(out) else os.path.join(out, name)
+    try:
+        if storage.is_url(out):
+            storage.write(path, b"".join(parts))
+        else:
+            write_bytes(path, parts, overwrite=overwrite)
+    except FileExistsError:
+        raise ProofError(f"{path} exists and was not written by an earlier run (--force replaces it)") from None
+    except OSError as error:
+        raise ProofError(f"{path} cannot be written: {error.strerror or error}") from None
+
+
+def outputs_of(row: dict[str, Any], out: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Yield the outputs of a row: path below the output folder, path or URL, and entry. The folder may have moved since
+    they were written; a path that leads outside is left out.
+    """
+    folder = row["output"].rpartition("/")[0]
+    for entry in row["outputs"]:
+        name = re.split(r"[/\\]" if os.sep == "\\" else "/", entry["path"])[-1]
+        relative = f"{folder}/{name}" if folder else name
+        if is_below(relative):
+            yield relative, f"{out}/{relative}" if storage.is_url(out) else os.path.join(out, relative), entry
+
+
+class Verification:
+    """Compares files with the hashes in ledgers. `deviations` does the work; the counts are those of verified files."""
+
+    def __init__(self, ledgers: Ledgers, *, with_sources: bool = True, with_urls: bool = False) -> None:
+        self.ledgers = ledgers
+        self.sources = self.outputs = 0
+        self.urls = 0
+        """number of files at URLs that were not verified: without ``with_urls`` a ledger cannot make us send requests
+        """
+        self._with_sources = with_sources
+        self._with_urls = with_urls
+
+    def deviations(self) -> Iterator[str]:
+        """Yield a line for each source or output that is not what its ledger says, and for missing shards."""
+        yield from missing_shards(self.ledgers.paths)
+        for ledger in self.ledgers.each():
+            out = out_of(ledger)
+            for row in ledger.rows():
+                if self._with_sources and row["sha256"] is not None:
+                    yield from self._compare("source", row["source"], row["sha256"])
+                for _, path, entry in outputs_of(row, out):
+                    yield from self._compare("output", path, entry["sha256"])
+
+    def _compare(self, kind: str, path: str, sha256: str) -> Iterator[str]:
+        if storage.is_url(path) and not self._with_urls:
+            self.urls += 1
+            return
+        self.sources += kind == "source"
+        self.outputs += kind == "output"
+        source, mark, occurrence = path.rpartition("!#")
+        try:
+            if mark and occurrence.isdecimal() and not os.path.lexists(path):
+                found = storage.sha256_of(source, int(occurrence))
+            else:
+                found = storage.sha256_of(path)
+        except FileNotFoundError:
+            yield f"{path}: {kind} is missing"
+        except (OSError, ValueError, FormatError) as error:
+            reason = reason_of(error, path) if isinstance(error, OSError) else f"cannot be read: {error}"
+            yield f"{path}: {kind} {reason}"
+        else:
+            if found != sha256:
+                yield f"{path}: {kind} has changed: its sha256 is {found}, in the ledger {sha256}"
+
+
+def out_of(ledger: Ledger) -> str:
+    """Return the output folder of a ledger: the one that it names, or else its own."""
+    return ledger.about("out") or os.path.dirname(os.path.abspath(ledger.path))
