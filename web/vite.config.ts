@@ -2,7 +2,7 @@
 import { defineConfig } from "vitest/config";
 
 export default defineConfig({
-  base: "/",
+  base: "./", // the page may be in any folder of a server
   build: {
     outDir: "../src/keyframer/viewer/static",
     emptyOutDir: true,

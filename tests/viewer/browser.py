@@ -106,7 +106,8 @@ class Watched:
         self.page.evaluate(SETTLE)
 
     def open_file(self, number: int) -> None:
-        self.page.select_option("#file", str(number))
+        self.page.click("#file")
+        self.page.click(f"#file-{number}")
         self.page.wait_for_selector(f"html[data-file='{number}']")
         self.settle()
 

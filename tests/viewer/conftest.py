@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from keyframer.viewer import Viewer
-from tests.viewer.browser import Browser, Watched, open_browser, why_no_browser
+from tests.viewer.browser import Browser, Watched
 from tests.viewer.opening import EXAMPLE, FILES, SAMPLES, assets, viewed
 
 
@@ -17,15 +17,6 @@ def viewer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
     running = Viewer(files, assets=assets(tmp_path_factory.mktemp("page")))
     yield running
     running.close()
-
-
-@pytest.fixture(scope="session")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    reason = why_no_browser()
-    if reason:
-        pytest.skip(reason)
-    with open_browser() as running:
-        yield running
 
 
 @pytest.fixture(scope="session")

@@ -32,7 +32,7 @@ MORE = {
 
 
 NAMES = {**HOSTILE, **MORE}
-FORBIDDEN = "#app img, #app script, #app iframe, #app svg, #app style, #app a, #app object"
+FORBIDDEN = "#app img, #app script, #app iframe, #app svg:not(.icon), #app style, #app a, #app object"
 
 
 def look_at_everything(shown: Watched) -> None:

@@ -121,7 +121,7 @@ def test_theme_can_be_changed(shown: Watched) -> None:
     assert shown.page.evaluate(color) == before
 
 
-@pytest.mark.parametrize("width", [800, 1000, 1280])
+@pytest.mark.parametrize("width", [800, 1024, 1400])
 def test_nothing_scrolls_sideways(browser: Browser, running: Viewer, width: int) -> None:
     with browser.page(running.url) as shown:
         shown.page.set_viewport_size({"width": width, "height": 700})
@@ -135,3 +135,58 @@ def test_nothing_scrolls_sideways(browser: Browser, running: Viewer, width: int)
             boxes = shown.page.evaluate(BOXES)
             assert [name for name, _, _, right, _, _ in boxes if right > width + 0.5] == []
         assert shown.troubles == []
+
+
+PHONE = {"width": 390, "height": 844}
+
+
+def test_phone_has_the_picture_above_the_timeline_and_panels_as_sheets(shown: Watched) -> None:
+    page = shown.page
+    page.set_viewport_size(PHONE)  # type: ignore[arg-type]
+    shown.settle()
+    stage, play, dope, bar = (page.locator(name).bounding_box() for name in ("#stage", "#play", "#dope", ".sheets"))
+    assert stage is not None
+    assert play is not None
+    assert dope is not None
+    assert bar is not None
+    assert (stage["width"], dope["width"], bar["y"] + bar["height"]) == (390, 390, 844)
+    assert stage["height"] > 844 / 3
+    assert stage["y"] + stage["height"] <= play["y"] < dope["y"] < bar["y"]
+    assert not page.locator("#tree").is_visible()
+    for name, content in (("left", "#tree"), ("right", "#details"), ("display", "#wire")):
+        page.click(f"#sheet-{name}")
+        shown.settle()
+        assert [each for each in ("#tree", "#details", "#wire") if page.locator(each).is_visible()] == [content]
+        assert page.get_attribute(f"#sheet-{name}", "aria-expanded") == "true"
+        look_at_phone(shown, name)
+    page.click("#sheet-left")
+    page.click("#node-1")
+    page.click("#node-1 .eye")
+    page.keyboard.press("Escape")
+    assert page.evaluate("() => document.activeElement.id") == "sheet-left"
+    assert not page.locator("#tree").is_visible()
+    page.click("#sheet-right")
+    page.click("#details .place")  # its bytes are below the sheet
+    assert not page.locator("#details").is_visible()
+    page.wait_for_selector("#dump .marked")
+    for tab in ("bytes", "graph", "dope"):
+        page.click(f"#tab-{tab}")
+        shown.settle()
+        look_at_phone(shown, tab)
+    page.click("#file")
+    look_at_phone(shown, "files")
+    page.keyboard.press("Escape")
+
+
+def look_at_phone(shown: Watched, where: str) -> None:
+    """Nothing is wider than the window, the page does not scroll, text is legible, targets are large enough."""
+    size = "() => [document.documentElement.scrollWidth, document.documentElement.scrollHeight]"
+    assert shown.page.evaluate(size) == [PHONE["width"], PHONE["height"]], where
+    assert [what for ratio, what in shown.page.evaluate(CONTRASTS) if ratio < 4.5] == [], where
+    wide = [name for name, left, _, right, _, _ in shown.page.evaluate(BOXES) if left < -0.5 or right > 390.5]
+    assert wide == [], where
+    low = shown.page.evaluate(
+        """() => [...document.querySelectorAll("header button, .transport button, .sheets button, .filter button")]
+            .filter(each => each.checkVisibility() && each.getBoundingClientRect().height < 36).map(each => each.id)"""
+    )
+    assert low == [], where

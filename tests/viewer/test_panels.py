@@ -220,20 +220,25 @@ def test_every_animation_is_in_the_exported_page(browser: Browser, tmp_path: Pat
 
 def test_picture_model_and_page_can_be_saved(shown: Watched, running: Viewer, browser: Browser, tmp_path: Path) -> None:
     saved = {}
-    for what, name in (("picture", "windmill.png"), ("model", "windmill.glb"), ("page", "windmill.html")):
+    for what, name in (("picture", "windmill.png"), ("as", "windmill.glb"), ("page", "windmill.html")):
         shown.page.click("#save")
+        if what == "as":
+            shown.page.click("#save-as")
+            assert "exact" in shown.page.inner_text("#save-summary")
         with shown.page.expect_download() as download:
-            shown.page.click(f"#save-{what}")
+            shown.page.click("#download" if what == "as" else f"#save-{what}")
         assert download.value.suggested_filename == name
         path = tmp_path / name
         download.value.save_as(path)
         saved[what] = path.read_bytes()
+        if what == "as":
+            shown.page.click("#save-close")
     with Image.open(BytesIO(saved["picture"])) as picture:
         box = shown.page.locator("#stage").bounding_box()
         assert box is not None
         assert picture.size == pytest.approx((box["width"], box["height"]), abs=1)
         assert len(picture.convert("RGB").getcolors(1 << 20) or []) > 50  # not just the background
-    assert saved["model"] == running.resources.files[0].model()
+    assert saved["as"] == running.resources.files[0].save(0)
     assert saved["page"] == packed_page(running.resources.files[:1])
     with browser.page((tmp_path / "windmill.html").as_uri()) as again:
         assert again.page.locator("#tree .row").count() == 12
@@ -241,6 +246,7 @@ def test_picture_model_and_page_can_be_saved(shown: Watched, running: Viewer, br
         with again.page.expect_download() as download:
             again.page.click("#save-model")
         assert download.value.suggested_filename == "windmill.glb"
+        assert Path(download.value.path()).read_bytes() == running.resources.files[0].model()
         assert again.troubles == []
 
 

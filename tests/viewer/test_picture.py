@@ -250,3 +250,47 @@ def test_picture_is_not_empty_in_light_and_dark(browser: Browser, running: Viewe
             assert shown.troubles == []
     assert len(pictures[0]) > 5_000
     assert pictures[0] != pictures[1]
+
+
+def brightness(pixels: np.ndarray) -> np.ndarray:
+    """Return the relative luminance as WCAG defines it."""
+    parts = pixels / 255
+    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    return np.asarray(linear @ [0.2126, 0.7152, 0.0722])
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_objects_of_every_grey_stand_out(browser: Browser, tmp_path: Path, dark: bool) -> None:
+    """In every row of the picture that crosses an object, its border differs clearly from the background."""
+    paths = []
+    for grey in (0.0, 0.3, 0.6, 0.9, 1.0):
+        scene = keyframer.load(EXAMPLE)
+        for material in scene.materials:
+            material.diffuse = (grey, grey, grey)
+        paths.append(tmp_path / f"{grey}.3ds")
+        keyframer.save(scene, paths[-1])
+    viewer = Viewer(viewed(*paths))
+    try:
+        with browser.page(viewer.url, dark=dark) as shown:
+            shown.page.keyboard.press("g")
+            for number in range(len(paths)):
+                if number:
+                    shown.open_file(number)
+                shown.page.evaluate("() => keyframerViewer.stage.canvas.blur()")
+                pixels = np.asarray(Image.open(io.BytesIO(shown.page.locator("#stage").screenshot())).convert("RGB"))
+                pixels = pixels[2:-2, 2:-2].astype(float)
+                around = pixels[0, 0]
+                background = float(brightness(around))
+                differs = np.abs(pixels - around).max(axis=2) > 24
+                crossed = np.nonzero(differs.any(axis=1))[0]
+                assert len(crossed) > 100
+                contrasts = []
+                for row in crossed[3:-3]:
+                    first = int(differs[row].argmax())
+                    near = brightness(pixels[row, first : first + 4])
+                    light, shade = np.maximum(near, background), np.minimum(near, background)
+                    contrasts.append(float(((light + 0.05) / (shade + 0.05)).max()))
+                assert np.percentile(contrasts, 5) > 1.5, f"{paths[number].name}: {np.percentile(contrasts, 5)}"
+            assert shown.troubles == []
+    finally:
+        viewer.close()

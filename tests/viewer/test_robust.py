@@ -51,9 +51,9 @@ def test_stopped_server_is_reported(browser: Browser) -> None:
         shown.page.click("#tab-graph")
         shown.page.click("#tab-bytes")
         shown.page.wait_for_function("text => document.getElementById('where').textContent === text", arg=message)
-        shown.page.select_option("#file", "1")
+        shown.page.click("#next-file")
         shown.page.wait_for_function("text => document.getElementById('message').textContent === text", arg=message)
-        assert shown.page.input_value("#file") == "0"  # what is shown is still the first
+        assert shown.page.inner_text("#file").startswith("windmill.3ds")  # what is shown is still the first
         assert shown.page.inner_text("#details h2") == "Cock"
         assert [
             trouble for trouble in shown.troubles if trouble.startswith("error: ") and "ERR_CONNECTION" not in trouble
@@ -105,9 +105,9 @@ def test_page_works_without_webgl_except_for_the_picture(browser: Browser, runni
         for tab, selector in (("graph", "#key-details dd"), ("bytes", "#dump .marked")):
             page.click(f"#tab-{tab}")
             page.wait_for_selector(selector)
-        for button in ("wire", "edges", "bones", "grid", "all", "turn-to", "play", "theme"):
+        for button in ("wire", "edges", "bones", "grid", "all", "zoom", "play", "theme"):
             page.click(f"#{button}")
-        page.select_option("#file", "1")
+        page.click("#next-file")
         page.wait_for_selector("html[data-file='1']")
         assert "no WebGL" in page.inner_text("#message")
         assert errors == []
@@ -139,9 +139,25 @@ def test_only_the_last_of_several_opened_files_is_requested(shown: Watched) -> N
 def test_salvageable_parts_are_reported(shown: Watched) -> None:
     shown.open_file(CUT)
     assert FILES[CUT].name == "cut.3ds"
+    with pytest.raises(keyframer.FormatError) as error:
+        keyframer.load(FILES[CUT])
     assert shown.page.inner_text("#message") == (
-        "This file cannot be shown: see the issues. (--salvage recovers 1 node, 1 mesh)"
+        f"This file cannot be shown: {error.value.message} (--salvage recovers 1 node, 1 mesh)"
     )
+
+
+def test_damaged_file_can_be_recovered(browser: Browser) -> None:
+    viewer = Viewer(viewed(FILES[CUT]))
+    try:
+        with browser.page(viewer.url) as shown:
+            assert shown.page.get_attribute("html", "data-state") == "error"
+            shown.page.click("#recover")
+            shown.page.wait_for_selector("html[data-file='1'][data-state=ready]")
+            assert shown.state("info.nodes.length") == 1
+            assert not shown.page.locator("#recover").is_visible()
+            assert shown.troubles == []
+    finally:
+        viewer.close()
 
 
 def test_file_with_everything_hidden_is_explained(browser: Browser) -> None:

@@ -65,6 +65,8 @@ def test_every_location_contains_its_numbers(path: Path) -> None:
         first = (place["start"], place["start"] + place["size"]) if isinstance(place, dict) else tuple(place)
         if isinstance(place, dict):
             assert place["count"] == len(channel.track.times)
+        if opened.scene.issues.first_unsafe() is not None:
+            continue  # the panel shows damaged tables as bytes, without their rows
         reader.track(opened.data, first, channel)
         keys = opened.keys(number)
         assert len(keys) == len(channel.track.times)

@@ -1,15 +1,19 @@
 // The page: panels around the 3D view, and the clock of the playback.
+import { Activity } from "./activity";
 import { el, replace } from "./dom";
 import { bytesPanel } from "./panels/bytes";
 import { detailsPanel } from "./panels/details";
 import { dopeSheet } from "./panels/dope";
 import { graphPanel } from "./panels/graph";
 import { issueCount, issuesPanel } from "./panels/issues";
+import { sheets } from "./panels/sheets";
 import { splitters } from "./panels/splitters";
 import { tabs } from "./panels/tabs";
 import { toolbar } from "./panels/toolbar";
+import { saveDialog } from "./panels/save";
 import { rangeOf, transport } from "./panels/transport";
 import { treePanel } from "./panels/tree";
+import { welcome } from "./panels/welcome";
 import { listenToDrops, packed, type NamedFile } from "./dropping";
 import { baseName } from "./format";
 import { listenToKeys } from "./keys";
@@ -21,42 +25,68 @@ import type { Data } from "./source";
 import { Stage } from "./stage/stage";
 import { initialState, Store, type State } from "./store";
 import { flipTheme, stageColors } from "./theme";
-import type { Failure, SceneInfo } from "./types";
+import type { Failure, FileEntry, Opened, SceneInfo } from "./types";
 
-export interface App { store: Store; stage: Stage | null; open: (file: number) => Promise<void> }
+export interface App { store: Store; stage: Stage | null; data: Data; activity: Activity; open: (file: number) => Promise<void>; first: number }
 
 const NO_SERVER = "This page cannot open files, because it has no server. Use 'keyframer view FILE'.";
 
 export async function start(container: HTMLElement, data: Data): Promise<App> {
   const { files, block, limit } = await data.files();
+  let fileCount = files.length;
   const store = new Store(initialState);
   const canvas = el("canvas", { class: "stage", tabindex: 0, "aria-label": "3D view: drag or Shift and arrows to rotate, wheel or plus and minus to zoom", id: "stage" });
   const message = el("p", { class: "message", role: "status", id: "message" });
   const stage = makeStage(canvas, message);
+  store.on(["node"], ({ node }) => stage?.select(node));
+  store.on(["frame", "info"], (state) => seek(stage, state)); // before panels that show where nodes are
+  store.on(["hidden"], ({ hidden }) => stage?.setHidden(hidden));
   let opening = Promise.resolve();
   let requested = 0;
   const open = (file: number): Promise<void> => { // one file at a time; a waiting request is skipped after a request for another file
     requested = file;
-    opening = opening.then(() => requested === file ? openFile(store, data, stage, file, message, bar.refresh) : undefined);
+    opening = opening.then(async () => {
+      if (requested !== file) return;
+      await activity.run(() => openFile(store, data, stage, file, message, bar.refresh));
+      if (requested === file) requested = store.state.file; // still the old file if the new one could not be loaded
+    });
     return opening;
   };
+  const step = (direction: 1 | -1): void => {
+    const file = requested + direction;
+    if (file >= 0 && file < fileCount) void open(file);
+  };
   const chooseClip = (clip: number): Promise<void> => {
-    opening = opening.then(() => showClip(store, data, stage, clip, message));
+    opening = opening.then(() => activity.run(() => showClip(store, data, stage, clip)));
     return opening;
   };
   const showError = (error: unknown): void => void (message.textContent = error instanceof Error ? error.message : String(error));
-  const openFiles = (chosen: Promise<NamedFile[]>): void => void chosen.then(async (chosenFiles) => {
+  const activity = new Activity(data.engine === undefined, data.engine, showError);
+  const openNew = (request: () => Promise<Opened>): void => void activity.run(async () => {
     message.textContent = "Reading…";
-    const { opened, files: allFiles } = await data.open(packed(chosenFiles, limit));
-    bar.list(allFiles);
+    const { opened, files: allFiles } = await request();
+    list(allFiles);
     if (opened[0] !== undefined) await open(opened[0]);
-  }).catch(showError);
-  const bar = toolbar(store, stage, files, {
+  });
+  const openFiles = (chosen: Promise<NamedFile[]>): void => openNew(async () => data.open(packed(await chosen, limit)));
+  const recover = el("button", {
+    type: "button", class: "main", id: "recover", hidden: true, onclick: () => openNew(() => data.recover(store.state.file)),
+  }, "Show what can be recovered");
+  store.on(["info"], ({ info }) => void (recover.hidden = !data.live || !info?.failure));
+  const saving = saveDialog(store, data, (work) => activity.run(work));
+  const bar = toolbar(store, stage, {
     show: (file) => void open(file),
+    step,
     open: data.live ? openFiles : null,
-    save: (what) => void save(what, store, stage, data).catch(showError),
+    save: (what) => void activity.run(() => save(what, store, stage, data)),
+    saveAs: saving.open,
     readLamps: (file, clip) => data.lamps(file, clip).catch((error: unknown) => (showError(error), null)),
   });
+  const list = (all: FileEntry[]): void => {
+    fileCount = all.length;
+    bar.list(all);
+  };
+  list(files);
   const dope = dopeSheet(store);
   const graph = graphPanel(store, data);
   const bytes = bytesPanel(store, data, block);
@@ -66,29 +96,36 @@ export async function start(container: HTMLElement, data: Data): Promise<App> {
     { id: "bytes", label: "Bytes", element: bytes.element, shown: bytes.draw },
   ], (id) => store.set({ lower: id as State["lower"] }));
   const side = tabs("Inspector", [
-    { id: "details", label: "Selection", element: detailsPanel(store) },
+    { id: "details", label: "Selection", element: detailsPanel(store, (node) => stage?.transformOf(node) ?? null) },
     { id: "issues", label: "Issues", element: issuesPanel(store) },
   ], (id) => side.show(id));
+  const drawers = sheets(container);
   replace(
     container, bar.element, treePanel(store),
-    el("main", { class: "view" }, canvas, message),
+    el("main", { class: "view" }, canvas, el("div", { class: "notice" }, message, recover, activity.stop)),
     el("aside", { class: "panel right" }, side.element),
     el("section", { class: "panel lower", "aria-label": "Timeline" }, transport(store, (clip) => void chooseClip(clip)), lower.element),
-    ...splitters(container),
-    listenToDrops(data.live ? "" : NO_SERVER, openFiles),
+    drawers.element, ...splitters(container),
+    listenToDrops(data.live ? "" : NO_SERVER, openFiles), saving.element,
   );
+  if (data.engine) {
+    const card = welcome(data.engine, openFiles, (started, failure) => activity.setStarted(started, failure));
+    container.append(card);
+    store.on(["file"], () => card.remove());
+  }
   side.show("details");
   lower.show("dope");
-  store.on(["lower"], ({ lower: chosen }) => lower.show(chosen));
+  store.on(["lower"], ({ lower: chosen }) => {
+    lower.show(chosen);
+    drawers.close(); // it covers the timeline
+  });
   store.on(["info", "losses"], ({ info, losses }) => {
     const tab = document.getElementById("tab-issues");
     const count = issueCount(info, losses);
     if (tab) tab.textContent = count ? `Issues (${count})` : "Issues";
     if (info?.failure) side.show("issues");
   });
-  store.on(["node"], ({ node }) => stage?.select(node));
   store.on(["key", "track"], () => void markKey(store, data));
-  store.on(["frame", "info"], (state) => seek(stage, state));
   if (stage) stage.picked = (node) => selectNode(store, node);
   const recolor = (): void => {
     stage?.setColors(stageColors());
@@ -103,7 +140,7 @@ export async function start(container: HTMLElement, data: Data): Promise<App> {
   recolor();
   listenToKeys(store);
   runClock(store);
-  return { store, stage, open };
+  return { store, stage, data, activity, open, first: Math.min(fileInAddress(), files.length - 1) };
 }
 
 function makeStage(canvas: HTMLCanvasElement, message: HTMLElement): Stage | null {
@@ -122,21 +159,34 @@ function seek(stage: Stage | null, state: State): void {
 
 async function openFile(
   store: Store, data: Data, stage: Stage | null, file: number, message: HTMLElement, refresh: () => void,
-): Promise<void> {
+): Promise<boolean> {
   store.set({ playing: false });
   if (stage) message.textContent = "Loading…";
   try {
     const info = await data.scene(file);
     await stage?.show(info, info.model ? await data.model(file) : null);
     const losses = info.model ? await data.losses(file) : null;
-    store.set({ file, info, losses, clip: 0, node: null, track: null, key: null, span: null, nowhere: "", ...startOf(info) });
+    store.set({ file, info, losses, clip: 0, node: null, track: null, key: null, span: null, nowhere: "", hidden: new Set(), ...startOf(info) });
     refresh();
+    noteInAddress(file);
     document.documentElement.dataset.file = String(file);
     document.title = `${baseName(info.name)} – Keyframer`;
     if (stage) message.textContent = info.model ? emptyMessage(info) : failureMessage(info.failure);
+    return info.failure === null;
   } catch (error) {
-    message.textContent = error instanceof Error ? error.message : String(error);
     refresh();
+    throw error;
+  }
+}
+
+/** The number of the file in the address of the page, where reloading finds it. */
+const fileInAddress = (): number => Number(/^#file=(\d{1,9})$/.exec(location.hash)?.[1] ?? 0);
+
+function noteInAddress(file: number): void {
+  try {
+    history.replaceState(null, "", file ? `#file=${file}` : location.pathname);
+  } catch {
+    // a frame in a notebook has no address of its own
   }
 }
 
@@ -146,20 +196,16 @@ function startOf({ timing }: SceneInfo): Partial<State> {
   return { frame: timing?.start ?? 0, window: fitted(first, Math.max(timing?.last ?? 0, first + 1)) };
 }
 
-async function showClip(store: Store, data: Data, stage: Stage | null, clip: number, message: HTMLElement): Promise<void> {
+async function showClip(store: Store, data: Data, stage: Stage | null, clip: number): Promise<void> {
   const { file } = store.state;
   store.set({ playing: false });
-  try {
-    const info = await data.scene(file, clip);
-    await stage?.chooseClip(clip);
-    store.set({ info, clip, track: null, key: null, span: null, nowhere: "", ...startOf(info) });
-  } catch (error) {
-    message.textContent = error instanceof Error ? error.message : String(error);
-  }
+  const info = await data.scene(file, clip);
+  await stage?.chooseClip(clip);
+  store.set({ info, clip, track: null, key: null, span: null, nowhere: "", ...startOf(info) });
 }
 
 const failureMessage = (failure: Failure | null): string =>
-  `This file cannot be shown: see the issues.${failure?.hint ? ` (${failure.hint})` : ""}`;
+  `This file cannot be shown: ${failure?.message ?? "see the issues"}${failure?.hint ? ` (${failure.hint})` : ""}`;
 
 /** Why the 3D view is empty; an empty text if something may be visible. */
 function emptyMessage(info: SceneInfo): string {

@@ -21,6 +21,18 @@ export function el<K extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
+/** A drawing of lines in a square of 16 units, in the colour of the text. */
+export function icon(paths: string[]): SVGElement {
+  const make = (tag: string, attributes: Record<string, string>): SVGElement => {
+    const element = document.createElementNS("http://www.w3.org/2000/svg", tag) as SVGElement;
+    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+    return element;
+  };
+  const drawing = make("svg", { viewBox: "0 0 16 16", width: "14", height: "14", class: "icon", "aria-hidden": "true" });
+  drawing.append(...paths.map((d) => make("path", { d })));
+  return drawing;
+}
+
 export function replace(parent: Element, ...children: Child[]): void {
   parent.replaceChildren(...children.filter((child): child is Node | string => child !== null));
 }

@@ -1,5 +1,5 @@
-// Collects files that the user drops on the page (with all files in folders) or chooses in a dialog, and packs them for
-// the server.
+// Collects files that the user drops on the page (with all files in folders), pastes or chooses in a dialog, and packs them
+// for the server.
 import { el } from "./dom";
 import { bytesText } from "./format";
 
@@ -56,7 +56,7 @@ const droppedFiles = (transfer: DataTransfer): Promise<NamedFile[]> => {
   return Promise.resolve([...transfer.files].map((file) => ({ name: file.name, content: file })));
 };
 
-/** Listens for files dropped anywhere on the page. With `refusal`, the overlay only says why they cannot be opened. */
+/** Listens for files that are dropped or pasted anywhere on the page. With `refusal`, the overlay only says why they cannot be opened. */
 export function listenToDrops(refusal: string, open: (files: Promise<NamedFile[]>) => void): HTMLElement {
   const text = refusal || "Drop scenes with their images. They are read on this machine and kept in memory only.";
   const overlay = el("div", { class: "drop", id: "drop", role: "status", hidden: true }, el("p", {}, text));
@@ -76,17 +76,29 @@ export function listenToDrops(refusal: string, open: (files: Promise<NamedFile[]
     overlay.hidden = true;
     if (!refusal && event.dataTransfer) open(droppedFiles(event.dataTransfer));
   });
+  document.addEventListener("paste", (event) => {
+    if (refusal || !event.clipboardData?.types.includes("Files")) return;
+    event.preventDefault();
+    open(droppedFiles(event.clipboardData));
+  });
   return overlay;
+}
+
+/** A file dialog; with `folder` it takes all files of a folder. */
+export function fileInput(id: string, open: (files: Promise<NamedFile[]>) => void, folder = false): HTMLInputElement {
+  const chooser = el("input", { type: "file", multiple: true, hidden: true, id, webkitdirectory: folder, "aria-label": folder ? "Folder to open" : "Files to open" });
+  chooser.addEventListener("change", () => {
+    const files = [...(chooser.files ?? [])].map((file) => ({ name: file.webkitRelativePath || file.name, content: file }));
+    chooser.value = "";
+    if (files.length > MOST_FILES) open(Promise.reject(new Error(`More than ${MOST_FILES} files: choose fewer.`)));
+    else if (files.length) open(Promise.resolve(files));
+  });
+  return chooser;
 }
 
 /** A button that opens files from a dialog, as dropping them does. */
 export function openButton(open: (files: Promise<NamedFile[]>) => void): HTMLElement {
-  const chooser = el("input", { type: "file", multiple: true, hidden: true, id: "open-files", "aria-label": "Files to open" });
-  chooser.addEventListener("change", () => {
-    const files = [...(chooser.files ?? [])].map((file) => ({ name: file.name, content: file }));
-    chooser.value = "";
-    if (files.length) open(Promise.resolve(files));
-  });
+  const chooser = fileInput("open-files", open);
   const button = el(
     "button", { type: "button", id: "open", title: "Open files, with their images (O); or drop them anywhere", onclick: () => chooser.click() }, "Open…",
   );

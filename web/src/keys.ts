@@ -22,12 +22,18 @@ export function listenToKeys(store: Store): void {
     { keys: ["b"], description: "Show nodes as sticks", act: press("bones") },
     { keys: ["g"], description: "Grid", act: press("grid") },
     { keys: ["a"], description: "Fit the view to the scene", act: press("all") },
-    { keys: ["f"], description: "Centre the selection", act: press("turn-to") },
+    { keys: ["f"], description: "Zoom to the selection", act: press("zoom") },
+    { keys: ["h"], description: "Hide or show the selection", act: press("hide") },
+    { keys: ["i"], description: "Isolate: show only the selection", act: press("isolate") },
+    { keys: ["s"], description: "Show all hidden nodes", act: press("show-all") },
     { keys: ["m"], description: "Show only animated nodes, in tree and dope sheet", act: press("moving") },
     { keys: ["1"], description: "Dope sheet", act: press("tab-dope") },
     { keys: ["2"], description: "Graph", act: press("tab-graph") },
     { keys: ["3"], description: "Bytes", act: press("tab-bytes") },
     { keys: ["o"], description: "Open files", act: press("open") },
+    { keys: ["n"], description: "Next file", act: press("next-file") },
+    { keys: ["p"], description: "Previous file", act: press("previous-file") },
+    { keys: ["j"], description: "Choose a file from the list", act: press("file") },
     { keys: ["/"], description: "Search the tree", act: () => document.getElementById("search")?.focus() },
     { keys: ["?"], description: "List these keys", act: press("help") },
   ];
@@ -52,13 +58,15 @@ const NAMES: Record<string, string> = { " ": "Space", ArrowLeft: "←", ArrowRig
 function keyList(shortcuts: Shortcut[]): HTMLDialogElement {
   const rows = [
     ...shortcuts.map(({ keys, description }) => [keys.map((key) => NAMES[key] ?? (key.length === 1 ? key.toUpperCase() : key)).join(" "), description] as const),
-    ["Drag", "Rotate the view"], ["Shift + arrows", "Rotate the view, if it has the focus"],
-    ["Wheel, + −", "Zoom in, zoom out"],
+    ["↑ ↓", "In the tree, the dope sheet and lists: another row"],
+    ["Shift + arrows", "Rotate the view, if it has the focus; or drag"],
+    ["+ −", "Zoom in, zoom out; or use the wheel"],
+    ["Esc", "Close a list or a sheet"],
   ] as const;
   const close = el("button", { type: "button", id: "help-close", onclick: () => dialog.close() }, "Close");
   const dialog: HTMLDialogElement = el(
-    "dialog", { class: "keys-list", id: "keys-list", "aria-label": "Keys" },
-    el("h2", {}, "Keys"),
+    "dialog", { class: "keys-list", id: "keys-list", "aria-label": "Keyboard" },
+    el("h2", {}, "Keyboard"),
     el("dl", {}, ...rows.map(([key, description]) => el("div", { class: "pair" }, el("dt", {}, el("kbd", {}, key)), el("dd", {}, description)))),
     close,
   );

@@ -1,7 +1,9 @@
-// Starts the page with the data inside it, or with data from its server.
+// Starts the page with the data inside it, with data from its server, or with Python in a web worker.
 import "./style.css";
 import { start, type App } from "./app";
 import { el, replace } from "./dom";
+import { engineSource } from "./engine";
+import { play } from "./panels/transport";
 import { Data, liveSource, packedSource } from "./source";
 
 declare global {
@@ -12,11 +14,14 @@ declare global {
 const container = document.getElementById("app") as HTMLElement;
 const packed = document.getElementById("packed");
 try {
-  const source = packed ? await packedSource(packed.textContent ?? "") : await liveSource();
+  const inPage = document.documentElement.dataset.engine === "python";
+  const source = packed ? await packedSource(packed.textContent ?? "") : await (inPage ? engineSource() : liveSource());
   const app = await start(container, new Data(source));
   globalThis.keyframerViewer = app;
-  await app.open(0);
+  await app.open(app.first);
+  if (inPage) play(app.store);
   document.documentElement.dataset.ready = "yes";
 } catch (error) {
+  document.documentElement.dataset.state = "error";
   replace(container, el("p", { class: "fatal", role: "alert" }, error instanceof Error ? error.message : String(error)));
 }

@@ -19,7 +19,7 @@ export async function save(what: Saved, store: Store, stage: Stage | null, data:
   if (what === "page") download(new Blob([await data.page(file)], { type: "text/html" }), savedName(info.name, "html"));
 }
 
-function download(content: Blob, name: string): void {
+export function download(content: Blob, name: string): void {
   const link = el("a", { download: name, href: URL.createObjectURL(content) });
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000); // the browser may first ask where to save it

@@ -1,8 +1,8 @@
-// Selects a node, a track, a key or an issue, and highlights its bytes.
+// Selects a node, a track, a key or an issue, and highlights its bytes. Hides and shows nodes.
 import { placeOfKey } from "./place";
 import type { Data } from "./source";
 import type { Store } from "./store";
-import type { IssueInfo } from "./types";
+import type { IssueInfo, NodeInfo } from "./types";
 import { keyCount, keyTime } from "./times";
 
 export function selectNode(store: Store, node: number | null): void {
@@ -54,4 +54,42 @@ export function selectIssue(store: Store, issue: IssueInfo): void {
 /** Shows and highlights a byte. */
 export function selectOffset(store: Store, offset: number): void {
   store.set({ span: [offset, offset + 1], nowhere: "", lower: "bytes" });
+}
+
+/** A node and all its descendants. */
+export function subtree(nodes: NodeInfo[], root: number): Set<number> {
+  const children = new Map<number, number[]>();
+  nodes.forEach(({ parent }, index) => {
+    const siblings = parent === null ? [] : children.get(parent);
+    if (siblings) siblings.push(index);
+    else if (parent !== null) children.set(parent, [index]);
+  });
+  const found = new Set<number>();
+  const waiting = [root];
+  for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
+    if (found.has(node)) continue; // parents in damaged files may form a cycle
+    found.add(node);
+    for (const child of children.get(node) ?? []) waiting.push(child);
+  }
+  return found;
+}
+
+/** Hides a node with its descendants, or shows them again if the node is hidden. */
+export function toggleHidden(store: Store, node: number | null): void {
+  const { info, hidden } = store.state;
+  if (!info || node === null) return;
+  const family = subtree(info.nodes, node);
+  store.set({ hidden: new Set(hidden.has(node) ? [...hidden].filter((other) => !family.has(other)) : [...hidden, ...family]) });
+}
+
+/** Hides everything except the selected node and its descendants. */
+export function isolate(store: Store): void {
+  const { info, node } = store.state;
+  if (!info || node === null) return;
+  const family = subtree(info.nodes, node);
+  store.set({ hidden: new Set(info.nodes.flatMap((_, index) => (family.has(index) ? [] : index))) });
+}
+
+export function showAll(store: Store): void {
+  store.set({ hidden: new Set() });
 }

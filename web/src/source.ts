@@ -1,10 +1,13 @@
-// The source of all data: the server of this page, or the archive inside an exported page.
-import type { ClipInfo, FileList, Lamps, Losses, Opened, RecordOverview, RecordPage, SceneDescription, SceneInfo, TrackData } from "./types";
+// The source of all data: the server of this page, the archive inside an exported page, or Python in a web worker.
+import type { Engine } from "./engine";
+import type { ClipInfo, FileList, Lamps, Losses, Opened, RecordOverview, RecordPage, SavedInfo, SceneDescription, SceneInfo, TrackData } from "./types";
 
 export interface Source {
   get(path: string): Promise<ArrayBuffer | null>;
-  /** Sends files to be opened; null if there is no server. */
+  /** Sends files to be opened; null if nothing can open them. */
   post: ((path: string, body: Blob) => Promise<ArrayBuffer>) | null;
+  /** the worker, if Python runs in this page */
+  engine?: Engine;
 }
 
 const TOKEN_HEADER = "X-Keyframer-Token";
@@ -54,9 +57,11 @@ export async function fetchTwice(path: string, pause = 300): Promise<Response> {
 /** Opens the archive of an exported page, which is compressed with gzip and encoded in base64. */
 export async function packedSource(base64: string): Promise<Source> {
   const packed = Uint8Array.from(atob(base64.trim()), (character) => character.charCodeAt(0));
-  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return unpacked(await new Response(stream).arrayBuffer());
+  return unpacked(await gunzipped(new Blob([packed])));
 }
+
+export const gunzipped = (packed: Blob): Promise<ArrayBuffer> =>
+  new Response(packed.stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
 
 /** Opens an archive: the length of its index, the index (paths and sizes as JSON), then the contents. */
 export function unpacked(archive: ArrayBuffer): Source {
@@ -84,16 +89,23 @@ export class Data {
 
   constructor(private readonly source: Source) {}
 
-  /** Whether there is a server, which can open files and write pages. */
+  /** Whether files can be opened and saved: by a server, or by Python in this page. */
   get live(): boolean {
     return this.source.post !== null;
   }
 
+  get engine(): Engine | undefined {
+    return this.source.engine;
+  }
+
   /** Opens files; returns the list of all files, and the numbers of those that were opened now. */
-  open = async (body: Blob): Promise<Opened> => {
-    if (!this.source.post) throw new Error("This page has no server to open files.");
-    return JSON.parse(new TextDecoder().decode(await this.source.post("/open", body))) as Opened;
-  };
+  open = (body: Blob): Promise<Opened> => this.post("/open", body);
+  /** Opens a damaged file again, without its unsafe parts. */
+  recover = (file: number): Promise<Opened> => this.post(`/recover/${file}`, new Blob());
+  /** Saves a file in another format; returns the name and the losses. */
+  report = (file: number, choice: number): Promise<SavedInfo> => this.json(`/data/${file}/report/${choice}`);
+  /** The content of the saved file. */
+  saved = (file: number, choice: number): Promise<ArrayBuffer> => this.bytes(`/data/${file}/save/${choice}`, false);
 
   files = (): Promise<FileList> => this.json("/data/files");
   /** The description of a file with one of its clips. */
@@ -113,6 +125,11 @@ export class Data {
   /** The file as one page that needs no server. */
   page = (file: number): Promise<ArrayBuffer> => this.bytes(`/data/${file}/page`, false);
   block = (file: number, block: number): Promise<ArrayBuffer> => this.bytes(`/data/${file}/bytes/${block}`);
+
+  private async post(path: string, body: Blob): Promise<Opened> {
+    if (!this.source.post) throw new Error("This page has no server to open files.");
+    return JSON.parse(new TextDecoder().decode(await this.source.post(path, body))) as Opened;
+  }
 
   private async bytes(path: string, cached = true): Promise<ArrayBuffer> {
     let answer = this.answers.get(path);

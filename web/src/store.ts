@@ -22,6 +22,8 @@ export interface State extends Clock {
   /** whether tree and dope sheet hide nodes that are not animated */
   movingOnly: boolean;
   losses: Losses | null;
+  /** nodes that the user has hidden in the 3D view */
+  hidden: ReadonlySet<number>;
 }
 
 type Listener = (state: State, changed: Set<keyof State>) => void;
@@ -52,4 +54,5 @@ export class Store {
 export const initialState: State = {
   file: 0, info: null, node: null, track: null, key: null, span: null, nowhere: "",
   frame: 0, playing: false, loop: true, speed: 1, window: { from: 0, to: 100 }, lower: "dope", clip: 0, movingOnly: false, losses: null,
+  hidden: new Set(),
 };

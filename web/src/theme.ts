@@ -15,6 +15,6 @@ export function stageColors(): Colors {
   const style = getComputedStyle(document.documentElement);
   const color = (name: string): string => style.getPropertyValue(`--${name}`).trim();
   return {
-    background: color("view"), grid: color("stage-grid"), line: color("stage-line"), accent: color("accent"), bone: color("bone"),
+    background: color("view"), line: color("stage-line"), accent: color("accent"), bone: color("bone"),
   };
 }

@@ -27,6 +27,9 @@ export interface NodeInfo {
   nowhere: string;
 }
 
+/** `to_file` · world · `mirror` is the world matrix of a node in the axes of the file; `world` is that in the model. */
+export interface AxesInfo { to_file: number[][]; mirror: number[][] }
+
 export interface SampledTimes { first: number; step: number; count: number }
 
 export interface TrackInfo {
@@ -91,6 +94,15 @@ export interface Losses {
   images: { name: string; status: string; note: string; users: string[]; more_users: number }[];
 }
 
+/** A kind of file that can be saved. */
+export interface SaveChoice { number: number; title: string; ending: string }
+export interface SavedInfo {
+  name: string;
+  size: number;
+  /** null for text, which is not a scene */
+  losses: Losses | null;
+}
+
 /** Times in frames, and columns of values. */
 export interface Line { times: Column; values: Column[] }
 
@@ -140,8 +152,10 @@ export interface SceneDescription {
   clips: string[];
   model: boolean;
   has_mesh: boolean;
+  saves: SaveChoice[];
   counts?: { vertices: number; faces: number; materials: number };
   space?: string;
+  axes?: AxesInfo;
 }
 
 export type Column = (number | null)[];

@@ -1,10 +1,11 @@
 import { Color, DoubleSide, FrontSide, MeshPhongMaterial, MeshStandardMaterial, type MeshStandardMaterialParameters } from "three";
 import { describe, expect, it } from "vitest";
-import { authored, shininess } from "../src/stage/authored";
+import { authored, greyIfDefault, shininess } from "../src/stage/authored";
 
 function shown(values: MeshStandardMaterialParameters, keyframer: object = {}): MeshPhongMaterial {
   const material = new MeshStandardMaterial(values);
   material.userData = { keyframer };
+  greyIfDefault(material);
   return authored(material) as MeshPhongMaterial;
 }
 

@@ -1,17 +1,21 @@
+import { Matrix4, Quaternion, Vector3 } from "three";
 import { describe, expect, it } from "vitest";
-import { hex, parseOffset, secondsText, short, visible } from "../src/format";
+import { hex, parseOffset, secondsText, short, vectorText, visible } from "../src/format";
 import { filesBelow, packed, type Entry } from "../src/dropping";
 import { dopeRows, tracksByNode } from "../src/panels/dope";
 import { boundsOf } from "../src/panels/graph";
-import { fileLabels } from "../src/panels/toolbar";
+import { matchingFiles } from "../src/panels/files";
 import { movingNodes, rowsToMake, treeRows } from "../src/panels/tree";
 import { contains, firstByte, placeOfKey, placeText, type Place } from "../src/place";
 import { recordsAt } from "../src/records";
 import { savedName } from "../src/saving";
+import { isolate, showAll, subtree, toggleHidden } from "../src/selecting";
 import { parseSizes } from "../src/panels/splitters";
 import { clipLabels } from "../src/panels/transport";
 import type { Data } from "../src/source";
 import { asTriangles, edgePairs } from "../src/stage/edges";
+import { decomposed } from "../src/stage/transform";
+import { initialState, Store } from "../src/store";
 import { keysBetween, keyTime, nearestKey, neighbourTime } from "../src/times";
 import type { NodeInfo, SceneInfo, TrackInfo } from "../src/types";
 
@@ -184,9 +188,69 @@ describe("bytes", () => {
 });
 
 describe("files", () => {
-  it("of the same name show their folders", () => {
-    const files = [{ id: 0, name: "a/x.3ds" }, { id: 1, name: "b/x.3ds" }, { id: 2, name: "b/y.3ds" }];
-    expect(fileLabels(files).map(({ label }) => label)).toEqual(["a/x.3ds", "b/x.3ds", "y.3ds"]);
+  it("are found by all words of a search", () => {
+    const files = ["Models/Old/tower.3ds", "models/new/Tower.3ds", "tower.ase"].map((name, id) => ({ id, name }));
+    const found = (search: string): number[] => matchingFiles(files, search).map(({ id }) => id);
+    expect(found("")).toEqual([0, 1, 2]);
+    expect(found("  TOWER ")).toEqual([0, 1, 2]);
+    expect(found("3ds models")).toEqual([0, 1]);
+    expect(found("tower old")).toEqual([0]);
+    expect(found("[")).toEqual([]);
+  });
+});
+
+describe("nodes", () => {
+  const nodes = [node("Body", null), node("Arm", 0), node("Hand", 1), node("Leg", 0), node("a", 5), node("b", 4)];
+  const shownWith = (chosen: number | null): Store => new Store({ ...initialState, node: chosen, info: { nodes } as unknown as SceneInfo });
+  const hidden = (store: Store): number[] => [...store.state.hidden].sort();
+  it("have descendants, also in a cycle", () => {
+    expect([...subtree(nodes, 1)]).toEqual([1, 2]);
+    expect([...subtree(nodes, 0)].sort()).toEqual([0, 1, 2, 3]);
+    expect([...subtree(nodes, 4)].sort()).toEqual([4, 5]);
+  });
+  it("are hidden and shown with their descendants", () => {
+    const store = shownWith(null);
+    toggleHidden(store, 1);
+    expect(hidden(store)).toEqual([1, 2]);
+    toggleHidden(store, 0); // some are hidden already
+    expect(hidden(store)).toEqual([0, 1, 2, 3]);
+    toggleHidden(store, 2);
+    expect(hidden(store)).toEqual([0, 1, 3]);
+    toggleHidden(store, 0);
+    expect(hidden(store)).toEqual([]);
+    toggleHidden(store, null);
+    expect(hidden(store)).toEqual([]);
+  });
+  it("are isolated with their descendants", () => {
+    const store = shownWith(1);
+    isolate(store);
+    expect(hidden(store)).toEqual([0, 3, 4, 5]);
+    showAll(store);
+    expect(hidden(store)).toEqual([]);
+    const nothing = shownWith(null);
+    isolate(nothing);
+    expect(hidden(nothing)).toEqual([]);
+  });
+});
+
+describe("world transforms", () => {
+  it("are decomposed with shear, mirrors and zero scales", () => {
+    const turned = new Matrix4().compose(new Vector3(1, 2, 3), new Quaternion(0, 0, Math.SQRT1_2, -Math.SQRT1_2), new Vector3(-2, 3, 4));
+    const { position, xyzw, degrees, scale } = decomposed(turned);
+    expect(position).toEqual([1, 2, 3]);
+    xyzw.forEach((part, index) => expect(part).toBeCloseTo([0, 0, -Math.SQRT1_2, Math.SQRT1_2][index] ?? 0));
+    degrees.forEach((part, index) => expect(part).toBeCloseTo([0, 0, -90][index] ?? 0));
+    scale.forEach((part, index) => expect(part).toBeCloseTo([-2, 3, 4][index] ?? 0));
+    expect(decomposed(new Matrix4().makeShear(1, 0, 0, 0, 0, 0)).scale.every(Number.isFinite)).toBe(true);
+    const flat = decomposed(new Matrix4().makeScale(0, 0, 0));
+    expect(flat.scale).toEqual([0, 0, 0]);
+    expect(Math.hypot(...flat.xyzw)).toBeCloseTo(1);
+  });
+  it("are written without rounding errors", () => {
+    expect(vectorText([1.23456789, -2e-9, 0])).toBe("1.23457, 0, 0");
+    expect(vectorText([0, 0, 0])).toBe("0, 0, 0");
+    expect(vectorText([90.00000001, 1e-5], "°")).toBe("90°, 0°");
+    expect(vectorText([NaN, 1])).toBe("not a number, 1");
   });
 });
 

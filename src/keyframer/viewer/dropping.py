@@ -1,4 +1,5 @@
-"""Opens files that a user drops on the page. A dropped file finds others, such as its images, in memory.
+"""Opens files that a user drops on the page. A dropped file finds others, such as its images, in memory; a zip archive
+stands for its members.
 
 The body of ``POST /open`` is the length of an index (four bytes, little endian), the index in JSON (a name and a size
 for each file), and the contents one after the other. Names are only compared with each other, never used as paths.
@@ -6,6 +7,7 @@ for each file), and the contents one after the other. Names are only compared wi
 
 from __future__ import annotations
 
+import io
 import json
 import os
 from collections.abc import Sequence
@@ -14,7 +16,9 @@ from dataclasses import dataclass
 from functools import partial
 
 from keyframer.errors import FormatError
+from keyframer.exchange import importer_for
 from keyframer.exchange.opening import OpenedFile
+from keyframer.files.zip_archives import Archive
 from keyframer.limits import Budget, Limits
 from keyframer.textures import TextureFinder, TextureSource
 from keyframer.textures.file_names import split_name
@@ -28,6 +32,13 @@ LONGEST_INDEX = 4 << 20
 
 class BadDrop(ValueError):
     """The body of a request cannot be opened; the message is for the user."""
+
+
+class TooLarge(BadDrop):
+    """The files need more memory than is left."""
+
+    def __init__(self, room: int) -> None:
+        super().__init__(f"too large: dropped files are kept in memory, with room for {max(room, 0):,} more bytes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +84,8 @@ def dropped_files(body: bytes) -> list[DroppedFile]:
 
 def view_dropped(files: Sequence[DroppedFile], limits: Limits, *, salvage: bool = False) -> list[ViewedFile]:
     """Return the files that a reader recognises, each with access to the others; if none is recognised, all except
-    images. Raises `BadDrop` if there are only images."""
+    images. Raises `BadDrop` if there are only images, or if a zip archive cannot be read."""
+    files = _unpacked(files, limits)
     neighbours = _Neighbours(files)
     opened = [
         OpenedFile(file.data, name=file.base, limits=limits, find_file=partial(neighbours.find, referrer=file))
@@ -88,6 +100,30 @@ def view_dropped(files: Sequence[DroppedFile], limits: Limits, *, salvage: bool 
     if not shown:
         raise BadDrop("there is no scene among these files: drop the scene together with its images")
     return shown
+
+
+def _unpacked(files: Sequence[DroppedFile], limits: Limits) -> list[DroppedFile]:
+    """Return the files with the members of zip archives in place of these, unless a reader takes the whole archive."""
+    unpacked: list[DroppedFile] = []
+    room = limits.file_size
+    for file in files:
+        if file.data[:4] != b"PK\x03\x04" or importer_for(file.data, file.base) is not None:
+            unpacked.append(file)
+            continue
+        try:
+            archive = Archive(io.BytesIO(file.data), len(file.data), limits)
+            members = [member for member in archive.members if not member.is_dir()]
+            room -= sum(member.file_size for member in members)
+            if room < 0:
+                raise TooLarge(limits.file_size)
+            if len(unpacked) + len(members) > MOST_FILES:
+                raise BadDrop(f"1 to {MOST_FILES} files can be opened at once")
+            for member in members:
+                name = f"{file.name}/{member.filename}".replace("\\", "/")
+                unpacked.append(DroppedFile(name, archive.read(member)))
+        except FormatError as error:
+            raise BadDrop(f"{file.base}: {error.message}") from None
+    return unpacked
 
 
 def _is_known(opened: OpenedFile) -> bool:

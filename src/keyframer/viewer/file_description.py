@@ -12,6 +12,7 @@ from keyframer.curves import Interpolation, Track
 from keyframer.errors import FormatError, known_offset
 from keyframer.exchange.gltf.conventions import Axes
 from keyframer.exchange.gltf.write.options import written_span
+from keyframer.formats.kit.coordinates import to_right_handed_y_up
 from keyframer.rendering import Renderer, Settings
 from keyframer.rendering.lighting import file_lighting
 from keyframer.scene import Channel, Clip, LightType, Node, RawChannel, Scene
@@ -20,6 +21,7 @@ from keyframer.textures import TextureSource
 from keyframer.textures.texture_usage import TextureUse
 from keyframer.viewer.json_data import number, numbers, shown
 from keyframer.viewer.record_bytes import place_json
+from keyframer.viewer.saving import SAVE_CHOICES, SavedFile
 from keyframer.viewer.source_locations import SourceLocations
 from keyframer.viewer.track_curves import ClipCurves, raw_moves
 
@@ -53,6 +55,11 @@ def describe(name: str, loaded: LoadedFile, report: Report, places: SourceLocati
         "nodes": [],
         "model": scene is not None,
         "has_mesh": scene is not None and any(node.mesh is not None for node in scene.nodes),
+        "saves": [
+            {"number": number, "title": choice.title, "ending": choice.ending}
+            for number, choice in enumerate(SAVE_CHOICES)
+            if choice.is_possible(loaded)
+        ],
     }
     if scene is None:
         return description
@@ -64,6 +71,9 @@ def describe(name: str, loaded: LoadedFile, report: Report, places: SourceLocati
         "materials": len(scene.materials),
     }
     description["space"] = str(scene.space)
+    conversion, mirror = to_right_handed_y_up(scene.space)
+    # to_file · world · mirror is the world matrix of a node in the axes of the file, if world is that of the model
+    description["axes"] = {"to_file": conversion.T.tolist(), "mirror": mirror.tolist()}
     return description
 
 
@@ -109,6 +119,12 @@ def describe_losses(report: LossReport, images: Sequence[TextureUse]) -> Json:
             if use.status not in ("found", "embedded")
         ],
     }
+
+
+def describe_saved(saved: SavedFile) -> Json:
+    """Return name, size and losses of a saved file."""
+    losses = None if saved.report is None else describe_losses(saved.report, [])
+    return {"name": shown(saved.name), "size": len(saved.data), "losses": losses}
 
 
 def _loss(loss: Loss) -> Json:

@@ -1,6 +1,7 @@
 """The local server: bound to loopback, protected by access control, and unable to change a file.
 
-It answers GET and HEAD, and one POST: ``/open`` receives files that were dropped on the page and keeps them in memory.
+It answers GET and HEAD, and two POSTs: ``/open`` receives files that were dropped on the page and keeps them in memory,
+and ``/recover/N`` opens a damaged file again without its unsafe parts.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ from typing import Any
 
 from keyframer.errors import FormatError
 from keyframer.limits import DEFAULT_LIMITS, Limits
+from keyframer.scene.loss_report import CannotWrite
 from keyframer.text import safe_text
 from keyframer.viewer.access_control import NO_SESSION, SECURITY_HEADERS, AccessControl
-from keyframer.viewer.dropping import LONGEST_INDEX, BadDrop, dropped_files, view_dropped
-from keyframer.viewer.json_data import to_json
-from keyframer.viewer.resources import BINARY, JSON, Resource, Resources
+from keyframer.viewer.dropping import LONGEST_INDEX, BadDrop, TooLarge
+from keyframer.viewer.resources import JSON, Resources
 from keyframer.viewer.standalone_page import Assets, packed_page
 from keyframer.viewer.viewed_file import ViewedFile
 
@@ -37,7 +38,6 @@ LINGER_SECONDS = 2.0
 """time limit in seconds for reading the rest of a request with a body, so that the client receives the answer"""
 BODY_SECONDS = 60.0
 """time limit in seconds for a client to send files"""
-_PAGE = re.compile("/data/(0|[1-9][0-9]{0,8})/page")
 
 
 class Viewer:
@@ -53,13 +53,9 @@ class Viewer:
         salvage: bool = False,
     ) -> None:
         """``limits`` and ``salvage`` apply to files that are dropped on the page."""
-        self.limits = limits
-        self._salvage = salvage
-        self.resources = Resources(files, limits.file_size)
         self._opening = threading.Lock()
-        self._dropped_bytes = 0
-        """bytes of dropped files in memory"""
         self.assets = assets or Assets()
+        self.resources = Resources(files, limits, salvage=salvage, page=lambda file: packed_page([file], self.assets))
         self.head_seconds = HEAD_SECONDS
         self.body_seconds = BODY_SECONDS
         self.when_opened: Callable[[], object] = lambda: None
@@ -97,8 +93,8 @@ class Viewer:
             handler.refuse(HTTPStatus.FORBIDDEN, NO_SESSION)
             return
         try:
-            resource = self._page(path) or self.resources.get(path)
-        except FormatError as error:  # a limit was exceeded
+            resource = self.resources.get(path)
+        except (FormatError, CannotWrite) as error:
             handler.refuse(HTTPStatus.UNPROCESSABLE_ENTITY, safe_text(str(error)))
             return
         if resource is None:
@@ -106,15 +102,8 @@ class Viewer:
         else:
             handler.send(*resource)
 
-    def _page(self, path: str) -> Resource | None:
-        """Return one file as a standalone page, as a download, so that no browser runs it with our origin."""
-        match = _PAGE.fullmatch(path)
-        if match is None or int(match[1]) >= len(self.resources.files):
-            return None
-        return BINARY, packed_page([self.resources.files[int(match[1])]], self.assets)
-
-    def open(self, handler: _Handler) -> None:
-        """Handle ``POST /open``: files of the user, kept in memory and shown with the others. One request at a time."""
+    def open(self, path: str, handler: _Handler) -> None:
+        """Handle a POST: files of the user, kept in memory and shown with the others. One request at a time."""
         refusal = self.access.refusal_to_open(handler.headers)
         if refusal is not None:
             handler.refuse(HTTPStatus.FORBIDDEN, refusal)
@@ -123,22 +112,12 @@ class Viewer:
             handler.refuse(HTTPStatus.SERVICE_UNAVAILABLE, "other files are being opened: try again")
             return
         try:
-            room = self.limits.file_size - self._dropped_bytes
-            body = handler.body(room + LONGEST_INDEX)
-            if body is None:
-                return
-            dropped = dropped_files(body)
-            size = sum(len(file.data) for file in dropped)
-            if size > room:
-                handler.refuse_size(room)
-                return
-            files = view_dropped(dropped, self.limits, salvage=self._salvage)
-            self._dropped_bytes += size
-            first = len(self.resources.files)
-            self.resources.files.extend(files)
-            opened = list(range(first, len(self.resources.files)))
-            handler.send(JSON, to_json({"opened": opened, "files": self.resources.names()}))
-        except BadDrop as error:
+            body = handler.body(self.resources.room + LONGEST_INDEX)
+            if body is not None:
+                handler.send(JSON, self.resources.post(path, body))
+        except TooLarge as error:
+            handler.refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, str(error))
+        except (BadDrop, FormatError) as error:
             handler.refuse(HTTPStatus.UNPROCESSABLE_ENTITY, safe_text(str(error)))
         finally:
             self._opening.release()
@@ -250,9 +229,9 @@ class _Handler(BaseHTTPRequestHandler):
         refusal = viewer.access.refusal(self.headers, self.command, path)
         if refusal is not None:
             self.refuse(HTTPStatus.FORBIDDEN, refusal)
-        elif path == "/open":
+        elif viewer.resources.accepts(path):
             if self.command == "POST":
-                viewer.open(self)
+                viewer.open(path, self)
             else:
                 self.refuse(HTTPStatus.METHOD_NOT_ALLOWED, "POST only", allow="POST")
         elif self.command not in ("GET", "HEAD"):
@@ -295,8 +274,7 @@ class _Handler(BaseHTTPRequestHandler):
             return None
         size = int(stated[0])
         if size > most:
-            self.refuse_size(most - LONGEST_INDEX)
-            return None
+            raise TooLarge(most - LONGEST_INDEX)
         deadline = time.monotonic() + self.server.viewer.body_seconds
         parts, received = [self.rfile.read(size)], 0
         while True:
@@ -312,10 +290,6 @@ class _Handler(BaseHTTPRequestHandler):
             if not parts[-1]:
                 self.refuse(HTTPStatus.REQUEST_TIMEOUT, "the files did not arrive")
                 return None
-
-    def refuse_size(self, room: int) -> None:
-        message = f"too large: dropped files are kept in memory, with room for {max(room, 0):,} more bytes"
-        self.refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, message)
 
     def refuse(self, status: HTTPStatus, reason: str, *, allow: str | None = None) -> None:
         extra = {} if allow is None else {"Allow": allow}

@@ -80,22 +80,47 @@ _PAGE = """<!doctype html>
 """
 
 
-def packed_page(files: Sequence[ViewedFile], assets: Assets | None = None) -> bytes:
-    """Return the page as one HTML file. Data from files is never markup: it is base64 of a compressed archive."""
+_SHARED_PAGE = _PAGE.replace("<style>{style}</style>", '<link rel="stylesheet" href="{style}">').replace(
+    '<script type="module">{script}</script>', '<script src="{script}"></script>'
+)
+"""the page with script and style in files that many pages share"""
+SHARED_SCRIPT, SHARED_STYLE = "viewer.js", "viewer.css"
+_POLICY = (
+    "default-src 'none'; script-src {}; style-src {}; img-src blob:; connect-src blob:; worker-src blob:; "
+    "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'"
+)
+
+
+def packed_page(files: Sequence[ViewedFile], assets: Assets | None = None, *, shared: str | None = None) -> bytes:
+    """Return the page as one HTML file. Data from files is never markup: it is base64 of a compressed archive.
+
+    ``shared`` is the path from the page to the folder of `shared_files`, ending in a slash: script and style are then
+    not in the page.
+    """
+    with GcPaused():
+        data = base64.b64encode(packed_resources(Resources(files))).decode("ascii")
+    if shared is not None:
+        csp = _POLICY.format(f"'self' file: {_hash(data)}", "'self' file:")
+        paths = {"style": html.escape(shared + SHARED_STYLE), "script": html.escape(shared + SHARED_SCRIPT)}
+        return _SHARED_PAGE.format(csp=csp, data=data, **paths).encode("utf-8")
     assets = assets or Assets()
     script, style = _in_script(assets.only(".js")), _in_style(assets.only(".css"))
-    with GcPaused():
-        data = _archive(Resources(files))
-    csp = (
-        f"default-src 'none'; script-src {_hash(script)} {_hash(data)}; style-src {_hash(style)}; img-src blob:; "
-        "connect-src blob:; worker-src blob:; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'"
-    )
+    csp = _POLICY.format(f"{_hash(script)} {_hash(data)}", _hash(style))
     return _PAGE.format(csp=csp, style=style, data=data, script=script).encode("utf-8")
 
 
-def _archive(resources: Resources) -> str:
-    """Return an archive: the length of an index, the index of paths and sizes in JSON, and the contents; gzip,
-    base64."""
+def shared_files(assets: Assets | None = None) -> dict[str, bytes]:
+    """Return script and style by name, for pages made with ``shared``.
+
+    The script is not a module, because browsers load no module from a disk. Its last lines wait, so it is a function.
+    """
+    assets = assets or Assets()
+    script = f'(async () => {{"use strict";\n{assets.only(".js")}\n}})();\n'
+    return {SHARED_SCRIPT: script.encode("utf-8"), SHARED_STYLE: assets.only(".css").encode("utf-8")}
+
+
+def packed_resources(resources: Resources) -> bytes:
+    """Return an archive: the length of an index, the index of paths and sizes in JSON, and the contents; with gzip."""
     parts: list[bytes] = []
     listed: list[tuple[str, int]] = []
     for path in resources.paths():
@@ -105,7 +130,7 @@ def _archive(resources: Resources) -> str:
             parts.append(resource[1])
     index = to_json(listed)
     archive = b"".join([len(index).to_bytes(4, "little"), index, *parts])
-    return base64.b64encode(gzip.compress(archive, 1, mtime=0)).decode("ascii")
+    return gzip.compress(archive, 1, mtime=0)
 
 
 def _in_script(text: str) -> str:

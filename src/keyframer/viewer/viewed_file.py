@@ -24,9 +24,17 @@ from keyframer.scene.loss_report import LossReport
 from keyframer.textures import ImageRefused, TextureSource
 from keyframer.textures.image_files import decode_texture
 from keyframer.textures.texture_usage import scene_textures
-from keyframer.viewer.file_description import describe, describe_clip, describe_lights, describe_losses, glb_node_index
+from keyframer.viewer.file_description import (
+    describe,
+    describe_clip,
+    describe_lights,
+    describe_losses,
+    describe_saved,
+    glb_node_index,
+)
 from keyframer.viewer.json_data import shown, to_json
 from keyframer.viewer.record_bytes import NoRecords, Records, rows_json
+from keyframer.viewer.saving import SAVE_CHOICES, SavedFile
 from keyframer.viewer.source_locations import SourceLocations
 from keyframer.viewer.track_curves import ClipCurves, raw_curve
 
@@ -72,6 +80,8 @@ class ViewedFile:
         self._lock = threading.RLock()
         self._compiled: dict[int, ClipCurves] = {}
         """by index of the clip"""
+        self._saved: tuple[int, SavedFile] | None = None
+        """index of the last choice, and its result"""
         self._budget = budget or Budget()
         """budget of everything that is computed once; tracks are computed on request, and `track_curves` limits their
         points
@@ -128,6 +138,40 @@ class ViewedFile:
         """Return the GLB; None if no scene could be made."""
         with self._lock, self._budget.opened():
             return None if self._exported is None else self._exported[0]
+
+    def recovered(self) -> ViewedFile:
+        """Return the same file without its unsafe parts; raises `FormatError` if nothing can be shown."""
+        loaded = self.loaded
+        with self._lock, self._budget.opened():
+            scene = loaded.opened.scene(salvage=True)
+        recovered = LoadedFile(loaded.opened, scene, textures=loaded.textures)
+        return ViewedFile(f"{self.name} (recovered)", lambda: recovered, self._new_budget())
+
+    def _new_budget(self) -> Budget:
+        """Return a budget for work that can be requested again and again."""
+        return Budget(self._budget.limits, self._budget.size)
+
+    def _save(self, number: int) -> SavedFile | None:
+        """Save the file in another format; the last result is kept, because report and content are requested one
+        after the other."""
+        if number >= len(SAVE_CHOICES) or not SAVE_CHOICES[number].is_possible(self.loaded):
+            return None
+        if self._saved is None or self._saved[0] != number:
+            with self._new_budget().opened():
+                self._saved = number, SAVE_CHOICES[number].save(self.loaded, self.name)
+        return self._saved[1]
+
+    def save_report(self, number: int) -> bytes | None:
+        """Return name, size and losses of the saved file; None if the file cannot be saved so."""
+        with self._lock:
+            saved = self._save(number)
+            return None if saved is None else to_json(describe_saved(saved))
+
+    def save(self, number: int) -> bytes | None:
+        """Return the content of the saved file."""
+        with self._lock:
+            saved = self._save(number)
+            return None if saved is None else saved.data
 
     def losses(self) -> bytes | None:
         """Return the losses of the GLB, and the images that have a problem; None if no scene could be made."""

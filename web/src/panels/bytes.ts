@@ -2,7 +2,7 @@
 import { el, replace } from "../dom";
 import { bytesText, hex, offsetText, parseOffset, visible } from "../format";
 import { contains, firstByte, placeText, type Place } from "../place";
-import { scrollbar } from "./scrollbar";
+import { dragToScroll, scrollbar } from "./scrollbar";
 import { recordsAt, type FoundRecord } from "../records";
 import type { Data } from "../source";
 import type { Store } from "../store";
@@ -107,6 +107,12 @@ export function bytesPanel(store: Store, data: Data, block: number): { element: 
     scrollTo(top + Math.sign(event.deltaY) * Math.max(1, Math.round(Math.abs(event.deltaY) / LINE / 2)));
     event.preventDefault();
   }, { passive: false });
+  let dragged = 0; // pixels that do not make a line yet
+  dragToScroll(dump, 0, (pixels) => {
+    const moved = Math.trunc((dragged + pixels) / LINE);
+    dragged += pixels - moved * LINE;
+    if (moved) scrollTo(top + moved);
+  });
   dump.addEventListener("keydown", (event) => {
     const step = {
       ArrowDown: 1, ArrowUp: -1, PageDown: lines() - 1, PageUp: 1 - lines(), Home: -1e12, End: 1e12,

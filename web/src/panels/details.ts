@@ -1,12 +1,37 @@
-// Describes the selected node, or the file if none is selected.
+// Describes the selected node with its world transform, or the file if none is selected.
 import { el, replace } from "../dom";
-import { baseName, bytesText, counted, offsetText } from "../format";
+import { baseName, bytesText, counted, offsetText, vectorText } from "../format";
 import { selectTrack } from "../selecting";
 import type { Store } from "../store";
+import type { Transform } from "../stage/transform";
 import { keyCount } from "../times";
 import type { TrackInfo } from "../types";
 
-export function detailsPanel(store: Store): HTMLElement {
+const pair = (name: string, value: string): HTMLElement =>
+  el("div", { class: "pair" }, el("dt", {}, name), el("dd", { title: value }, value));
+
+/** World position, rotation and scale of the selection at the current frame; it is not read aloud while it changes. */
+function worldPanel(store: Store, transformOf: (node: number) => Transform | null): HTMLElement {
+  const panel = el("div", { class: "world", id: "world", "aria-live": "off" });
+  const draw = (): void => {
+    const { info, node, frame } = store.state;
+    const transform = node === null ? null : transformOf(node);
+    panel.hidden = transform === null;
+    if (!transform) return;
+    replace(
+      panel, el("h3", { title: `In the axes and units of the file: ${info?.space}` }, `World at frame ${Number(frame.toFixed(2))}`),
+      el(
+        "dl", {}, pair("position", vectorText(transform.position)), pair("rotation XYZ", vectorText(transform.degrees, "°")),
+        pair("quaternion", vectorText(transform.xyzw)), pair("scale", vectorText(transform.scale)),
+      ),
+    );
+  };
+  store.on(["info", "node", "frame"], draw);
+  return panel;
+}
+
+export function detailsPanel(store: Store, transformOf: (node: number) => Transform | null): HTMLElement {
+  const world = worldPanel(store, transformOf);
   const panel = el("div", { class: "details", id: "details", "aria-live": "polite" });
   const trackButton = (item: TrackInfo, index: number, selectedTrack: number | null): HTMLElement => el(
     "button",
@@ -16,8 +41,6 @@ export function detailsPanel(store: Store): HTMLElement {
   const draw = (): void => {
     const { info, node, track } = store.state;
     if (!info) return;
-    const pair = (name: string, value: string): HTMLElement =>
-      el("div", { class: "pair" }, el("dt", {}, name), el("dd", { title: value }, value));
     const selected = node === null ? undefined : info.nodes[node];
     if (!selected || node === null) {
       const keys = info.tracks.reduce((sum, item) => sum + keyCount(item), 0);
@@ -47,6 +70,7 @@ export function detailsPanel(store: Store): HTMLElement {
         pair("kind", selected.kind), pair("parent", parent), pair("content", content.join(", ") || "none"),
         selected.hidden ? pair("hidden", "yes, unless a key shows it") : null,
       ),
+      world,
       el("h3", {}, "Tracks"),
       ...info.tracks.flatMap((item, index) => item.node !== node ? [] : trackButton(item, index, track)),
       el("h3", {}, "In the file"),

@@ -6,11 +6,12 @@ import type { Store } from "../store";
 import { keyCount, keysBetween, nearestKey } from "../times";
 import type { SceneInfo } from "../types";
 import { fitText, line, Picture, type Brush } from "./canvas";
-import { scrollbar } from "./scrollbar";
+import { dragToScroll, scrollbar } from "./scrollbar";
 import { drawPlayhead, drawRuler, listenToTime, RULER } from "./ruler";
 
 const ROW = 17;
 const LABELS = 210;
+const LABEL_SHARE = 0.36; // in a narrow window
 
 export interface DopeRow { node: number | null; track: number | null; keys: number }
 
@@ -45,7 +46,8 @@ export function dopeSheet(store: Store): { element: HTMLElement; draw: () => voi
   const picture = new Picture("Dope sheet: arrows select tracks and keys", (brush) => paint(brush));
   const canvas = picture.canvas;
   canvas.id = "dope";
-  const scale = (): Scale => new Scale(store.state.window, LABELS, canvas.clientWidth - 10);
+  const labelWidth = (): number => Math.min(LABELS, Math.round(LABEL_SHARE * canvas.clientWidth));
+  const scale = (): Scale => new Scale(store.state.window, labelWidth(), canvas.clientWidth - 10);
   const maxScroll = (): number => Math.max(0, rows.length * ROW - (canvas.clientHeight - RULER));
   const scrollTo = (value: number): void => {
     top = Math.min(Math.max(value, 0), maxScroll());
@@ -78,11 +80,11 @@ export function dopeSheet(store: Store): { element: HTMLElement; draw: () => voi
     context.restore();
     drawPlayhead(brush, timeScale, state.frame);
     context.strokeStyle = color("line");
-    line(context, LABELS - 0.5, 0, LABELS - 0.5, height);
+    line(context, timeScale.left - 0.5, 0, timeScale.left - 0.5, height);
     if (!rows.length) {
       context.fillStyle = color("quiet");
       context.textAlign = "left";
-      context.fillText(info.tracks.length ? "Nothing moves." : "There are no keys.", LABELS + 12, RULER + 16);
+      context.fillText(info.tracks.length ? "Nothing moves." : "There are no keys.", timeScale.left + 12, RULER + 16);
     }
   };
   const drawRow = (brush: Brush, info: SceneInfo, row: DopeRow, y: number, timeScale: Scale): void => {
@@ -97,16 +99,16 @@ export function dopeSheet(store: Store): { element: HTMLElement; draw: () => voi
     const track = row.track === null ? null : info.tracks[row.track];
     const label = track ? track.kind : row.node === null ? "Unknown channels" : (info.nodes[row.node]?.name ?? "");
     const indent = track ? 22 : 8;
-    context.fillText(fitText(context, label, LABELS - indent - 46), indent, y + ROW / 2 + 1);
+    context.fillText(fitText(context, label, timeScale.left - indent - 46), indent, y + ROW / 2 + 1);
     context.textAlign = "right";
     context.fillStyle = color("quiet");
-    context.fillText(String(row.keys), LABELS - 8, y + ROW / 2 + 1);
+    context.fillText(String(row.keys), timeScale.left - 8, y + ROW / 2 + 1);
     context.textAlign = "left";
     const shown = row.track === null ? (tracks.get(row.node) ?? []) : [row.track];
     const { from, to } = timeScale.window;
     context.save();
     context.beginPath();
-    context.rect(LABELS, y, width - LABELS, ROW);
+    context.rect(timeScale.left, y, width - timeScale.left, ROW);
     context.clip();
     for (const number of shown) {
       const keyed = info.tracks[number];
@@ -134,13 +136,14 @@ export function dopeSheet(store: Store): { element: HTMLElement; draw: () => voi
     scrollTo(top + event.deltaY);
     event.preventDefault();
   }, { passive: false });
+  dragToScroll(canvas, RULER, (pixels) => scrollTo(top + pixels));
   canvas.addEventListener("click", (event) => {
     const row = rows[rowAt(event.offsetY)];
     const info = store.state.info;
     if (event.offsetY < RULER || !row || !info) return;
     const rowTracks = row.track !== null ? [row.track] : (tracks.get(row.node) ?? []);
     const timeScale = scale();
-    if (event.offsetX > LABELS) {
+    if (event.offsetX > timeScale.left) {
       for (const track of rowTracks) {
         const clicked = info.tracks[track];
         const key = clicked && nearestKey(clicked, timeScale.frame(event.offsetX), 6 * timeScale.perPixel);

@@ -9,6 +9,20 @@ import type { IssueInfo, Loss, Losses, SceneInfo } from "../types";
 export const issueCount = (info: SceneInfo | null, losses: Losses | null): number =>
   (info?.issues.length ?? 0) + (losses?.images.length ?? 0);
 
+/** The losses of a conversion, in groups that can be folded. */
+export function lossGroups(losses: Losses | null, store: Store): HTMLElement[] {
+  const lossItem = ({ path, detail, offset }: Loss): HTMLElement => {
+    const words = [el("span", {}, path), el("span", { class: "quiet" }, detail ? ` ${detail}` : "")];
+    return offset === null ? el("div", { class: "loss" }, ...words)
+      : el("button", { type: "button", class: "link loss", title: offsetText(offset), onclick: () => selectOffset(store, offset) }, ...words);
+  };
+  return (losses?.losses ?? []).map(({ outcome, count, listed }) => el(
+    "details", { class: "losses", ...(outcome === "dropped" ? { open: true } : {}) },
+    el("summary", {}, `${count} ${outcome === "extras" ? "in extras" : outcome}`), ...listed.map(lossItem),
+    count > listed.length ? el("p", { class: "quiet" }, `${count - listed.length} more, not listed`) : null,
+  ));
+}
+
 export function issuesPanel(store: Store): HTMLElement {
   const list = el("div", { class: "issues", id: "issues" });
   const issueButton = (issue: IssueInfo): HTMLElement => el(
@@ -18,11 +32,6 @@ export function issuesPanel(store: Store): HTMLElement {
     el("span", { class: "message" }, issue.message),
     el("span", { class: "quiet" }, issue.offset === null ? "" : `${offsetText(issue.offset)} ${issue.path}`),
   );
-  const lossItem = ({ path, detail, offset }: Loss): HTMLElement => {
-    const words = [el("span", {}, path), el("span", { class: "quiet" }, detail ? ` ${detail}` : "")];
-    return offset === null ? el("div", { class: "loss" }, ...words)
-      : el("button", { type: "button", class: "link loss", title: offsetText(offset), onclick: () => selectOffset(store, offset) }, ...words);
-  };
   const imageItem = ({ name, status, note, users, more_users: more }: Losses["images"][number]): HTMLElement => el(
     "div", { class: `issue image ${status === "guessed" ? "info" : "warning"}` },
     el("span", { class: "badge" }, status), el("span", { class: "message name" }, name),
@@ -43,11 +52,7 @@ export function issuesPanel(store: Store): HTMLElement {
       ...(losses?.images ?? []).map(imageItem),
       losses ? el("h3", {}, "Losses in this view and in a saved GLB") : null,
       losses ? el("p", { id: "loss-summary" }, losses.summary) : null,
-      ...(losses?.losses ?? []).map(({ outcome, count, listed }) => el(
-        "details", { class: "losses", ...(outcome === "dropped" ? { open: true } : {}) },
-        el("summary", {}, `${count} ${outcome === "extras" ? "in extras" : outcome}`), ...listed.map(lossItem),
-        count > listed.length ? el("p", { class: "quiet" }, `${count - listed.length} more, not listed`) : null,
-      )),
+      ...lossGroups(losses, store),
     );
   });
   return list;

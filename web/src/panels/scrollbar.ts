@@ -1,4 +1,5 @@
-// A scrollbar for content that draws itself. It can be dragged; keys and the mouse wheel are handled by the content.
+// A scrollbar for content that draws itself. It can be dragged, and so can the content with a finger; keys and the mouse wheel
+// are handled by the content.
 import { el } from "../dom";
 
 const MIN_THUMB = 18;
@@ -41,4 +42,15 @@ export function scrollbar(controls: string, moved: (top: number) => void): Scrol
     bar.setAttribute("aria-valuemax", String(Math.round(maxTop)));
   };
   return { element: bar, show };
+}
+
+/** Calls `moved` with the distance in pixels while a finger moves up or down on an element, unless it starts above `top`. */
+export function dragToScroll(element: HTMLElement, top: number, moved: (pixels: number) => void): void {
+  let last: number | null = null;
+  element.addEventListener("pointerdown", (event) => (last = event.pointerType === "touch" && event.offsetY > top ? event.clientY : null));
+  element.addEventListener("pointermove", (event) => {
+    if (last === null || event.pointerType !== "touch") return;
+    moved(last - event.clientY);
+    last = event.clientY;
+  });
 }

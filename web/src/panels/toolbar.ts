@@ -1,34 +1,31 @@
 // The toolbar: file, camera, lights, display options and saving.
-import { el, fillSelect, setPressed, toggle, type Choice } from "../dom";
-import { baseName } from "../format";
+import { el, fillSelect, setPressed, toggle } from "../dom";
 import type { Object3D } from "three";
 import { openButton, type NamedFile } from "../dropping";
 import type { Saved } from "../saving";
 import type { Stage } from "../stage/stage";
 import type { Store } from "../store";
+import { filePicker } from "./files";
 import type { FileEntry, Lamps } from "../types";
 
 export interface Toolbar {
   element: HTMLElement;
   /** Lists the cameras and lights of the opened file, and resets the choice. */
   refresh: () => void;
+  /** Sets the files to choose from. */
   list: (files: FileEntry[]) => void;
   theme: HTMLButtonElement;
 }
 
 export interface Actions {
   show: (file: number) => void;
-  /** null if there is no server to open files or write a page */
+  /** Shows the next or previous file. */
+  step: (direction: 1 | -1) => void;
+  /** null if files cannot be opened, nor saved in other formats */
   open: ((files: Promise<NamedFile[]>) => void) | null;
   save: (what: Saved) => void;
+  saveAs: () => void;
   readLamps: (file: number, clip: number) => Promise<Lamps | null>;
-}
-
-/** The last part of each path, or the whole path if several files have the same last part. */
-export function fileLabels(files: FileEntry[]): Choice[] {
-  const counts = new Map<string, number>();
-  for (const { name } of files) counts.set(baseName(name), (counts.get(baseName(name)) ?? 0) + 1);
-  return files.map(({ id, name }) => ({ value: String(id), label: counts.get(baseName(name)) === 1 ? baseName(name) : name }));
 }
 
 /** A button with a menu. */
@@ -70,10 +67,8 @@ function menu(label: string, id: string, items: { id: string; label: string; act
   return holder;
 }
 
-export function toolbar(store: Store, stage: Stage | null, files: FileEntry[], { show, open, save, readLamps }: Actions): Toolbar {
-  const file = el("select", { "aria-label": "File", id: "file", class: "file" });
-  fillSelect(file, fileLabels(files), "0");
-  file.addEventListener("change", () => show(Number(file.value)));
+export function toolbar(store: Store, stage: Stage | null, { show, step, open, save, saveAs, readLamps }: Actions): Toolbar {
+  const files = filePicker(show, step);
   const camera = el("select", { "aria-label": "Camera", id: "camera" });
   camera.addEventListener("change", () => stage?.lookThrough(camera.value === "orbit" ? null : Number(camera.value)));
   const lights = el("select", { "aria-label": "Lights", id: "lights" });
@@ -93,32 +88,42 @@ export function toolbar(store: Store, stage: Stage | null, files: FileEntry[], {
   edges.id = "edges";
   bones.id = "bones";
   grid.id = "grid";
-  const fit = el("button", { type: "button", title: "Fit the view to the scene (A)", onclick: () => stage?.frameAll(), id: "all" }, "Fit");
-  const centre = el(
-    "button", { type: "button", title: "Centre the selection (F)", onclick: () => stage?.frameSelected(), id: "turn-to" }, "Centre",
-  );
+  const orbit = (): void => {
+    camera.value = "orbit";
+    stage?.lookThrough(null);
+  };
+  const framing = (label: string, title: string, id: string, frame: () => void): HTMLElement => el("button", {
+    type: "button", title, id, onclick: () => {
+      orbit();
+      frame();
+    },
+  }, label);
+  const fit = framing("Fit", "Fit the view to the scene (A)", "all", () => stage?.frameAll());
+  const zoom = framing("Zoom", "Zoom to the selection (F)", "zoom", () => stage?.frameSelected());
   const saving = menu("Save", "save", [
     ...(stage ? [{ id: "save-picture", label: "Picture (PNG)", act: () => save("picture") }] : []),
-    { id: "save-model", label: "Model (GLB)", act: () => save("model") },
-    ...(open ? [{ id: "save-page", label: "Page (HTML)", act: () => save("page") }] : []),
+    ...(open ? [
+      { id: "save-as", label: "Save as: formats, text, table…", act: saveAs },
+      { id: "save-page", label: "Page (HTML)", act: () => save("page") },
+    ] : [{ id: "save-model", label: "Model (GLB)", act: () => save("model") }]),
   ]);
   const theme = el("button", { type: "button", title: "Light or dark", "aria-label": "Light or dark", id: "theme" }, "◐");
-  const help = el("button", { type: "button", title: "Keys (?)", "aria-label": "Keys", id: "help" }, "?");
+  const help = el("button", { type: "button", title: "Keyboard (?)", "aria-label": "Keyboard", id: "help" }, "?");
   const refresh = (): void => {
     const model = stage?.model;
     const names = new Map(store.state.info?.nodes.map((node) => [node.gltf, node.name]));
     const nameOf = (object: Object3D): string => names.get(model?.nodeOf(object) ?? -1) ?? object.name;
-    file.value = String(store.state.file);
+    files.show(store.state.file);
     fillSelect(camera, [
       { value: "orbit", label: "Orbit" },
       ...(model?.cameras ?? []).map((camera, index) => ({ value: String(index), label: nameOf(camera) })),
     ], "orbit");
+    orbit();
     fillSelect(lights, [
       { value: "studio", label: "Studio light" },
       ...(model?.lights.length ? [{ value: "file", label: "The file's lights" }] : []),
       ...(model?.lights ?? []).map(({ light }, index) => ({ value: String(index), label: `Only ${nameOf(light)}` })),
     ], "studio");
-    stage?.lookThrough(null);
     stage?.chooseLights("studio", null);
     setPressed(bones, Boolean(model) && !store.state.info?.has_mesh);
     stage?.setWireframe(wire.getAttribute("aria-pressed") === "true");
@@ -126,12 +131,14 @@ export function toolbar(store: Store, stage: Stage | null, files: FileEntry[], {
   return {
     element: el(
       "header", { class: "toolbar" },
-      el("strong", { class: "brand" }, "Keyframer"), file, open ? openButton(open) : null,
+      el("strong", { class: "brand" }, "Keyframer"), files.element, open ? openButton(open) : null,
       el("span", { class: "gap" }),
-      el("label", {}, "View ", camera), el("label", {}, "Light ", lights), wire, edges, bones, grid, fit, centre, saving, theme,
-      help,
+      el(
+        "div", { class: "display", role: "group", "aria-label": "Display" },
+        el("label", {}, "View ", camera), el("label", {}, "Light ", lights), wire, edges, bones, grid, fit, zoom,
+      ),
+      saving, theme, help,
     ),
-    refresh, theme,
-    list: (files) => fillSelect(file, fileLabels(files), file.value),
+    refresh, theme, list: files.list,
   };
 }

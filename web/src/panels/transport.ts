@@ -42,7 +42,9 @@ export function transport(store: Store, choose: (clip: number) => void): HTMLEle
   loop.id = "loop";
   const scrub = el("input", { type: "range", class: "scrub", "aria-label": "Frame", step: "any", id: "scrub" });
   const frame = el("input", { type: "number", class: "frame", "aria-label": "Frame number", step: "1", id: "frame" });
-  const time = el("output", { class: "time", id: "time" });
+  const clock = el("span");
+  const rate = el("span", { class: "rate" });
+  const time = el("output", { class: "time", id: "time" }, clock, rate);
   const clip = el("select", { "aria-label": "Clip", id: "clip", hidden: true });
   clip.addEventListener("change", () => choose(Number(clip.value)));
   const speed = el("select", { "aria-label": "Speed", id: "speed" });
@@ -71,7 +73,8 @@ export function transport(store: Store, choose: (clip: number) => void): HTMLEle
     const range = rangeOf(timing);
     const elapsed = (state.frame - (timing?.first ?? 0)) / range.rate;
     const total = (range.end - (timing?.first ?? 0)) / range.rate;
-    time.textContent = `${secondsText(elapsed)} / ${secondsText(total)} · ${short(range.rate)} frames/s`;
+    clock.textContent = `${secondsText(elapsed)} / ${secondsText(total)}`;
+    rate.textContent = ` · ${short(range.rate)} frames/s`;
     playing.textContent = state.playing ? "❚❚" : "▶";
     setPressed(playing, state.playing);
     setPressed(loop, state.loop);

@@ -1,7 +1,7 @@
-// The tree of nodes, with a search that keeps the ancestors of its results.
-import { el, replace, setPressed, toggle } from "../dom";
+// The tree of nodes, with a search that keeps the ancestors of its results, and buttons that hide nodes in the picture.
+import { el, icon, replace, setPressed, toggle } from "../dom";
 import { counted } from "../format";
-import { selectNode } from "../selecting";
+import { isolate, selectNode, showAll, toggleHidden } from "../selecting";
 import type { Store } from "../store";
 import type { NodeInfo, SceneInfo, TrackInfo } from "../types";
 
@@ -50,6 +50,9 @@ export function treeRows(
   return rows;
 }
 
+const EYE = ["M1 8s2.6-4.5 7-4.5S15 8 15 8s-2.6 4.5-7 4.5S1 8 1 8z", "M8 6.2a1.8 1.8 0 1 0 .01 0z"];
+const CLOSED_EYE = ["M1.5 7.5S4 11.5 8 11.5s6.5-4 6.5-4", "M3.2 10 2 11.8", "M8 11.6V14", "M12.8 10l1.2 1.8"];
+
 const ROW = 22;
 const AHEAD = 100;
 
@@ -96,10 +99,19 @@ export function treePanel(store: Store): HTMLElement {
   const item = (info: SceneInfo, row: Row): HTMLElement => {
     const node = info.nodes[row.node] as NodeInfo;
     const open = row.hasChildren ? (closed.has(row.node) ? "▸" : "▾") : " ";
+    const isHidden = store.state.hidden.has(row.node);
+    const eye = el("button", {
+      type: "button", class: "eye", tabindex: -1, "aria-label": `Hide ${node.name}`, "aria-pressed": String(isHidden), title: isHidden ? "Show (H)" : "Hide (H)",
+      onclick: (event: MouseEvent) => {
+        event.stopPropagation();
+        toggleHidden(store, row.node);
+        list.focus(); // the button was replaced
+      },
+    }, icon(isHidden ? CLOSED_EYE : EYE));
     const element = el(
       "div",
       {
-        class: node.hidden ? "row unseen" : "row", role: "treeitem", id: `node-${row.node}`, "aria-level": row.depth + 1, title: node.name,
+        class: `row${node.hidden ? " unseen" : ""}${isHidden ? " off" : ""}`, role: "treeitem", id: `node-${row.node}`, "aria-level": row.depth + 1, title: node.name,
         "aria-setsize": rows.length, "aria-posinset": (rowOf.get(row.node) ?? 0) + 1,
         "aria-expanded": row.hasChildren ? String(!closed.has(row.node)) : undefined,
         onclick: (event: MouseEvent) => {
@@ -109,7 +121,7 @@ export function treePanel(store: Store): HTMLElement {
       },
       el("span", { class: "open" }, open),
       el("span", { class: `sign ${node.kind}`, "aria-hidden": "true" }, ICONS[node.kind] ?? "▣"),
-      el("span", { class: "name" }, node.name),
+      el("span", { class: "name" }, node.name), eye,
     );
     element.style.paddingInlineStart = `${Math.min(row.depth, 12) * 14}px`;
     return element;
@@ -173,5 +185,22 @@ export function treePanel(store: Store): HTMLElement {
     draw();
   });
   store.on(["node"], revealSelected);
-  return el("section", { class: "panel left", "aria-label": "Tree" }, el("div", { class: "filter" }, search, moving), list, count);
+  store.on(["hidden"], fill);
+  const button = (id: string, label: string, title: string, act: () => void): HTMLButtonElement =>
+    el("button", { type: "button", id, title, onclick: act }, label);
+  const hide = button("hide", "Hide", "Hide or show the selection (H)", () => toggleHidden(store, store.state.node));
+  const isolated = button("isolate", "Isolate", "Show only the selection (I)", () => isolate(store));
+  const all = button("show-all", "Show all", "Show everything that was hidden here (S)", () => showAll(store));
+  const update = (): void => {
+    const { node, hidden } = store.state;
+    hide.disabled = isolated.disabled = node === null;
+    hide.textContent = node !== null && hidden.has(node) ? "Show" : "Hide";
+    all.disabled = !hidden.size;
+  };
+  store.on(["node", "hidden"], update);
+  update();
+  return el(
+    "section", { class: "panel left", "aria-label": "Tree" },
+    el("div", { class: "filter" }, search, moving), list, count, el("div", { class: "filter" }, hide, isolated, all),
+  );
 }

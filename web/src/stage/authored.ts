@@ -39,6 +39,12 @@ export function replaceFunction(text: string, name: string, replacement: string)
   throw new Error(`the shader's ${name} has no end`);
 }
 
+/** Makes the material of faces without a material grey. */
+export function greyIfDefault(material: Material): void {
+  const { keyframer } = material.userData as { keyframer?: StoredMaterial };
+  if (keyframer?.helper === "default") (material as MeshStandardMaterial).color.copy(screenColor(NEUTRAL));
+}
+
 /** A copy of a material that is shaded as in the old programs; a material without shading is returned unchanged. */
 export function authored(material: Material): Material {
   const from = material as MeshStandardMaterial;
@@ -55,7 +61,6 @@ export function authored(material: Material): Material {
   });
   const [red = 0, green = 0, blue = 0] = stored.specular ?? [];
   phong.specular.setRGB(clamped(red) * strength, clamped(green) * strength, clamped(blue) * strength);
-  if (stored.helper === "default") phong.color.copy(screenColor(NEUTRAL));
   if (!from.map && from.emissive.equals(BLACK)) brighten(phong.color); // a surface that glows fully reflects nothing
   phong.onBeforeCompile = (shader) => {
     shader.fragmentShader = shader.fragmentShader

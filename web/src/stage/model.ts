@@ -4,7 +4,7 @@ import {
   SkinnedMesh, SpotLight, Vector3, type AnimationAction, type Material,
 } from "three";
 import { GLTFLoader, type GLTF, type GLTFParser } from "three/examples/jsm/loaders/GLTFLoader.js";
-import { authored } from "./authored";
+import { authored, greyIfDefault } from "./authored";
 import { asTriangles, edgePairs } from "./edges";
 import { unpackedNumbers, type GltfAnimation, type GltfJson } from "./gltf";
 import { parsePointer, sample, type Sampler, type Target } from "./pointers";
@@ -75,6 +75,7 @@ export class Model {
         this.meshes.push(object);
         for (const material of [object.material].flat()) {
           this.materials.add(material);
+          greyIfDefault(material);
           material.polygonOffset = true; // so that edges are drawn in front
           material.polygonOffsetFactor = material.polygonOffsetUnits = 1;
         }

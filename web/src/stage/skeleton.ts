@@ -30,20 +30,25 @@ export class Skeleton {
     this.points.material.color.copy(color);
   }
 
-  update(): void {
+  /** Moves points and lines to the nodes, without the hidden ones. */
+  update(hidden: ReadonlySet<number>): void {
     if (!this.group.visible) return;
     const lines = this.lines.geometry.getAttribute("position") as BufferAttribute;
     const points = this.points.geometry.getAttribute("position") as BufferAttribute;
     const places = this.nodes.map((node) => this.model.worldPosition(node.gltf) ?? new Vector3());
     let line = 0;
+    let point = 0;
     this.nodes.forEach((node, index) => {
       const place = places[index] as Vector3;
-      points.setXYZ(index, place.x, place.y, place.z);
+      if (hidden.has(index)) return;
+      points.setXYZ(point++, place.x, place.y, place.z);
       if (node.parent === null) return;
       const parent = places[node.parent] as Vector3;
       lines.setXYZ(line++, parent.x, parent.y, parent.z);
       lines.setXYZ(line++, place.x, place.y, place.z);
     });
+    this.lines.geometry.setDrawRange(0, line);
+    this.points.geometry.setDrawRange(0, point);
     lines.needsUpdate = true;
     points.needsUpdate = true;
   }

@@ -1,17 +1,20 @@
 // The 3D view: orbit camera or a camera of the file, the model, sticks, edges, and the selection.
 import {
-  AxesHelper, Box3, Box3Helper, Color, GridHelper, NeutralToneMapping, PerspectiveCamera, Raycaster, Scene, Sphere, Spherical, Vector2,
-  Vector3, WebGLRenderer, type Object3D,
+  AxesHelper, Box3, Box3Helper, Color, GridHelper, NeutralToneMapping, PerspectiveCamera, Raycaster, Scene, SkinnedMesh, Sphere,
+  Spherical, Vector2, Vector3, WebGLRenderer, type Mesh, type Object3D,
 } from "three";
 import { OrbitControls } from "three/examples/jsm/controls/OrbitControls.js";
+import { subtree } from "../selecting";
 import type { Lamps, SceneInfo } from "../types";
 import { Lighting } from "./lighting";
 import { Model } from "./model";
 import { Skeleton } from "./skeleton";
+import { transformInFile, type Transform } from "./transform";
 
 const STEP = Math.PI / 24;
+const HIDDEN_LAYER = 1; // no camera shows it, and no ray hits it
 
-export interface Colors { background: string; grid: string; line: string; accent: string; bone: string }
+export interface Colors { background: string; line: string; accent: string; bone: string }
 
 export class Stage {
   model: Model | null = null;
@@ -27,11 +30,11 @@ export class Stage {
   private fileCamera: PerspectiveCamera | null = null;
   private info: SceneInfo | null = null;
   private selected: number | null = null;
-  /** numbers of the nodes of the scene by their objects in the model */
-  private nodeNumbers = new Map<Object3D, number>();
-  private marked: Object3D[] = [];
+  /** the node of the scene that each mesh of the model belongs to */
+  private readonly owners = new Map<Mesh, number>();
+  private hidden: ReadonlySet<number> = new Set();
   private extent = new Sphere(new Vector3(), 1);
-  private colors: Colors = { background: "#fff", grid: "#ccc", line: "#000", accent: "#06c", bone: "#c60" };
+  private colors: Colors = { background: "#fff", line: "#000", accent: "#06c", bone: "#c60" };
   private waiting = false;
   private frame = 0;
   private edgesWanted = false;
@@ -39,7 +42,7 @@ export class Stage {
   picked: (node: number) => void = () => undefined;
 
   constructor(readonly canvas: HTMLCanvasElement) {
-    this.renderer = new WebGLRenderer({ canvas, antialias: true, powerPreference: "low-power" });
+    this.renderer = new WebGLRenderer({ canvas, alpha: true, antialias: true, powerPreference: "low-power" });
     this.renderer.toneMapping = NeutralToneMapping;
     this.controls = new OrbitControls(this.eye, canvas);
     this.controls.addEventListener("change", () => this.draw());
@@ -65,14 +68,16 @@ export class Stage {
     this.info = info;
     this.fileCamera = null;
     this.selected = null;
-    this.nodeNumbers.clear();
-    this.marked = [];
+    this.owners.clear();
+    this.hidden = new Set();
     if (glb) {
       this.model = await Model.load(glb);
-      info.nodes.forEach((node, index) => {
-        const object = this.model?.nodes[node.gltf];
-        if (object) this.nodeNumbers.set(object, index);
-      });
+      const nodes = new Map(info.nodes.map((node, index) => [this.model?.nodes[node.gltf], index]));
+      for (const mesh of this.model.meshes) {
+        let at: Object3D | null = mesh;
+        while (at && !nodes.has(at)) at = at.parent; // the exporter may add nodes between a node and its mesh
+        if (at) this.owners.set(mesh, nodes.get(at) ?? 0);
+      }
       this.skeleton = new Skeleton(info.nodes, this.model);
       this.skeleton.group.visible = !info.has_mesh;
       this.skeleton.setColor(new Color(this.colors.bone));
@@ -93,55 +98,75 @@ export class Stage {
 
   /** The current picture as a PNG file. */
   picture(): Promise<Blob> {
+    this.scene.background = new Color(this.colors.background); // in the page the canvas is transparent: see .view in style.css
     this.render(); // browsers clear the canvas after showing it
+    this.scene.background = null;
+    this.draw();
     return new Promise((done, fail) =>
       this.canvas.toBlob((png) => (png ? done(png) : fail(new Error("The browser could not make a picture."))), "image/png"));
   }
 
-  /** Measures the visible meshes; without meshes, all nodes except cameras, lights and targets. Puts the grid below them. */
+  /** Measures the scene and puts the grid below it. */
   private measure(): void {
-    const box = new Box3();
-    if (this.model) {
-      for (const mesh of this.model.meshes) if (mesh.visible) box.expandByObject(mesh);
-      for (const node of this.info?.nodes ?? []) {
-        const place = ["camera", "light", "target"].includes(node.kind) ? null : this.model.worldPosition(node.gltf);
-        if (place && !this.info?.has_mesh) box.expandByPoint(place);
-      }
-    }
-    const usable = !box.isEmpty() && [...box.min.toArray(), ...box.max.toArray()].every(Number.isFinite);
-    this.extent = usable ? box.getBoundingSphere(new Sphere()) : new Sphere(new Vector3(), 1);
+    const box = this.boxOf(() => true);
+    this.extent = box?.getBoundingSphere(new Sphere()) ?? new Sphere(new Vector3(), 1);
     if (!(this.extent.radius > 0)) this.extent.radius = 1;
-    this.makeGrid(usable ? box.min.y : 0);
+    this.makeGrid(box?.min.y ?? 0);
     if (this.grid && !this.model) this.grid.visible = false;
+  }
+
+  /** The box around the visible meshes of some nodes; without meshes, around the positions of the nodes, if possible without
+   * cameras, lights and targets. Null if there is nothing. */
+  private boxOf(includes: (node: number) => boolean): Box3 | null {
+    const { model, info } = this;
+    if (!model || !info) return null;
+    const box = new Box3();
+    for (const [mesh, owner] of this.owners) if (includes(owner) && isShown(mesh)) expandBy(box, mesh, true);
+    if (box.isEmpty()) {
+      const chosen = info.nodes.filter((_, index) => includes(index));
+      const solid = chosen.filter(({ kind }) => !["camera", "light", "target"].includes(kind));
+      for (const { gltf } of solid.length ? solid : chosen) box.expandByPoint(model.worldPosition(gltf) ?? new Vector3());
+    }
+    return !box.isEmpty() && [...box.min.toArray(), ...box.max.toArray()].every(Number.isFinite) ? box : null;
   }
 
   private makeGrid(height: number): void {
     const shown = this.gridWanted;
     this.grid?.removeFromParent();
     const step = 10 ** Math.floor(Math.log10(this.extent.radius));
-    const color = new Color(this.colors.grid);
+    const color = new Color(this.colors.line);
     this.grid = new GridHelper(step * 40, 40, color, color);
+    // almost transparent, so that the outline of the canvas does not thicken its lines
+    Object.assign(this.grid.material, { transparent: true, opacity: 0.08, depthWrite: false });
     this.grid.position.set(this.extent.center.x, height, this.extent.center.z);
     this.grid.visible = shown;
     this.scene.add(this.grid);
   }
 
+  /** Fits the view to everything that the user has not hidden, seen from the front, right and above. */
   frameAll(): void {
-    const { center, radius } = this.extent;
-    const distance = (radius * 1.15) / Math.sin((this.eye.fov * Math.PI) / 360);
-    this.controls.target.copy(center);
-    this.eye.position.copy(center).addScaledVector(new Vector3(0.5, 0.38, 0.78).normalize(), distance);
-    this.eye.near = distance / 1000;
-    this.eye.far = distance * 100;
-    this.eye.updateProjectionMatrix();
-    this.controls.update();
-    this.draw();
+    const shown = this.hidden.size ? this.boxOf((node) => !this.hidden.has(node)) : null;
+    this.frameSphere(shown?.getBoundingSphere(new Sphere()) ?? this.extent, new Vector3(0.5, 0.38, 0.78));
   }
 
-  /** Centres the selection; fits the view to the scene if nothing is selected. */
+  /** Fits the view to the selection and its descendants, from the current direction; to everything if nothing is selected. */
   frameSelected(): void {
-    if (this.selected === null || !this.axes.visible) return this.frameAll();
-    this.controls.target.copy(this.axes.position);
+    const { selected, info } = this;
+    if (selected === null || !info) return this.frameAll();
+    const family = subtree(info.nodes, selected);
+    const sphere = this.boxOf((node) => family.has(node))?.getBoundingSphere(new Sphere()) ?? this.extent.clone();
+    sphere.radius = Math.max(sphere.radius, this.extent.radius * 0.01); // a single point, for example a lamp
+    this.frameSphere(sphere, this.eye.position.clone().sub(this.controls.target));
+  }
+
+  private frameSphere({ center, radius }: Sphere, direction: Vector3): void {
+    const half = (this.eye.fov * Math.PI) / 360; // half of the smaller angle of view
+    const distance = (radius * 1.15) / Math.sin(Math.atan(Math.tan(half) * Math.min(1, this.eye.aspect)));
+    this.controls.target.copy(center);
+    this.eye.position.copy(center).addScaledVector(direction.normalize(), distance);
+    this.eye.near = distance / 1000;
+    this.eye.far = Math.max(distance, this.extent.radius) * 100;
+    this.eye.updateProjectionMatrix();
     this.controls.update();
     this.draw();
   }
@@ -168,7 +193,7 @@ export class Stage {
     this.frame = frame;
     this.model?.seek(seconds);
     this.lighting.seek(frame);
-    this.skeleton?.update();
+    this.skeleton?.update(this.hidden);
     this.mark();
     this.draw();
   }
@@ -194,13 +219,13 @@ export class Stage {
   async setEdges(on: boolean): Promise<void> {
     this.edgesWanted = on;
     await this.model?.setEdges(on, new Color(this.colors.line));
-    this.draw();
+    this.setHidden(this.hidden); // edges may be new
   }
 
   setBones(on: boolean): void {
     if (this.skeleton) {
       this.skeleton.group.visible = on;
-      this.skeleton.update();
+      this.skeleton.update(this.hidden);
     }
     this.draw();
   }
@@ -211,21 +236,34 @@ export class Stage {
     this.draw();
   }
 
+  /** Hides the meshes and sticks of these nodes. Lights stay on, and children are hidden only if they are listed, too. */
+  setHidden(hidden: ReadonlySet<number>): void {
+    this.hidden = hidden;
+    for (const [mesh, owner] of this.owners) {
+      const layer = hidden.has(owner) ? HIDDEN_LAYER : 0; // not `visible`, which the animation sets, and which children inherit
+      mesh.layers.set(layer);
+      for (const child of mesh.children) if (child.userData.overlay) child.layers.set(layer);
+    }
+    this.skeleton?.update(hidden);
+    this.draw();
+  }
+
   select(node: number | null): void {
     this.selected = node;
-    const object = this.selectedObject();
-    this.marked = object ? this.ownMeshes(object) : [];
     this.mark();
     this.draw();
   }
 
-  private selectedObject(): Object3D | undefined {
-    const gltf = this.selected === null ? undefined : this.info?.nodes[this.selected]?.gltf;
-    return gltf === undefined ? undefined : this.model?.nodes[gltf];
+  /** The world transform of a node at the shown time, in the axes of the file. */
+  transformOf(node: number): Transform | null {
+    const { axes, nodes } = this.info ?? {};
+    const object = this.model?.nodes[nodes?.[node]?.gltf ?? -1];
+    return object && axes ? transformInFile(object.matrixWorld, axes) : null;
   }
 
   private mark(): void {
-    const object = this.selectedObject();
+    const { selected } = this;
+    const object = selected === null ? undefined : this.model?.nodes[this.info?.nodes[selected]?.gltf ?? -1];
     this.axes.visible = object !== undefined;
     this.box.visible = false;
     if (!object) return;
@@ -233,22 +271,11 @@ export class Stage {
     this.axes.quaternion.setFromRotationMatrix(object.matrixWorld.clone().extractRotation(object.matrixWorld));
     this.axes.scale.setScalar(this.extent.radius * 0.18);
     const box = new Box3();
-    for (const mesh of this.marked) box.expandByObject(mesh);
+    for (const [mesh, owner] of this.owners) if (owner === selected) expandBy(box, mesh);
     if (!box.isEmpty()) {
       this.box.box.copy(box);
       this.box.visible = true;
     }
-  }
-
-  /** The meshes of a node, without those of its children. */
-  private ownMeshes(object: Object3D): Object3D[] {
-    return (this.model?.meshes ?? []).filter((mesh) => {
-      for (let ancestor: Object3D | null = mesh; ancestor; ancestor = ancestor.parent) {
-        if (ancestor === object) return true;
-        if (this.nodeNumbers.has(ancestor)) return false;
-      }
-      return false;
-    });
   }
 
   private pick(event: MouseEvent): void {
@@ -259,16 +286,13 @@ export class Stage {
     );
     const ray = new Raycaster();
     ray.setFromCamera(at, this.fileCamera ?? this.eye);
-    const hit = ray.intersectObjects(this.model.meshes.filter((mesh) => mesh.visible), false)[0];
-    for (let object: Object3D | null = hit?.object ?? null; object; object = object.parent) {
-      const node = this.nodeNumbers.get(object);
-      if (node !== undefined) return this.picked(node);
-    }
+    const hit = ray.intersectObjects([...this.owners.keys()].filter(isShown), false)[0];
+    const node = this.owners.get(hit?.object as Mesh);
+    if (node !== undefined) this.picked(node);
   }
 
   setColors(colors: Colors): void {
     this.colors = colors;
-    this.scene.background = new Color(colors.background);
     (this.box.material as unknown as { color: Color }).color.set(colors.accent);
     this.skeleton?.setColor(new Color(colors.bone));
     if (this.grid) this.makeGrid(this.grid.position.y);
@@ -280,6 +304,7 @@ export class Stage {
     if (!area?.width || !area.height) return;
     this.renderer.setPixelRatio(Math.min(devicePixelRatio, 2));
     this.renderer.setSize(area.width, area.height, false);
+    this.eye.aspect = area.width / area.height;
     this.draw();
   }
 
@@ -305,4 +330,17 @@ export class Stage {
     this.lighting.face(camera);
     this.renderer.render(this.scene, camera);
   }
+}
+
+/** Whether neither an object nor one of its ancestors is hidden by the file. */
+function isShown(object: Object3D): boolean {
+  for (let at: Object3D | null = object; at; at = at.parent) if (!at.visible) return false;
+  return true;
+}
+
+/** Extends a box by a mesh without its children. The box of a skinned mesh is that of its first pose, unless `now`. */
+function expandBy(box: Box3, mesh: Mesh, now = false): void {
+  const source = mesh instanceof SkinnedMesh ? mesh : mesh.geometry;
+  if (!source.boundingBox || (now && mesh instanceof SkinnedMesh)) source.computeBoundingBox();
+  if (source.boundingBox) box.union(source.boundingBox.clone().applyMatrix4(mesh.matrixWorld));
 }

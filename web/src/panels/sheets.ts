@@ -1,0 +1,26 @@
+// In a narrow window, tree, inspector and display options are sheets: one at a time is shown over the timeline.
+import { el } from "../dom";
+
+const SHEETS = [
+  { name: "left", label: "Nodes" },
+  { name: "right", label: "Selection" },
+  { name: "display", label: "Display" },
+];
+
+/** The buttons that show and hide sheets. Style sheets read the name of the open sheet from `data-sheet` of the container. */
+export function sheets(container: HTMLElement): { element: HTMLElement; close: () => void } {
+  const open = (name: string): void => {
+    container.dataset.sheet = name;
+    SHEETS.forEach((sheet, index) => buttons[index]?.setAttribute("aria-expanded", String(sheet.name === name)));
+  };
+  const buttons = SHEETS.map(({ name, label }) => el("button", {
+    type: "button", id: `sheet-${name}`, "aria-expanded": "false", onclick: () => open(container.dataset.sheet === name ? "" : name),
+  }, label));
+  document.addEventListener("keydown", (event) => {
+    const { sheet } = container.dataset;
+    if (event.key !== "Escape" || !sheet) return;
+    open("");
+    document.getElementById(`sheet-${sheet}`)?.focus();
+  });
+  return { element: el("nav", { class: "sheets", "aria-label": "Panels" }, ...buttons), close: () => open("") };
+}
