@@ -21,6 +21,7 @@ from keyframer.errors import FormatError
 from keyframer.files.zip_archives import Archive
 from tests.batch.places import GOOD, OTHER
 from tests.cli.running import EXAMPLE, START, Run
+from tests.portable import needs_linux
 
 posix = pytest.mark.skipif(os.name != "posix", reason="pipes, devices and descriptors")
 
@@ -211,13 +212,15 @@ PRINTING = {
     "diff": ["diff", str(EXAMPLE), str(EXAMPLE), "--format", "json"],
     "thumbnail": ["thumbnail", "-q", "--no-textures", "--size", "16", str(EXAMPLE)],
     "batch": ["batch", "--help"],
+    "search": ["search", "--help"],
     "formats": ["formats"],
+    "setup": ["setup", "--dry-run"],
 }
-"""what each command prints to stdout; ``convert`` prints nothing, ``view`` only its address"""
+"""what each command prints to stdout; ``convert`` and ``salvage`` print nothing, ``view`` only its address"""
 
 
 def test_every_command_is_tested_with_a_bad_stdout() -> None:
-    assert sorted([*PRINTING, "convert", "view"]) == sorted(COMMANDS)
+    assert sorted([*PRINTING, "convert", "salvage", "view"]) == sorted(COMMANDS)
 
 
 @pytest.fixture(scope="module")
@@ -320,6 +323,7 @@ def test_broken_pipe_of_stderr_does_not_change_the_exit_code(tmp_path: Path) -> 
 PIPE_SIZE = 4096
 
 
+@needs_linux
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has pipes of a chosen size")
 def test_pipe_that_does_not_block_gets_everything() -> None:
     """A full pipe in non-blocking mode is waited for: it is not a failure."""

@@ -13,7 +13,6 @@ import pytest
 from tests.building import files as w
 from tests.building import midtown as clips
 from tests.cli.running import EXAMPLE, STYLES, Run, check_schema
-from tests.samples import all_samples
 
 WARNING = w.editor(w.mesh(name=b"<b>"))
 INFO = w.editor(w.mesh(name=b""))
@@ -75,6 +74,42 @@ def test_many_files(run: Run, files: dict[str, Path], tmp_path: Path) -> None:
     assert ran.err == "keyframer: 5 files checked, 3 failed (--fail-on error)\n"
     assert "nothing: not readable (1 error)\n  error: no such file\n" in ran.out
     assert run("check", "-q", "-r", tmp_path).err == ""
+
+
+@pytest.mark.parametrize(
+    ("options", "listed"),
+    [
+        (("--only", "damaged"), ["error"]),
+        (("--only", "problems"), ["warning"]),
+        (("--only", "unreadable"), ["rubbish"]),
+        (("--only", "damaged", "--only", "unreadable"), ["error", "rubbish"]),
+        (("--severity", "error"), ["error", "rubbish"]),
+        (("--severity", "warning"), ["warning", "error", "rubbish"]),
+        (("--severity", "info"), ["warning", "info", "error", "rubbish"]),
+        (("--only", "damaged", "--severity", "error"), ["error"]),
+    ],
+)
+def test_files_are_selected_by_verdict_and_severity(
+    run: Run, files: dict[str, Path], options: tuple[str, ...], listed: list[str]
+) -> None:
+    for style in STYLES:
+        ran = run("check", "--format", style, *options, *files.values(), EXAMPLE)
+        assert ran.code == 1  # the exit code is that of all files
+        assert [name for name in files if f"{name}.3ds" in ran.out] == listed
+        assert "windmill" not in ran.out
+        assert f"5 files checked, {len(listed)} of them listed, 2 failed" in ran.err
+
+
+def test_severity_also_selects_issues(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "both.3ds"
+    path.write_bytes(w.editor(w.mesh(name=b"<b>"), w.mesh(name=b"")))
+    assert [severity in run("check", path).out for severity in ("warning: ", "info: ")] == [True, True]
+    assert "info: " not in run("check", "--severity", "warning", path).out
+    record = run("check", "--severity", "warning", "--format", "json", path).json()["files"][0]
+    assert (record["verdict"], record["infos"], set(record["counts"])) == (
+        *("readable with problems", 0),
+        {"SEC_NAME_MARKUP"},
+    )
 
 
 def test_json(run: Run, files: dict[str, Path]) -> None:
@@ -147,13 +182,6 @@ def test_stdin_zip_and_format(run: Run, files: dict[str, Path], tmp_path: Path) 
     assert "pack.zip!/a.3ds: damaged" in run("check", archive).out
     assert run("check", "--from", "uto3d", files["error"]).out.startswith(f"{files['error']}: not readable")
     assert run("check").code == 2
-
-
-@pytest.mark.parametrize(("name", "path"), all_samples(), ids=[f"{name}-{path.name}" for name, path in all_samples()])
-def test_every_sample_in_every_style(run: Run, name: str, path: Path) -> None:
-    codes = {run("check", "--format", style, path).code for style in STYLES}
-    assert len(codes) == 1
-    check_schema("check", run("check", "--format", "json", path).json())
 
 
 def test_clip_is_checked_with_the_skeleton_beside_it(run: Run, tmp_path: Path) -> None:

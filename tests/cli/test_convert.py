@@ -49,18 +49,6 @@ def test_gltf_with_separate_buffer(run: Run, scene: Path, tmp_path: Path) -> Non
     ]
 
 
-def test_existing_file_is_overwritten_only_with_f(run: Run, scene: Path, tmp_path: Path) -> None:
-    target = tmp_path / "m.glb"
-    target.write_bytes(b"old")
-    ran = run("convert", scene, target)
-    assert ran.code == 3
-    assert f"{target} exists (-f overwrites it)" in ran.err
-    assert "-f overwrites it" in ran.err
-    assert target.read_bytes() == b"old"
-    assert run("convert", "-f", scene, target).code == 0
-    assert target.read_bytes()[:4] == b"glTF"
-
-
 def test_folder_keeps_its_tree_and_bad_files_are_one_record_each(run: Run, scene: Path, tmp_path: Path) -> None:
     (tmp_path / "in" / "deep").mkdir(parents=True)
     shutil.copy(scene, tmp_path / "in" / "a.3ds")

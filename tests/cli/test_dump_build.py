@@ -5,10 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
 from tests.cli.running import EXAMPLE, Run, check_schema, spawn
-from tests.samples import all_samples
 
 
 def test_dump_and_build_restore_the_file(run: Run, tmp_path: Path) -> None:
@@ -32,18 +29,6 @@ def test_without_offsets(run: Run, tmp_path: Path) -> None:
     (tmp_path / "t.json").write_text(out)
     assert run("build", tmp_path / "t.json", "-o", tmp_path / "t.3ds").code == 0
     assert (tmp_path / "t.3ds").read_bytes() == EXAMPLE.read_bytes()
-
-
-def test_existing_files_are_not_overwritten_by_default(run: Run, tmp_path: Path) -> None:
-    text = tmp_path / "scene.json"
-    text.write_text("mine")
-    ran = run("dump", EXAMPLE, "-o", text)
-    assert ran.code == 3
-    assert f"{text} exists (-f overwrites it)" in ran.err
-    assert "-f overwrites it" in ran.err
-    assert text.read_text() == "mine"
-    assert run("dump", EXAMPLE, "-o", text, "-f").code == 0
-    assert list(tmp_path.iterdir()) == [text]
 
 
 def test_folders_keep_their_tree(run: Run, tmp_path: Path) -> None:
@@ -88,12 +73,3 @@ def test_invalid_texts_are_refused_with_line_and_path(run: Run, tmp_path: Path) 
     assert ran.err.startswith(f"keyframer: {wrong}: TEXT_WRONG at line {line}, column ")
     assert "/fields/parent: expected a whole number" in ran.err
     assert not (tmp_path / "x.3ds").exists()
-
-
-@pytest.mark.parametrize(("name", "path"), all_samples(), ids=lambda value: getattr(value, "name", value))
-def test_every_sample_of_every_format(run: Run, name: str, path: Path, tmp_path: Path) -> None:
-    text = tmp_path / "text.json"
-    assert run("dump", path, "-o", text).code == 0
-    check_schema("text", json.loads(text.read_text()))
-    assert run("build", text, "-o", tmp_path / "copy").code == 0
-    assert (tmp_path / "copy").read_bytes() == path.read_bytes()

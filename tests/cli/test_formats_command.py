@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from pathlib import Path
 
 from keyframer.formats import FORMATS
 from tests.cli.running import Run, check_schema
@@ -36,3 +37,31 @@ def test_listed_abilities_match_the_formats(run: Run) -> None:
         assert ("info" in row["can"]) == bool(known.tables)
         assert row["records"] == len(known.record_types())
         assert row["extensions"] == list(known.extensions)
+
+
+def test_descriptions_for_other_programs_are_written_to_folders(run: Run, tmp_path: Path) -> None:
+    outcome = run("formats", "--magic", tmp_path / "one", "--kaitai", tmp_path / "two", "--pronom", tmp_path / "one")
+    assert outcome.code == 0
+    written = sorted(path for path in tmp_path.rglob("*") if path.is_file())
+    assert sorted(outcome.out.splitlines()) == [str(path) for path in written]
+    assert {path.name for path in (tmp_path / "one").iterdir()} == {"keyframer.magic", "keyframer-pronom.xml"}
+    assert "threeds.ksy" in {path.name for path in (tmp_path / "two").iterdir()}
+
+
+def test_descriptions_do_not_overwrite_files_unless_forced(run: Run, tmp_path: Path) -> None:
+    existing = tmp_path / "keyframer.magic"
+    existing.write_text("mine")
+    outcome = run("formats", "--magic", tmp_path, "--pronom", tmp_path)
+    assert outcome.code == 3
+    assert outcome.err == f"keyframer: {existing} exists (-f overwrites it)\n"
+    assert existing.read_text() == "mine"
+    assert list(tmp_path.iterdir()) == [existing]
+    assert run("formats", "--magic", tmp_path, "-f").code == 0
+    assert existing.read_text().startswith("# Signatures")
+
+
+def test_a_folder_that_cannot_be_made_is_one_line(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    outcome = run("formats", "--hexpat", tmp_path / "file" / "inside")
+    assert outcome.code == 3
+    assert outcome.err == f"keyframer: {tmp_path / 'file' / 'inside'} cannot be written: Not a directory\n"

@@ -13,9 +13,9 @@ import pytest
 import keyframer
 from keyframer.formats.threeds.document import new_document
 from keyframer.formats.threeds.records import Editor, Material, MaterialName, Mesh, MeshVersion, NamedObject, PointArray
-from tests.cli.running import EXAMPLE, START, STYLES, Run, check_schema, spawn
+from tests.cli.running import EXAMPLE, START, STYLES, Run, check_schema
 from tests.corpus import CORPUS, needs_corpus
-from tests.samples import all_samples, unhex
+from tests.samples import unhex
 
 APPLE_DOUBLE = b"\x00\x05\x16\x07\x00\x02\x00\x00Mac OS X        " + bytes(60)
 LFS_POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a21\nsize 12345\n"
@@ -187,12 +187,6 @@ def test_every_real_file_is_recognised(run: Run) -> None:
     assert sum(record["damage"] is not None for record in records) == 1
 
 
-def test_samples_of_every_format_are_identified(run: Run) -> None:
-    for name, path in all_samples():
-        record = run("identify", "--format", "json", path).json()["files"][0]
-        assert record["format"] == name
-
-
 @pytest.mark.parametrize("style", STYLES)
 def test_unreadable_file_is_one_record(tmp_path: Path, run: Run, style: str) -> None:
     ran = run("identify", "--format", style, tmp_path / "none.3ds", EXAMPLE)
@@ -214,9 +208,3 @@ def test_styles_agree(run: Run) -> None:
     lines = run("identify", "--format", "md", EXAMPLE, EXAMPLE).out.splitlines()
     assert len(lines) == 4
     assert lines[1].startswith("| --- |")
-
-
-def test_stdin() -> None:
-    ran = spawn("identify", "-", stdin=EXAMPLE.read_bytes())
-    assert ran.returncode == 0
-    assert ran.stdout.startswith(b"<stdin>: 3D Studio")

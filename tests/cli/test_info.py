@@ -210,15 +210,6 @@ def test_failures_are_records_in_json(run: Run, tmp_path: Path) -> None:
     assert len(lines) == 2
 
 
-@pytest.mark.parametrize(("name", "path"), all_samples(), ids=lambda value: getattr(value, "name", value))
-def test_every_sample_of_every_format_in_every_style(run: Run, name: str, path: Path) -> None:
-    for style in STYLES:
-        ran = run("info", "--format", style, path)
-        assert ran.code == 0
-        assert ran.out
-    check_schema("info", run("info", "--format", "json", path).json())
-
-
 def test_format_can_be_given(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "scene"
     path.write_bytes(EXAMPLE.read_bytes())

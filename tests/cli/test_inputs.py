@@ -84,8 +84,11 @@ def test_lists(run: Run, tree: Path, tmp_path: Path) -> None:
 
 
 def test_every_reading_command_accepts_stdin() -> None:
-    assert spawn("info", "-", stdin=EXAMPLE.read_bytes()).returncode == 0
-    assert spawn("dump", "-", stdin=EXAMPLE.read_bytes()).stdout.startswith(b"{")
+    data = EXAMPLE.read_bytes()
+    assert spawn("identify", "-", stdin=data).stdout.startswith(b"<stdin>: 3D Studio")
+    assert spawn("info", "-", stdin=data).returncode == 0
+    assert spawn("dump", "-", stdin=data).stdout.startswith(b"{")
+    assert spawn("sample", "-", "--frames", "0", "--format", "json", stdin=data).stdout.startswith(b"{")
     assert b"IO_EMPTY" in spawn("info", "-", stdin=b"").stderr
 
 

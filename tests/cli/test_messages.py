@@ -38,14 +38,18 @@ def test_problem_inside_a_file_has_code_and_offset(run: Run, tmp_path: Path) -> 
     assert f"keyframer: {path}: STRUCT_TRUNCATED at 0x2 in /4d4d: " in run("sample", path).err
 
 
-@pytest.mark.parametrize("command", ["dump", "sample", "thumbnail", "plot"])
-def test_message_names_a_refused_output(run: Run, tmp_path: Path, command: str) -> None:
-    out = tmp_path / "there.png"
+@pytest.mark.parametrize("command", ["dump", "sample", "thumbnail", "plot", "convert"])
+def test_existing_file_is_overwritten_only_with_force(run: Run, tmp_path: Path, command: str) -> None:
+    out = tmp_path / ("there.3ds" if command == "convert" else "there.png")
     out.write_bytes(b"mine")
     ran = run(command, EXAMPLE, "-o", out)
     assert ran.code == 3
     assert f"{out} exists (-f overwrites it)" in ran.err
     assert "RUN_" not in ran.err
+    assert out.read_bytes() == b"mine"
+    assert run(command, EXAMPLE, "-o", out, "-f").code == 0
+    assert out.read_bytes() != b"mine"
+    assert list(tmp_path.iterdir()) == [out]
 
 
 def test_message_names_a_refused_report_once(run: Run, tmp_path: Path) -> None:

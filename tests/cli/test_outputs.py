@@ -16,6 +16,7 @@ import keyframer
 from keyframer.batch import Ledger
 from keyframer.batch.job import LEDGER
 from tests.cli.running import EXAMPLE, Run, spawn
+from tests.portable import needs_linux
 from tests.samples import sample_files
 
 SAMPLES = {path.name: path.read_bytes() for name in ("3ds", "hale3d") for path in sample_files(name)}
@@ -157,7 +158,7 @@ def test_library_does_not_overwrite_special_files(place: Path) -> None:
     assert (place / "null.glb").is_symlink()
 
 
-@pytest.mark.parametrize("way", ["name", "another spelling", "link", "hard link"])
+@pytest.mark.parametrize("way", ["name", "another spelling", "link", pytest.param("hard link", marks=needs_linux)])
 @pytest.mark.parametrize("name", WRITERS)
 def test_input_is_never_replaced(name: str, way: str, place: Path, run: Run) -> None:
     prepare(name, place)
@@ -257,6 +258,7 @@ def test_output_does_not_replace_another_output_of_the_same_run(place: Path, run
     assert (place / "a.glb").read_bytes()[:4] == b"glTF"
 
 
+@needs_linux
 def test_batch_does_not_replace_a_source_through_links_or_pairs(place: Path, run: Run) -> None:
     source, out = place / "in", place / "out"
     source.mkdir()

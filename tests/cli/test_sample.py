@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import math
 from pathlib import Path
 from typing import Any
@@ -21,11 +20,8 @@ from keyframer.scene import Clip, Handedness, Scene, Space
 from keyframer.scene import Node as SceneNode
 from tests.building.hale3d import arm, wave
 from tests.building.midtown import beta, channel, retail, walk
-from tests.cli.running import EXAMPLE, Run, check_schema, spawn
+from tests.cli.running import EXAMPLE, Run, check_schema
 from tests.cli.test_hostile_names import HOSTILE, UNSAFE
-from tests.samples import all_samples
-
-STYLES = ("pretty", "csv", "json", "npz")
 
 
 def sample(run: Run, *arguments: str | Path) -> dict[str, Any]:
@@ -57,32 +53,6 @@ def test_json_output_has_all_fields(run: Run) -> None:
     assert eye["fov_degrees"] == pose.camera_fov_degrees[:, 0].tolist()
     lamp = next(node for node in sampled["nodes"] if node["name"] == "Lamp")
     assert {"color", "multiplier", "hotspot_degrees", "falloff_degrees"} <= set(lamp)
-
-
-@pytest.mark.parametrize(("name", "path"), all_samples(), ids=lambda value: getattr(value, "name", value))
-def test_every_sample_of_every_format_in_every_style(run: Run, tmp_path: Path, name: str, path: Path) -> None:
-    """Load, pose and sample work for all formats; unsafe files are refused, and salvaged with ``--salvage``."""
-    try:
-        scene, safe = keyframer.load(path), True
-    except keyframer.FormatError:
-        scene, safe = keyframer.load(path, salvage=True), False
-    assert scene.source_format == name
-    pose = keyframer.pose(scene, frames=[0, 1.5])
-    assert pose.world.shape == (2, len(scene.nodes), 4, 4)
-    assert np.isfinite(pose.world).all()
-    if not safe:
-        refused = run("sample", "-q", path, "-o", tmp_path / "refused")
-        assert (refused.code, (tmp_path / "refused").exists()) == (3, False)
-    for style in STYLES:
-        out = tmp_path / f"out.{style}"
-        options = () if safe else ("--salvage",)
-        ran = run("sample", "-q", *options, "--frames", "0:3", "--format", style, path, "-o", out)
-        assert ran.code == (0 if safe else 1), ran.err
-        assert out.read_bytes()
-    check_schema("sample", json.loads((tmp_path / "out.json").read_text()))
-    arrays = arrays_in(tmp_path / "out.npz")
-    assert arrays["world"].shape == (len(arrays["frames"]), len(scene.nodes), 4, 4)
-    assert len(arrays["names"]) == len(scene.nodes)
 
 
 @pytest.mark.parametrize(
@@ -293,12 +263,6 @@ def test_issues_are_printed_to_stderr(run: Run, tmp_path: Path) -> None:
     assert "SCENE_DEFAULT_RIG" in ran.err
     check_schema("sample", ran.json())
     assert run("sample", "-q", path, "--format", "json").err == ""
-
-
-def test_from_stdin() -> None:
-    ran = spawn("sample", "-", "--frames", "0", "--format", "json", "-q", stdin=EXAMPLE.read_bytes())
-    assert ran.returncode == 0
-    check_schema("sample", json.loads(ran.stdout))
 
 
 @pytest.mark.parametrize("kind", HOSTILE)

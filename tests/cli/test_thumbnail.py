@@ -18,9 +18,6 @@ from keyframer.scene import Material
 from tests.cli.running import EXAMPLE, Run, spawn
 from tests.corpus import CORPUS, needs_corpus
 from tests.rendering.simple import scene_of, turned_square
-from tests.samples import all_samples
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 def opened(path: Path) -> Image.Image:
@@ -166,17 +163,6 @@ class TestKinds:
         assert opened(tmp_path / "out.v2" / "a.3ds.png").format == "PNG"
 
 
-def test_existing_file_is_overwritten_only_with_force(run: Run, tmp_path: Path) -> None:
-    out = tmp_path / "a.png"
-    out.write_bytes(b"mine")
-    ran = run("thumbnail", EXAMPLE, "--size", "16", "-o", out)
-    assert ran.code == 3
-    assert f"{out} exists (-f overwrites it)" in ran.err
-    assert out.read_bytes() == b"mine"
-    assert run("thumbnail", EXAMPLE, "--size", "16", "-o", out, "-f").code == 0
-    assert opened(out).size == (16, 16)
-
-
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -253,14 +239,6 @@ def test_only_the_file_and_its_images_are_opened(tmp_path: Path) -> None:
     ran = subprocess.run([sys.executable, "-c", watched, *arguments], capture_output=True, text=True, check=True)
     assert "SEC_PATH_TRAVERSAL, its path is not followed; refused" in ran.stderr
     assert ran.stdout.split() == ["0", "False"]
-
-
-@pytest.mark.parametrize(("known", "path"), all_samples(), ids=lambda value: getattr(value, "name", value))
-def test_every_sample_has_a_picture_or_a_reason(run: Run, tmp_path: Path, known: str, path: Path) -> None:
-    ran = run("thumbnail", path, "--from", known, "--size", "24", "-o", tmp_path / "a.png")
-    assert ran.code in (0, 3)
-    assert (tmp_path / "a.png").exists() == (ran.code == 0)
-    assert ran.code == 0 or " at 0x" in ran.err
 
 
 @needs_corpus

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
 from keyframer.batch import InputFile, storage
+from keyframer.batch.catalogue_run import Coverage
+from keyframer.batch.file_catalogue import is_catalogue, path_text
 from keyframer.batch.output_names import safe_relative
 from keyframer.batch.storage import is_url
 from keyframer.cli import inputs
@@ -37,15 +39,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def find_files(options: argparse.Namespace) -> Iterator[InputFile]:
-    """Yield all files with their stamps; those that cannot be read have an error."""
+    """Yield all files with their stamps; those that cannot be read have an error. Files of other shards have neither:
+    on the disks of clusters, asking for the size of a file takes longer than everything else here.
+    """
     if STDIN in options.files:
         options.parser.error("stdin cannot be an input of a batch: give the name of a file")
+    if options.shard is None or (len(options.files) == 1 and options.files_from is None):
+        yield from _found(options)
+        return
+    seen: set[str] = set()  # of two paths that inputs give a file, the first decides its shard
+    for file in _found(options):
+        if file.key not in seen:
+            seen.add(file.key)
+            yield file
+
+
+def _found(options: argparse.Namespace) -> Iterator[InputFile]:
     for item, relative in _inputs_with_paths(options):
+        is_elsewhere = options.shard is not None and not options.shard.has(relative)
         if isinstance(item, WalkedFile):
-            # a folder that cannot be listed; --include and --exclude apply only to files
-            is_failed_folder = item.status is None and item.error is not None
-            if is_failed_folder or _chosen(relative, options):
-                yield InputFile(os.path.abspath(item.name), relative, storage.stamp_of(item.status), error=item.error)
+            # --include and --exclude apply only to files
+            if item.is_failed_folder or _chosen(relative, options):
+                path = os.path.abspath(item.name)
+                if is_elsewhere:
+                    yield InputFile(path, relative)
+                else:
+                    yield InputFile(path, relative, storage.stamp_of(item.status), error=item.error)
             continue
         if storage.is_url(item.name):
             yield from (file for file in _from_store(item.name, options) if _chosen(file.relative, options))
@@ -53,7 +72,24 @@ def find_files(options: argparse.Namespace) -> Iterator[InputFile]:
             yield InputFile(os.path.abspath(item.name), safe_relative(item.relative), error=as_format_error(item.error))
         elif _chosen(relative, options):
             source = _absolute(item)
-            yield InputFile(source, relative, storage.local_stamp(source), getattr(item, "occurrence", 0))
+            stamp = "" if is_elsewhere else storage.local_stamp(source)
+            yield InputFile(source, relative, stamp, getattr(item, "occurrence", 0))
+
+
+def coverage_of(options: argparse.Namespace) -> Coverage:
+    """Return which files the inputs would have if all existed. Inputs that are catalogues are to be merged."""
+    coverage = Coverage()
+    for name in options.files:
+        if is_url(name):
+            place = name[: min((name.index(mark) for mark in _GLOB if mark in name), default=len(name))]
+            (coverage.folders if place == name else coverage.patterns).append(place.rstrip("/"))
+        elif is_catalogue(name):
+            coverage.merged.append(os.path.abspath(name))
+        elif os.path.exists(name):
+            coverage.folders.append(path_text(os.path.abspath(name)))
+        elif any(mark in name for mark in _GLOB):
+            coverage.patterns.append(path_text(os.path.abspath(_searched_folder(name) or name)))
+    return coverage
 
 
 def _absolute(item: Input) -> str:
@@ -120,15 +156,49 @@ def _groups(options: argparse.Namespace) -> Iterator[tuple[str | None, Iterator[
         options.skipped += group_options.skipped
 
     for name in options.files:
-        folder = None
-        if not is_url(name) and "\0" not in name:
-            if os.path.isdir(name):
-                folder = name
-            elif any(mark in name for mark in _GLOB) and not os.path.lexists(name):
-                folder = os.path.dirname(name[: min(name.index(mark) for mark in _GLOB if mark in name)]) or "."
-        yield folder, expanded([name])
+        yield _searched_folder(name), expanded([name])
     if options.files_from is not None:
         yield None, expanded([], options.files_from)
+
+
+def _searched_folder(name: str) -> str | None:
+    """Return the folder that an input names, or that its glob searches; None for other inputs."""
+    if is_url(name) or "\0" in name:
+        return None
+    if os.path.isdir(name):
+        return name
+    if any(mark in name for mark in _GLOB) and not os.path.lexists(name):
+        return os.path.dirname(name[: min(name.index(mark) for mark in _GLOB if mark in name)]) or "."
+    return None
+
+
+def path_if_taken(source: str, options: argparse.Namespace) -> str | None:
+    """Return the path below its folder of a file that would be an input if it existed; None if it would not."""
+    extensions = () if options.all_files else input_extensions(options.operation, getattr(options, "to", None))
+    for name in options.files:
+        folder = name.rstrip("/") if is_url(name) else os.path.abspath(name)
+        beginning = folder if folder.endswith(os.sep) else f"{folder}/"
+        if source.startswith(beginning) and (is_url(name) or os.path.isdir(name)):
+            relative = source.removeprefix(beginning)
+            if (not extensions or source.lower().endswith(extensions)) and _chosen(relative, options):
+                return safe_relative(relative) if is_url(name) else _output_path(relative)
+    return None
+
+
+def overlap(options: argparse.Namespace, out: str) -> bool:
+    """Return whether the output folder is inside one of the inputs, or an input inside the output folder."""
+    for name in options.files:
+        if is_url(name) != is_url(out):
+            continue
+        if is_url(out):
+            first, second = name.rstrip("/") + "/", out.rstrip("/") + "/"
+        else:
+            folder = _searched_folder(name)
+            first = os.path.join(os.path.realpath(name if folder is None else folder), "")
+            second = os.path.join(os.path.realpath(out), "")
+        if first.startswith(second) or second.startswith(first):
+            return True
+    return False
 
 
 def _output_path(relative: str) -> str:

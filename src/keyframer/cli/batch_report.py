@@ -1,4 +1,4 @@
-"""``keyframer batch report``: the ledger as a table, CSV, JSON or one HTML page without scripts.
+"""``keyframer batch report``: the ledger as a table, CSV, JSON or one HTML page with pictures, links and filters.
 
 Text from files is made safe to show.
 """
@@ -6,6 +6,8 @@ Text from files is made safe to show.
 from __future__ import annotations
 
 import argparse
+import base64
+import hashlib
 import html
 import os
 import sys
@@ -13,11 +15,15 @@ from collections.abc import Iterable, Iterator
 from contextlib import redirect_stdout
 from io import StringIO
 from typing import Any
+from urllib.parse import quote
 
-from keyframer.batch.job import LEDGER, STATUSES
+from keyframer.batch.job import FAILED, FINDINGS, STATUSES
 from keyframer.batch.ledger import Ledger
+from keyframer.batch.shards import Ledgers, ledgers_of, missing_shards
+from keyframer.batch.storage import is_url
 from keyframer.cli.exit_handling import INPUTS_FAILED, SUCCESS
-from keyframer.cli.messages import failure, shown_name
+from keyframer.cli.messages import failure, note, shown_name
+from keyframer.cli.operation_options import SEVERITIES, VERDICT_WORDS
 from keyframer.cli.output_targets import write_file
 from keyframer.errors import FormatError
 from keyframer.files import note_input
@@ -33,40 +39,84 @@ REPORT_COLUMNS = (
     "seconds",
 )  # fmt: skip
 
-_HEAD = """<!doctype html>
+_SCRIPT = """
+const form = document.getElementById("filters"), rows = [...document.querySelectorAll("tr[data-status]")];
+const texts = rows.map((row) => row.textContent.toLowerCase());
+const filter = () => {
+  const value = (name) => form.elements.namedItem(name).value;
+  const words = value("words").toLowerCase().split(/\\s+/).filter(Boolean);
+  const chosen = ["operation", "status", "severity"].filter(value);
+  let count = 0;
+  rows.forEach((row, at) => {
+    const fits = chosen.every((name) => row.dataset[name] === value(name));
+    row.hidden = !(fits && words.every((word) => texts[at].includes(word)));
+    count += !row.hidden;
+  });
+  document.getElementById("count").textContent = `${count} of ${rows.length} shown`;
+};
+form.addEventListener("input", filter);
+form.addEventListener("submit", (event) => event.preventDefault());
+form.addEventListener("reset", () => setTimeout(filter));
+form.hidden = false;
+filter();
+"""
+_HEAD = f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; \
+img-src 'self' file:; script-src 'sha256-{base64.b64encode(hashlib.sha256(_SCRIPT.encode()).digest()).decode()}'">
 <meta name="viewport" content="width=device-width">
 <title>Keyframer batch report</title>
 <style>
-body { font: 14px/1.4 system-ui, sans-serif; margin: 2em; color: #222 }
-table { border-collapse: collapse; margin: 1em 0 }
-th, td { border: 1px solid #ddd; padding: .2em .6em; text-align: left; vertical-align: top; white-space: nowrap }
-th { background: #f3f3f3; position: sticky; top: 0 }
-.failed td { background: #fdecea } .findings td { background: #fff6e0 }
-td.n { text-align: right; font-variant-numeric: tabular-nums }
-td.long { white-space: normal; overflow-wrap: anywhere; min-width: 12em }
-td.hash { font-family: monospace; max-width: 9em; overflow: hidden; text-overflow: ellipsis }
-@media (prefers-color-scheme: dark) {
-  body { background: #1b1b1d; color: #ddd } th { background: #2a2a2d } th, td { border-color: #444 }
-  .failed td { background: #43211e } .findings td { background: #40351a }
-}
+:root {{ color-scheme: light dark; --line: #ddd; --head: #f3f3f3; --failed: #fdecea; --findings: #fff6e0 }}
+body {{ font: 14px/1.4 system-ui, sans-serif; margin: 1.5em auto; padding: 0 1em; max-width: 1300px;
+  box-sizing: border-box; color: #222; background: #fff }}
+table {{ border-collapse: collapse; margin: 1em 0 }}
+th, td {{ border: 1px solid var(--line); padding: .2em .6em; text-align: left; vertical-align: top }}
+th {{ background: var(--head); position: sticky; top: 0 }}
+.failed td {{ background: var(--failed) }} .findings td {{ background: var(--findings) }}
+td.n {{ text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap }}
+td.long {{ overflow-wrap: anywhere; min-width: 8em }}
+td img {{ width: 96px; height: auto; display: block }}
+form {{ display: flex; flex-wrap: wrap; gap: .5em 1em; align-items: end }} form[hidden] {{ display: none }}
+label {{ display: grid }} input, select, button {{ font: inherit; padding: .2em .4em }}
+:focus-visible {{ outline: 3px solid #0b62c4 }}
+@media (max-width: 700px) {{ #files, #files tr, #files td {{ display: block }}
+  #files tr[hidden], #files td:empty {{ display: none }}
+  #files th {{ display: none }} #files td.n {{ text-align: left }} #files tr {{ margin-bottom: 1em }} }}
+@media (prefers-color-scheme: dark) {{
+  :root {{ --line: #444; --head: #2a2a2d; --failed: #43211e; --findings: #40351a }}
+  body {{ background: #1b1b1d; color: #ddd }} a {{ color: #6cb0ff }}
+}}
 </style></head><body>
 <h1>Keyframer batch report</h1>
 """
 
-_OPERATIONS = ("convert", "check", "info", "identify", "thumbnail")
+_OPERATIONS = ("convert", "check", "info", "identify", "thumbnail", "gallery")
 """all operations, available here or not: a ledger may come from another machine"""
 _MOST_LINES = 20
 """maximum number of refused rows that are shown"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("where", metavar="OUT", help="output folder of a batch, or its ledger")
+    parser.add_argument(
+        "where",
+        nargs="+",
+        metavar="OUT",
+        help="output folder of a batch, with all its shards, or a ledger",
+    )
     parser.add_argument(
         "--format", choices=(*STYLES, "html"), default="pretty", help="style of the output (default: pretty)"
     )
     parser.add_argument("--status", choices=STATUSES, help="show only files with this status")
+    parser.add_argument(
+        "--only",
+        action="append",
+        choices=tuple(VERDICT_WORDS),
+        help="show only files with this verdict (may be repeated)",
+    )
+    parser.add_argument(
+        "--severity", choices=SEVERITIES, help="show only files with issues of this severity or a higher one"
+    )
     parser.add_argument(
         "--operation", dest="only_operation", choices=_OPERATIONS, metavar="NAME", help="show only this operation"
     )
@@ -75,17 +125,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    path = os.path.join(options.where, LEDGER) if os.path.isdir(options.where) else options.where
-    for part in ("", "-wal", "-shm", ".lock"):
-        note_input(path + part)
-    with Ledger(path, read_only=True) as ledger:
-        if options.output is None:
-            _write(ledger, options)
-            return show_refused(ledger)
-        text = StringIO()
-        with redirect_stdout(text):
-            _write(ledger, options)
-        code = show_refused(ledger)
+    ledger = Ledgers(ledger_paths(options))
+    for line in missing_shards(ledger.paths):
+        note(options, line)
+    if options.output is None:
+        _write(ledger, options)
+        return show_refused(ledger)
+    text = StringIO()
+    with redirect_stdout(text):
+        _write(ledger, options)
+    code = show_refused(ledger)
     try:
         write_file(options.output, text.getvalue().encode("utf-8", "backslashreplace"), force=options.force)
     except FormatError as error:
@@ -94,7 +143,16 @@ def run(options: argparse.Namespace) -> int:
     return code
 
 
-def show_refused(ledger: Ledger) -> int:
+def ledger_paths(options: argparse.Namespace) -> list[str]:
+    """Return the paths of the ledgers that the arguments name, after registering them as inputs."""
+    paths = [path for where in options.where for path in ledgers_of(where)]
+    for path in paths:
+        for part in ("", "-wal", "-shm", ".lock"):
+            note_input(path + part)
+    return paths
+
+
+def show_refused(ledger: Ledger | Ledgers) -> int:
     """Print a line for each row refused since the last call; returns `INPUTS_FAILED` if there are any."""
     lines, ledger.refused = ledger.refused, []
     for line in lines[:_MOST_LINES]:
@@ -104,10 +162,10 @@ def show_refused(ledger: Ledger) -> int:
     return INPUTS_FAILED if lines else SUCCESS
 
 
-def _write(ledger: Ledger, options: argparse.Namespace) -> None:
-    rows = ledger.rows(options.only_operation, options.status)
+def _write(ledger: Ledgers, options: argparse.Namespace) -> None:
+    rows = (row for row in ledger.rows(options.only_operation, options.status) if _is_wanted(row, options))
     if options.format == "html":
-        for piece in _html_page(ledger, rows, options.only_operation):
+        for piece in _html_page(ledger, rows, options):
             sys.stdout.write(piece)
         return
     records = Records(sys.stdout.write, options.format, SCHEMA, SCHEMA_VERSION, REPORT_COLUMNS)
@@ -122,7 +180,34 @@ def _write(ledger: Ledger, options: argparse.Namespace) -> None:
     records.close()
 
 
-def _pretty_head(ledger: Ledger, operation: str | None) -> None:
+def _is_wanted(row: dict[str, Any], options: argparse.Namespace) -> bool:
+    if options.only and _verdict(row) not in [VERDICT_WORDS[word] for word in options.only]:
+        return False
+    if options.severity is None:
+        return True
+    return _worst(row) in SEVERITIES[: SEVERITIES.index(options.severity) + 1]
+
+
+def _worst(row: dict[str, Any]) -> str | None:
+    """Return the severity of the worst issue of a row."""
+    return "error" if row["status"] == FAILED else row["worst"]
+
+
+def _verdict(row: dict[str, Any]) -> str | None:
+    """Return the verdict on the file of a row, as far as its operation tells; None if that is nothing."""
+    if "verdict" in row["details"]:
+        return str(row["details"]["verdict"])
+    code = str(row["code"])
+    if row["status"] == FAILED:
+        if code.startswith(("RUN_OUTPUT_", "RUN_REFUSED", "RUN_INTERNAL_")):
+            return None
+        return "not readable" if code.startswith(("IO_", "LIMIT_", "RUN_")) else "damaged"
+    if row["status"] == FINDINGS:  # unsafe parts were left out
+        return "damaged"
+    return "readable with problems" if row["worst"] in ("warning", "error") else None
+
+
+def _pretty_head(ledger: Ledgers, operation: str | None) -> None:
     for name, status, code, count in ledger.counts(operation):
         label = "with findings" if status == "findings" else status
         sys.stdout.write(f"{name}: {count:,} {label}{f' ({code})' if code else ''}\n")
@@ -165,38 +250,105 @@ def _cells_of(row: dict[str, Any]) -> list[Any]:
     return [issues if name == "issues" else row[name] for name in REPORT_COLUMNS]
 
 
-def _html_page(ledger: Ledger, rows: Iterable[dict[str, Any]], operation: str | None = None) -> Iterator[str]:
+_PICTURES = (".png", ".jpg", ".gif", ".apng", ".webp")
+"""extensions of outputs that a page can show"""
+_PAGE_COLUMNS = ("source", "operation", "status", "severity", "issues", "outputs", "format", "size", "seconds")
+
+
+def _html_page(ledger: Ledgers, rows: Iterable[dict[str, Any]], options: argparse.Namespace) -> Iterator[str]:
     """Yield the pieces of the HTML page."""
+    operation = options.only_operation
+    counts = ledger.counts(operation)
+    links = _Links(ledger, options.output)
+    pictures = links.pictures(ledger)
     yield _HEAD
-    yield from _table(("operation", "status", "code", "files"), map(list, ledger.counts(operation)), status_column=1)
+    head = ("operation", "status", "code", "files")
+    yield from _table(head, ([_cell(*cell) for cell in zip(head, row, strict=True)] for row in counts))
     renamed = ledger.renamed(operation)
     if renamed:
         yield "<h2>Outputs under another name</h2>\n"
-        yield from _table(
-            ("source", "wanted", "given", "reason"),
-            ([renaming.source, renaming.wanted, renaming.given, renaming.reason] for renaming in renamed),
-        )
+        head = ("source", "wanted", "given", "reason")
+        yield from _table(head, ([_cell(name, getattr(row, name)) for name in head] for row in renamed))
     yield "<h2>Files</h2>\n"
-    yield from _table(REPORT_COLUMNS, map(_cells_of, rows), status_column=REPORT_COLUMNS.index("status"))
-    yield "</body></html>\n"
-
-
-def _table(columns: Iterable[str], rows: Iterable[list[Any]], status_column: int | None = None) -> Iterator[str]:
-    names = list(columns)
-    yield "<table><tr>" + "".join(f"<th>{html.escape(name)}</th>" for name in names) + "</tr>\n"
+    yield '<form id="filters" role="search" aria-label="Files" hidden>'
+    yield '<label>Words<input type="search" name="words"></label>'
+    yield _choice("operation", dict.fromkeys(name for name, *_ in counts))
+    yield _choice("status", STATUSES)
+    yield _choice("severity", (*SEVERITIES, "none"))
+    yield '<button type="reset">Show all</button></form>\n<p id="count" role="status"></p>\n<table id="files"><tr>'
+    columns = (*(("picture",) if pictures else ()), *_PAGE_COLUMNS)
+    yield "".join(f'<th scope="col">{name}</th>' for name in columns) + "</tr>\n"
     for row in rows:
-        attribute = f' class="{html.escape(str(row[status_column]))}"' if status_column is not None else ""
-        yield f"<tr{attribute}>" + "".join(map(_cell, names, row)) + "</tr>\n"
+        worst = _worst(row) or "none"
+        outcome = f"{row['code']}: {row['message']}" if row["code"] else ""
+        issues = " ".join(f"{code}:{count}" for code, count in row["issues"].items())
+        values = {**row, "severity": worst, "issues": f"{outcome} {issues}".strip()}
+        cells = [_cell(name, values[name]) if name != "outputs" else links.cell(row) for name in _PAGE_COLUMNS]
+        if pictures:
+            picture = pictures.get(row["source"])
+            shown_picture = "" if picture is None else f'<img src="{picture}" loading="lazy" alt="">'
+            cells.insert(0, f"<td>{shown_picture}</td>")
+        data = {"status": row["status"], "severity": worst, "operation": row["operation"]}
+        attributes = "".join(f' data-{name}="{html.escape(str(value))}"' for name, value in data.items())
+        yield f'<tr class="{html.escape(str(row["status"]))}"{attributes}>{"".join(cells)}</tr>\n'
+    yield f"</table>\n<script>{_SCRIPT}</script></body></html>\n"
+
+
+class _Links:
+    """Links from the page to the outputs. There are none to URLs, which browsers cannot open, or to several folders."""
+
+    def __init__(self, ledgers: Ledgers, page: str | None) -> None:
+        folders = {ledger.about("out") or os.path.dirname(os.path.abspath(ledger.path)) for ledger in ledgers.each()}
+        self._out = folders.pop() if len(folders) == 1 else ""
+        self._start = os.getcwd() if page is None else os.path.dirname(os.path.abspath(page))
+
+    def _link(self, row: dict[str, Any], path: str) -> str | None:
+        """Return the link to one of the outputs of a row: all of them are in one folder, which may have been moved."""
+        if not self._out or is_url(self._out):
+            return None
+        output = os.path.join(self._out, os.path.dirname(row["output"]), os.path.basename(path))
+        return html.escape(quote(os.fsencode(os.path.relpath(output, self._start).replace(os.sep, "/"))))
+
+    def pictures(self, ledger: Ledgers) -> dict[str, str]:
+        """Return the link to a picture of each source that has one."""
+        found: dict[str, str] = {}
+        for operation in ("gallery", "thumbnail"):
+            for row in ledger.rows(operation):
+                shown_outputs = (output["path"] for output in row["outputs"] if output["path"].endswith(_PICTURES))
+                picture = max(shown_outputs, key=lambda path: path.endswith("picture.jpg"), default=None)
+                link = None if picture is None else self._link(row, picture)
+                if link is not None:
+                    found[row["source"]] = link
+        ledger.refused.clear()  # the rows that are shown are read again
+        return found
+
+    def cell(self, row: dict[str, Any]) -> str:
+        items = []
+        main = os.path.basename(row["output"])
+        for path in sorted(
+            (output["path"] for output in row["outputs"]), key=lambda path: os.path.basename(path) != main
+        ):
+            link, name = self._link(row, path), html.escape(shown(os.path.basename(path), most=100))
+            items.append(name if link is None else f'<a href="{link}">{name}</a>')
+        return f'<td class="long">{"<br>".join(items)}</td>'
+
+
+def _choice(name: str, values: Iterable[str]) -> str:
+    options = "".join(f"<option>{html.escape(value)}</option>" for value in values)
+    return f'<label>{name.capitalize()}<select name="{name}"><option value="">all</option>{options}</select></label>'
+
+
+def _table(columns: Iterable[str], rows: Iterable[list[str]]) -> Iterator[str]:
+    yield "<table><tr>" + "".join(f'<th scope="col">{html.escape(name)}</th>' for name in columns) + "</tr>\n"
+    yield from (f"<tr>{''.join(row)}</tr>\n" for row in rows)
     yield "</table>\n"
 
 
-_CSS_CLASSES = {
-    "sha256": "hash",
-    **dict.fromkeys(("source", "output", "message", "issues", "wanted", "given", "reason"), "long"),
-}
+_LONG = ("source", "message", "issues", "wanted", "given", "reason")
 
 
 def _cell(column: str, value: Any) -> str:
-    css_class = "n" if isinstance(value, (int, float)) and not isinstance(value, bool) else _CSS_CLASSES.get(column)
+    css_class = "n" if isinstance(value, (int, float)) and not isinstance(value, bool) else ""
+    css_class = "long" if column in _LONG else css_class
     attribute = f' class="{css_class}"' if css_class else ""
     return f"<td{attribute}>{html.escape(shown(value, most=500))}</td>"

@@ -36,11 +36,15 @@ values; a file with no other errors is still loaded. A warning is odd but
 harmless; an info is worth knowing. docs/issues.md explains every code. At most
 20 issues of a code are listed, all are counted. The exit code is 1 if a file
 cannot be read or has issues at or above --fail-on. --ignore and --only also
-accept the beginning of codes: --ignore SEC_ --ignore SCENE_REST_POSE."""
+accept the beginning of codes: --ignore SEC_ --ignore SCENE_REST_POSE.
+
+--only damaged, problems or unreadable lists only files with this verdict, and
+--severity only files with such issues. Neither changes the exit code."""
 
 EXAMPLES = (
     "keyframer check scene.3ds",
     "keyframer check -r --format csv archive/ > findings.csv",
+    "keyframer check -r --only damaged --only unreadable archive/",
     "keyframer check --fail-on warning --ignore SEM_NAME_TOO_LONG scene.3ds",
 )
 
@@ -48,18 +52,25 @@ EXAMPLES = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     inputs.add_arguments(parser)
     operation_options.add_options(parser, "check")
+    parser.add_argument(
+        "--severity",
+        choices=operation_options.SEVERITIES,
+        help="list only files with issues of this severity or a higher one, and only these issues",
+    )
     record_output.add_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     inputs.require_input(options)
+    verdicts = [operation_options.VERDICT_WORDS.get(word) for word in options.only]
+    options.only = [word for word, verdict in zip(options.only, verdicts, strict=True) if verdict is None]
     try:
         operation_options.values_of(options, "check")
     except ValueError as error:
         options.parser.error(str(error))
     records = Records(sys.stdout.write, options.format, SCHEMA, SCHEMA_VERSION, COLUMNS)
     code = SUCCESS
-    checked = failed = 0
+    checked = failed = shown = 0
     for item in inputs.inputs_of(options, inputs.LOADABLE):
         with reading_options.budget_for(options, item):
             report = _check(item, options).restricted(options.only, options.ignore)
@@ -67,6 +78,12 @@ def run(options: argparse.Namespace) -> int:
         if report.fails(options.fail_on):
             failed += 1
             code = FINDINGS
+        report = report.restricted(severity=options.severity)
+        if any(verdicts) and report.verdict not in verdicts:
+            continue
+        if options.severity is not None and not report.issues.total:
+            continue
+        shown += 1
         if options.format == "pretty":
             _pretty(item.name, report, options)
         elif options.format in ("csv", "md"):
@@ -75,7 +92,8 @@ def run(options: argparse.Namespace) -> int:
             records.json(report_record(report, item.name))
     records.close()
     if checked > 1:
-        note(options, f"{checked} files checked, {failed} failed (--fail-on {options.fail_on})")
+        listed = f", {shown} of them listed" if shown < checked else ""
+        note(options, f"{checked} files checked{listed}, {failed} failed (--fail-on {options.fail_on})")
     return code
 
 

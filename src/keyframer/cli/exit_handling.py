@@ -21,10 +21,8 @@ FINDINGS = 1
 """issues at or above ``--fail-on``, a difference, or parts left out by ``--salvage``"""
 USAGE = 2
 INPUTS_FAILED = 3
-"""some inputs failed"""
+"""some inputs failed, or are not finished because the cluster of ``batch`` was lost"""
 INTERNAL = 4
-CLUSTER_LOST = 5
-"""``batch`` has unfinished files, because the cluster cannot be reached or lost tasks"""
 INTERRUPTED = 130
 PIPE_CLOSED = 141
 """the code that shells report for programs ended by SIGPIPE"""
@@ -33,9 +31,8 @@ CODES = {
     SUCCESS: "success",
     FINDINGS: "issues at or above --fail-on, a difference, or parts left out by --salvage",
     USAGE: "wrong usage",
-    INPUTS_FAILED: "some inputs failed, or stdout could not be written",
+    INPUTS_FAILED: "some inputs failed or could not be processed, or stdout could not be written",
     INTERNAL: "internal error (please report it; KEYFRAMER_DEBUG=1 shows the traceback)",
-    CLUSTER_LOST: "the cluster of batch cannot be reached or lost tasks (the same command resumes)",
     INTERRUPTED: "interrupted by Ctrl-C",
     PIPE_CLOSED: "the reader of the output closed the pipe (no message)",
 }

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 
 from keyframer.cli import record_output
-from keyframer.cli.exit_handling import SUCCESS
+from keyframer.cli.exit_handling import INPUTS_FAILED, SUCCESS
+from keyframer.cli.messages import failure
+from keyframer.cli.output_targets import check_file, output_errors, write_file
+from keyframer.describing import DESCRIPTIONS
+from keyframer.errors import FormatError
 from keyframer.exchange import EXPORTERS, IMPORTERS, NativeExporter
 from keyframer.formats import FORMATS, Format
 from keyframer.formats.contract import Bridge
@@ -26,16 +31,37 @@ transfer), scene (can be converted from), checks (rules of its own), save (can
 be converted to; docs/converting.md lists what each can store), rewrite (can be
 written again with other models; docs/stage.md). Formats without read and write
 have no documents: their files are loaded as scenes directly. The column
-"records" has the number of declared record types."""
+"records" has the number of declared record types.
 
-EXAMPLES = ("keyframer formats", "keyframer formats --format json")
+With --magic, --pronom, --kaitai or --hexpat, descriptions of the formats for
+other programs are written to a folder instead (docs/describing.md)."""
+
+EXAMPLES = (
+    "keyframer formats",
+    "keyframer formats --format json",
+    "keyframer formats --magic . && file -m keyframer.magic windmill.3ds",
+)
+
+_DESCRIPTIONS = {
+    "magic": "signatures for file(1): keyframer.magic",
+    "pronom": "signatures for FIDO, in the style of PRONOM: keyframer-pronom.xml",
+    "kaitai": "structures of the binary formats for Kaitai Struct (.ksy)",
+    "hexpat": "structures of the binary formats for the hex editor ImHex (.hexpat)",
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     record_output.add_arguments(parser)
+    descriptions = parser.add_argument_group("descriptions for other programs")
+    for kind, description in _DESCRIPTIONS.items():
+        descriptions.add_argument(f"--{kind}", metavar="DIR", help=f"write {description}")
+    descriptions.add_argument("-f", "--force", action="store_true", help="overwrite existing files")
 
 
 def run(options: argparse.Namespace) -> int:
+    folders = {kind: getattr(options, kind) for kind in _DESCRIPTIONS if getattr(options, kind) is not None}
+    if folders:
+        return write_descriptions(folders, force=options.force)
     table = formats_table()
     records = Records(sys.stdout.write, options.format, SCHEMA, SCHEMA_VERSION, table.columns, key="formats")
     if options.format == "pretty":
@@ -48,6 +74,29 @@ def run(options: argparse.Namespace) -> int:
             lists = {key: str(row_record[key]).split() for key in ("extensions", "can")}
             records.json({**row_record, **lists})
     records.close()
+    return SUCCESS
+
+
+def write_descriptions(folders: dict[str, str], *, force: bool) -> int:
+    """Write descriptions of the formats to folders, and print the name of each file. Return the exit code."""
+    files = {
+        os.path.join(folder, name): text.encode()
+        for kind, folder in folders.items()
+        for name, text in DESCRIPTIONS[kind]().items()
+    }
+    path = ""
+    try:
+        for path in folders.values():
+            with output_errors(path):
+                os.makedirs(path, exist_ok=True)
+        for path in files:
+            check_file(path, force=force)
+        for path, text in files.items():
+            write_file(path, text, force=force)
+            print(path)
+    except FormatError as error:
+        failure(path, error)
+        return INPUTS_FAILED
     return SUCCESS
 
 

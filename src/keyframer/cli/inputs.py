@@ -83,18 +83,33 @@ class FileInput(Input):
 
 
 class WalkedFile(FileInput):
-    """A file of a folder that was searched, or a subfolder that cannot be listed.
-
-    ``status`` is the result of `os.stat`, None if that failed or was not called. ``reason`` says why the file cannot be
-    read, if that is already known.
+    """A file of a folder that was searched, or a subfolder that cannot be listed: it has no ``entry``, but a
+    ``reason``.
     """
 
-    def __init__(self, path: str, relative: str, folder: str, status: os.stat_result | None, reason: str = "") -> None:
+    def __init__(self, path: str, relative: str, folder: str, entry: os.DirEntry[str] | None, reason: str = "") -> None:
         self.name = path
         self.relative = relative
         self.folder = folder
-        self.status = status
-        self.error = _read_failure(reason) if reason else None
+        self.is_failed_folder = entry is None
+        self._entry = entry
+        self._reason = reason
+
+    @property
+    def status(self) -> os.stat_result | None:
+        """The result of `os.stat`; None if it failed. An entry makes this call once, on first use."""
+        try:
+            return None if self._entry is None else self._entry.stat()
+        except OSError:
+            return None
+
+    @property
+    def error(self) -> FormatError | None:
+        """Why the file cannot be read, if that is known without opening it."""
+        status = self.status
+        is_special = status is not None and not stat.S_ISREG(status.st_mode)  # a pipe may never end
+        reason = "not a regular file" if is_special else self._reason
+        return _read_failure(reason) if reason else None
 
     def head(self) -> tuple[bytes, int]:
         if self.error is not None:
@@ -337,7 +352,7 @@ def _from_folder(folder: str, extensions: tuple[str, ...]) -> Iterator[Input]:
                 if not entry.is_symlink():
                     folders.append((f"{relative}{entry.name}/", entry.path))
             elif not extensions or entry.name.lower().endswith(extensions):
-                item = _walked(entry, relative, folder)
+                item = WalkedFile(entry.path, relative + entry.name, folder, entry)
                 if extensions and _is_apple_double(item):
                     yield SkippedInput(entry.path)
                     continue
@@ -346,16 +361,6 @@ def _from_folder(folder: str, extensions: tuple[str, ...]) -> Iterator[Input]:
         waiting.extend(reversed(folders))
     if not any_file:
         yield BadInput(folder, _no_files("folder", extensions))
-
-
-def _walked(entry: os.DirEntry[str], relative: str, folder: str) -> WalkedFile:
-    try:
-        status = entry.stat()
-    except OSError:
-        status = None
-    is_special = status is not None and not stat.S_ISREG(status.st_mode)  # a pipe may never end
-    reason = "not a regular file" if is_special else ""
-    return WalkedFile(entry.path, relative + entry.name, folder, status, reason)
 
 
 def _is_apple_double(item: Input) -> bool:

@@ -1,4 +1,4 @@
-"""The options of convert, check, info, identify and thumbnail, declared once for the command and its batch.
+"""The options of convert, check, info, identify, thumbnail and catalogues, declared once for command and batch.
 
 `add_options` adds the arguments, `values_of` returns them as plain values: those of a job. Importing this module loads
 no code that processes files.
@@ -26,8 +26,9 @@ LENGTHS = ("mm", "cm", "m", "km", "inch", "foot", "file")
 AXES = ("x-up", "x-up-left", "y-up", "y-up-left", "z-up", "z-up-left")
 
 
-def add_options(parser: argparse.ArgumentParser, operation: str) -> None:
-    """Add the options that an operation has as a command and in a batch."""
+def add_options(parser: argparse.ArgumentParser, operation: str, *, in_batch: bool = False) -> None:
+    """Add the options that an operation has as a command and in a batch; a batch writes something for every file, so
+    it does not select files by their verdict."""
     if operation in ("convert", "thumbnail"):
         reading_options.add_scene_arguments(parser, reads_fps=operation != "convert")
     elif operation != "identify":
@@ -36,12 +37,12 @@ def add_options(parser: argparse.ArgumentParser, operation: str) -> None:
         _add_writing(parser)
         _add_steps(parser)
     elif operation == "check":
-        _add_issues(parser)
+        _add_issues(parser, for_verdicts=not in_batch)
     elif operation == "info":
         _add_tables(parser)
     elif operation == "thumbnail":
         _add_picture(parser)
-    if operation in ("convert", "info", "thumbnail"):
+    if operation in ("convert", "info", "thumbnail", "catalogue", "gallery"):
         add_textures(parser)
 
 
@@ -211,11 +212,16 @@ def _cut(text: str | None) -> list[float] | None:
         raise ValueError(f"--cut needs two frames A:B {allowed}, not {text!r}") from None
 
 
-def _add_issues(parser: argparse.ArgumentParser) -> None:
+VERDICT_WORDS = {"damaged": "damaged", "problems": "readable with problems", "unreadable": "not readable"}
+"""the verdicts that ``--only`` selects"""
+SEVERITIES = ("error", "warning", "info")
+
+
+def _add_issues(parser: argparse.ArgumentParser, for_verdicts: bool) -> None:
     group = parser.add_argument_group("issues")
     group.add_argument(
         "--fail-on",
-        choices=("error", "warning", "info"),
+        choices=SEVERITIES,
         default="error",
         help="lowest severity that makes the exit code 1 (default: error)",
     )
@@ -223,7 +229,12 @@ def _add_issues(parser: argparse.ArgumentParser) -> None:
         "--ignore", action="append", default=[], metavar="CODE", help="leave out issues of this code (may be repeated)"
     )
     group.add_argument(
-        "--only", action="append", default=[], metavar="CODE", help="list only issues of this code (may be repeated)"
+        "--only",
+        action="append",
+        default=[],
+        metavar="CODE",
+        help="list only issues of this code (may be repeated)"
+        + (f"; or only files with this verdict: {', '.join(VERDICT_WORDS)}" if for_verdicts else ""),
     )
 
 

@@ -24,6 +24,7 @@ COMMANDS: dict[str, str] = {
     "identify": "tell the format of a file from its first bytes",
     "info": "summarise a file in one screen, or show its tables",
     "check": "list everything that is wrong with a file",
+    "salvage": "make a clean file of a damaged one, and a map of its bytes",
     "dump": "write the whole file as text, to read, compare and edit",
     "build": "make a file from the text that dump writes",
     "sample": "compute the world transform of every node at given times",
@@ -33,7 +34,9 @@ COMMANDS: dict[str, str] = {
     "thumbnail": "render a picture, a contact sheet or the playback",
     "view": "play files in the browser: timeline, curves, tree, bytes",
     "batch": "run another command on many files; can be resumed",
+    "search": "list the files of a catalogue by words and conditions",
     "formats": "list the known formats and what they support",
+    "setup": "install completion, man pages and desktop files for your user",
 }
 """each command and what it does; its module has the same name and defines ABOUT, EXAMPLES, add_arguments and run"""
 

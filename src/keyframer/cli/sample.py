@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import csv
 import io
 import json
 from collections.abc import Sequence
@@ -16,7 +15,7 @@ from keyframer.cli.messages import failure, note
 from keyframer.cli.operation_options import add_clip
 from keyframer.formats.kit.summary_tables import Cell, Table
 from keyframer.inspecting.samples import Sample, parse_frames
-from keyframer.inspecting.tables import aligned, csv_cell
+from keyframer.inspecting.tables import aligned
 
 ABOUT = """Compute the world transform of every node at given times.
 
@@ -91,21 +90,12 @@ def _write(sample: Sample, options: argparse.Namespace) -> None:
     if options.format == "npz":
         output_targets.write_file(options.output, _npz(sample), force=options.force)
     else:
-        text = {"json": _json, "csv": _csv, "pretty": _pretty}[options.format](sample)
+        text = {"json": _json, "csv": Sample.csv, "pretty": _pretty}[options.format](sample)
         output_targets.write_text(options.output, text, force=options.force)
 
 
 def _json(sample: Sample) -> str:
     return json.dumps(sample.record(), allow_nan=False) + "\n"
-
-
-def _csv(sample: Sample) -> str:
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(sample.columns)
-    for row in sample.rows():
-        writer.writerow([csv_cell(cell) if isinstance(cell, (str, bool)) else repr(cell) for cell in row])
-    return stream.getvalue()
 
 
 def _pretty(sample: Sample) -> str:

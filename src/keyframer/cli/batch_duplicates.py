@@ -1,0 +1,43 @@
+"""``keyframer batch duplicates``: shows the groups of files that are there twice."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from itertools import chain
+
+from keyframer.batch.duplicates import IDENTICAL, NEAR, Group, identical_files, near_files
+from keyframer.batch.file_catalogue import Catalogue
+from keyframer.cli.exit_handling import SUCCESS
+from keyframer.cli.messages import note, shown_name
+from keyframer.inspecting.records import Records
+from keyframer.text import counted, safe_text
+
+SCHEMA = "keyframer.duplicates"
+SCHEMA_VERSION = 1
+COLUMNS = ("group", "kind", "file", "difference")
+
+
+def show(catalogue: Catalogue, options: argparse.Namespace) -> int:
+    """Print the duplicates of a catalogue; returns the exit code."""
+    records = Records(sys.stdout.write, options.format, SCHEMA, SCHEMA_VERSION, COLUMNS, key="groups")
+    counts = {IDENTICAL: (0, 0), NEAR: (0, 0)}
+    for number, group in enumerate(chain(identical_files(catalogue), near_files(catalogue)), 1):
+        groups, spare = counts[group.kind]
+        counts[group.kind] = groups + 1, spare + len(group.paths) - 1
+        if options.format == "pretty":
+            sys.stdout.write(_pretty(group))
+        paths = [safe_text(path) for path in group.paths]
+        records.json({"kind": group.kind, "files": paths, "difference": safe_text(group.difference)})
+        for path in group.paths:
+            records.row([number, group.kind, path, group.difference])
+    records.close()
+    for kind, content in ((IDENTICAL, "the same bytes"), (NEAR, "different bytes, but the same meshes and motion")):
+        groups, spare = counts[kind]
+        note(options, f"{counted(groups, 'group')} with {content}: {counted(spare, 'file')} more than needed")
+    return SUCCESS
+
+
+def _pretty(group: Group) -> str:
+    files = "".join(f"  {shown_name(path)}\n" for path in group.paths)
+    return f"{group.kind}; differs: {safe_text(group.difference)}\n{files}"

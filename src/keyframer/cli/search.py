@@ -1,0 +1,91 @@
+"""``keyframer search``: list the files of a catalogue by words and conditions."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from itertools import chain, islice
+from typing import Any
+
+from keyframer.batch.catalogue_schema import COLUMNS
+from keyframer.batch.file_catalogue import Catalogue, CatalogueError
+from keyframer.cli import record_output
+from keyframer.cli.exit_handling import INPUTS_FAILED, SUCCESS
+from keyframer.cli.messages import note, shown_name
+from keyframer.inspecting.records import Records
+from keyframer.inspecting.tables import json_value
+from keyframer.text import counted, safe_text
+
+ABOUT = """List the files of a catalogue that keyframer batch catalogue has made.
+
+A file is listed if each word is the beginning of a word in its path, in a name
+of its nodes, meshes, materials, images, cameras or lights, or in its title,
+author or writer; upper and lower case are equal. Without words all files are
+listed. --where is an SQL condition on the table files; docs/catalogue.md
+describes all tables. The paths can be the inputs of other commands:
+--files-from -."""
+
+EXAMPLES = (
+    "keyframer search archive.sqlite rotor",
+    "keyframer search archive.sqlite --where \"verdict = 'damaged' AND size > 1e6\"",
+    "keyframer search archive.sqlite stone --format json | jq '.files[].path'",
+    "keyframer search a.sqlite cat | keyframer batch check --files-from - -o out/",
+)
+
+SCHEMA = "keyframer.search"
+SCHEMA_VERSION = 1
+_RECORD_COLUMNS = (*COLUMNS["files"][1:], "matches")
+_MOST_MATCHES = 5
+"""maximum number of matching names that are shown for a file"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("catalogue", metavar="CATALOGUE", help="a catalogue, such as archive.sqlite")
+    parser.add_argument(
+        "words", nargs="*", metavar="WORD", help="beginnings of words that a file must have, all of them"
+    )
+    parser.add_argument("--where", metavar="SQL", help="a condition on the columns of the table files")
+    parser.add_argument(
+        "-l", "--long", action="store_true", help="show format, verdict and matching names after each path"
+    )
+    record_output.add_arguments(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    count = 0
+    try:
+        with Catalogue(options.catalogue) as catalogue:
+            found = catalogue.search(options.words, options.where)
+            first = list(islice(found, 1))  # a wrong condition fails before anything is written
+            records = Records(sys.stdout.write, options.format, SCHEMA, SCHEMA_VERSION, _RECORD_COLUMNS)
+            for _, *values, names in chain(first, found):
+                count += 1
+                matches = _matches(str(names or ""), options.words)
+                file = dict(zip(COLUMNS["files"][1:], values, strict=True))
+                if options.format == "pretty":
+                    sys.stdout.write(f"{_line(file, matches) if options.long else safe_text(str(file['path']))}\n")
+                else:
+                    record = {name: json_value(value) for name, value in file.items()}
+                    records.json({**record, "matches": matches})
+                    records.row([*values, ", ".join(matches)])
+            records.close()
+    except CatalogueError as error:
+        print(f"keyframer: {safe_text(str(error))}", file=sys.stderr)
+        return INPUTS_FAILED
+    note(options, counted(count, "file"))
+    return SUCCESS
+
+
+def _matches(names: str, words: list[str]) -> list[str]:
+    """Return the first names that have one of the words."""
+    wanted = [re.compile(rf"(?<![^\W_]){re.escape(word)}", re.IGNORECASE) for word in words]
+    found = [name for name in names.split("\n") if any(word.search(name) for word in wanted)]
+    return [safe_text(name) for name in found[:_MOST_MATCHES]]
+
+
+def _line(file: dict[str, Any], matches: list[str]) -> str:
+    facts = [str(file[name]) for name in ("format", "verdict") if file[name] is not None]
+    if matches:
+        facts.append(f"matches: {', '.join(matches)}")
+    return f"{shown_name(str(file['path']))}  ({safe_text('; '.join(facts))})"
