@@ -7,7 +7,7 @@ WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)  # some tests wait fo
 # Tests start hundreds of processes, which should not compile all modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test peers quick lint viewer blender bench batch-torture coverage pictures fuzz slow clean
+.PHONY: help demo test peers quick lint viewer page docs conformance blender dist bench portable batch-torture coverage pictures fuzz slow clean
 
 help:            ## list the targets
 	@grep -hE '^[a-z-]+: .*##|^[a-z-]+:  *##' $(MAKEFILE_LIST) | sed 's/:.*##/:/' | column -t -s:
@@ -32,13 +32,26 @@ peers: $(BIN)/.test  ## the programs that tests use besides Python packages: bro
 	sh tools/install_node_tools.sh
 	PYTHON=$(PYTHON) sh tools/install_blender.sh
 	$(BIN)/python tools/build_viewer.py --if-possible
+	$(BIN)/python tools/build_page.py --if-possible
 
 viewer:  ## build the page of "keyframer view" (Node 20.19 or newer, or one from PyPI)
 	$(PYTHON) tools/build_viewer.py
 
+page: $(BIN)/.run  ## build the page that runs the library in a browser: build/page, for any web server (PARTS: a folder with its parts)
+	$(BIN)/python tools/build_page.py $(if $(PARTS),--parts $(PARTS))
+
+docs: $(BIN)/.test  ## the site: build/docs; warnings are errors
+	$(BIN)/python -m sphinx -b html -q -W docs build/docs
+
+conformance: $(BIN)/.test  ## small files for other importers, with expected values: build/conformance.zip
+	$(BIN)/python -m tools.make_conformance
+
 blender: $(BIN)/.test  ## the Blender extension: a wheel and a zip in build, validated by Blender's command line
 	PYTHON=$(PYTHON) sh tools/install_blender.sh
 	$(BIN)/python tools/build_blender.py --validate
+
+dist: $(BIN)/.test  ## everything of a release in dist: wheel, source archive, keyframer.pyz, Blender extension, SBOM; built twice and compared
+	$(BIN)/python tools/build_dist.py
 
 lint: $(BIN)/.test  ## style, types and the import contract
 	$(BIN)/ruff check .
@@ -59,16 +72,20 @@ SEED ?= 0
 fuzz: $(BIN)/.test  ## fuzz everything for SECONDS (60) from SEED (0); ledger and numbered findings in build/fuzz
 	nice -n 19 $(BIN)/python -m tests.fuzz --seconds $(SECONDS) --seed $(SEED)
 
-QUICK := wire maths curves scene posing reference_curves golden crashers conformance operating inspecting textures rendering
-QUICK += formats/hale3d formats/midtown exchange/reading docs/test_structure.py test_api.py test_files.py test_issues.py
-quick: $(BIN)/.test  ## after each change: lint the changed files, then run the tests that find most mistakes (under 90 seconds)
+QUICK := wire maths curves scene posing reference_curves golden conformance operating inspecting formats/hale3d
+QUICK += formats/midtown exchange/reading test_api.py test_files.py test_issues.py
+NOT_QUICK := corpus hostile salvage embedded edited_files without_pillow text_form random_tracks  # words in names of files
+quick: $(BIN)/.test  ## after each change: lint the changed files, then run the tests that find most mistakes (about a minute on two quiet cores)
 	@changed=$$(git diff --name-only --diff-filter=d HEAD -- '*.py'); [ -z "$$changed" ] || { $(BIN)/ruff check $$changed && $(BIN)/ruff format --check $$changed; }
-	$(BIN)/python -m pytest -n auto -q $(addprefix tests/,$(QUICK)) --ignore-glob='*corpus*'
+	$(BIN)/python -m pytest -n auto -q $(addprefix tests/,$(QUICK)) $(NOT_QUICK:%='--ignore-glob=*%*')
 
 slow: $(BIN)/.test  ## all tests, also those marked slow: hostile files up to 16 MiB, a fault at every step of writing; figures go to docs/reliability.md by hand
 	KEYFRAMER_SLOW=1 $(BIN)/python -m pytest -n auto --dist worksteal -q
 	$(BIN)/python -m tests.hostile.measure
 	$(BIN)/python -m tests.hostile.expense
+
+portable: $(BIN)/.test  ## the tests of writing, batches and commands without fork, hard links, file locks and limits of memory
+	PYTHONPATH=tests/portable $(BIN)/python -m pytest -n auto -q tests/test_files.py tests/batch tests/cli --ignore=tests/batch/test_cluster.py --ignore=tests/batch/test_storage.py  # Dask and moto need file locks
 
 batch-torture: $(BIN)/.test  ## 100 rounds of kill -9 and resume over 1,000 files (half an hour)
 	$(BIN)/python tools/batch_torture.py --rounds 100 --files 1000
@@ -84,4 +101,4 @@ pictures: $(BIN)/.test  ## pictures of the documentation: those of the commands,
 	$(BIN)/python tools/make_gltf_pictures.py
 
 clean:           ## remove the virtual environments, build and the caches
-	rm -rf $(VENV) .venv-blender .venv-blender-5.2 build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-blender .venv-blender-5.2 build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -14,7 +14,7 @@ NAMES = """
     Camera Channel Clip Detection Document Environment Format FormatError Handedness Interpolation Issue IssueLog Keys
     Light LightType Limits LossReport Material Mesh Morph Node NodeKind Playback Pose RawChannel Report Rig RotationForm
     Scene Severity Skin Space TextureMap Track Wrap __version__ check compile_track convert decode detect encode load
-    plot pose read render save supported_formats view write
+    plot pose read render salvage save supported_formats view write
 """
 
 

@@ -88,8 +88,9 @@ Node("a").position = [1, 2, 3]
 
 
 def documented_examples() -> str:
-    page = (ROOT / "docs" / "scenes.md").read_text(encoding="utf-8")
-    return "\n".join(re.findall(r"```python\n(.*?)```", page, re.DOTALL))
+    pages = (ROOT / "docs/scenes.md", ROOT / "README.md", *sorted((ROOT / "docs/howto").glob("*.md")))
+    texts = [page.read_text(encoding="utf-8") for page in pages]
+    return "\n".join(block for text in texts for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL))
 
 
 @pytest.fixture(scope="module")

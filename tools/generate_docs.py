@@ -1,8 +1,9 @@
 """Writes the generated pages: ``python tools/generate_docs.py``. With ``--check`` it only lists those out of date.
 
 docs/cli.md comes from the parser, docs/issues.md from the catalogue, docs/formats/<id>.md from the records of each
-format and docs/formats/notes/<id>.md, docs/schemas/*.json from the schemas that the package ships, and a table in
-docs/converting.md from the capabilities that the formats declare.
+format and docs/formats/notes/<id>.md, docs/schemas/*.json from the schemas that the package ships, a table in
+docs/converting.md from the capabilities that the formats declare, and tables in docs/catalogue.md from the schema of
+catalogues. src/keyframer/cli/desktop gets completion for shells and the man pages, from the parser.
 """
 
 from __future__ import annotations
@@ -15,7 +16,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from keyframer import inspecting
+import shtab
+from argparse_manpage.manpage import Manpage
+
+from keyframer import __version__, inspecting
+from keyframer.batch.catalogue_schema import described_tables
 from keyframer.catalogue import CATALOGUE
 from keyframer.checking import PASSES, VERDICTS, pass_of
 from keyframer.cli.exit_handling import CODES
@@ -33,6 +38,7 @@ from keyframer.wire.record import describe_fields
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 SCHEMAS = Path(inspecting.__file__).parent / "schemas"
+DESKTOP = DOCS.parent / "src/keyframer/cli/desktop"
 COMMAND = "python tools/generate_docs.py"
 """the command that generates the pages"""
 
@@ -69,6 +75,7 @@ def format_page(known: Format, notes: str = "") -> str:
 
 
 _BEGIN = f"<!-- Generated from the declarations of the formats by `{COMMAND}`. -->"
+_TABLES = f"<!-- Generated from the schema of catalogues by `{COMMAND}`. -->"
 _END = "<!-- End of the generated part. -->"
 
 
@@ -84,6 +91,25 @@ def with_capabilities(page: str, formats: Iterable[Format]) -> str:
     ]
     begin, end = page.index(_BEGIN) + len(_BEGIN), page.index(_END)
     return "\n".join([page[:begin], "", *markdown(("", *supported), rows), "", page[end:]])
+
+
+def with_tables(page: str) -> str:
+    """Return the page of the catalogue with a new generated part: its tables and views."""
+    lines = []
+    for kind, name, description, columns in described_tables():
+        lines += [
+            f"### `{name}`{' (view)' if kind == 'VIEW' else ''}",
+            "",
+            f"{description[0].upper()}{description[1:]}.",
+            "",
+        ]
+        if kind == "VIEW":
+            lines += [f"Columns: {', '.join(f'`{column}`' for column, _, _ in columns)}.", ""]
+        else:
+            rows = [[f"`{column}`", words, _cell(text)] for column, words, text in columns]
+            lines += [*markdown(("column", "type", "what"), rows), ""]
+    begin, end = page.index(_TABLES) + len(_TABLES), page.index(_END)
+    return "\n".join([page[:begin], "", *lines, page[end:]])
 
 
 def _record_table(known: Format, types: list[type[Any]]) -> Iterator[str]:
@@ -292,6 +318,41 @@ def _names(action: argparse.Action) -> str:
     return ", ".join(f"`{name}{value if action.option_strings else ''}`".replace("|", "\\|") for name in names)
 
 
+COMPLETIONS = {"bash": "keyframer.bash", "zsh": "_keyframer", "fish": "keyframer.fish"}
+"""the name of the completion of each shell, in the folder ``desktop`` of the package"""
+_COMPLETED = {"FILE": shtab.FILE, "OUT": shtab.FILE, "PAGE": shtab.FILE, "LIST": shtab.FILE, "DIR": shtab.DIRECTORY}
+
+
+def desktop_pages() -> Iterator[tuple[str, str]]:
+    """Yield name and text of the completion for each shell, and of the man page of each command."""
+    parser = build_parser()
+    commands = _subcommands(parser)
+    for each in [*commands.values(), *_subcommands(commands["batch"]).values()]:
+        for action in each._actions:
+            if isinstance(action.metavar, str) and action.metavar in _COMPLETED:
+                action.complete = _COMPLETED[action.metavar]  # type: ignore[attr-defined]
+    for shell, name in COMPLETIONS.items():
+        yield name, shtab.complete(parser, shell=shell)
+    whole = _man_page("keyframer", ABOUT.rstrip("."), build_parser(with_options=False))
+    pages = ", ".join(rf"\fBkeyframer\-{command}\fR(1)" for command in commands)
+    yield (
+        "keyframer.1",
+        re.sub(r"\n\.SH COMMAND .*?(?=\n\.SH EXAMPLES)", "", whole, flags=re.S) + f".SH SEE ALSO\n{pages}\n",
+    )
+    for command, each in commands.items():
+        yield f"keyframer-{command}.1", _man_page(f"keyframer-{command}", COMMANDS[command], each)
+
+
+def _man_page(name: str, about: str, parser: argparse.ArgumentParser) -> str:
+    examples, parser.epilog = (parser.epilog or "").partition("\n")[2], None
+    page = Manpage(parser)
+    page.prog, page.description, page.date = name, about, ""
+    page.source, page.manual = f"Keyframer {__version__}", "Keyframer"
+    text = re.sub(r"(?m)^\.(?=[a-z0-9])", r"\\&.", str(page))  # an extension at the start of a line is not a macro
+    words = examples.replace("\\", r"\e").replace("-", r"\-")
+    return f"{text}.SH EXAMPLES\n.nf\n{words}\n.fi\n"
+
+
 def generated_pages() -> dict[Path, str]:
     """Return the text of every generated page."""
     pages = {DOCS / "cli.md": "\n".join([*commands_page(), ""]), DOCS / "issues.md": "\n".join([*issues_page(), ""])}
@@ -301,8 +362,11 @@ def generated_pages() -> dict[Path, str]:
         pages[DOCS / "formats" / f"{known.name}.md"] = format_page(known, text)
     converting = DOCS / "converting.md"
     pages[converting] = with_capabilities(converting.read_text("utf-8"), FORMATS)
+    catalogue = DOCS / "catalogue.md"
+    pages[catalogue] = with_tables(catalogue.read_text("utf-8"))
     for path in sorted(SCHEMAS.iterdir()):
         pages[DOCS / "schemas" / path.name] = path.read_text("utf-8")
+    pages |= {DESKTOP / name: text for name, text in desktop_pages()}
     return pages
 
 

@@ -153,9 +153,7 @@ ITS_TESTS = (
     "checking/test_reported_once.py",
     "exchange/test_gltf_samples.py",
     "exchange/test_opening.py",
-    "formats/test_declared_fields.py",
     "formats/test_every_pair.py",
-    "formats/test_reported_losses.py",
     "inspecting/test_plain.py",
 )
 """tests with many cases, of which only those of the new format are run"""

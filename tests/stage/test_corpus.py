@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
@@ -31,6 +32,20 @@ def name_of(path: Path) -> str:
     return path.name
 
 
+@cache
+def load(path: Path) -> Scene:
+    """Load a file once for all tests, which do not change the scene."""
+    return keyframer.load(path)
+
+
+@pytest.fixture(scope="module")
+def converted(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Write a file with its models as glTF; return the file and the written one."""
+    written = tmp_path_factory.mktemp("converted") / request.param.name
+    keyframer.save(load(request.param), written, models="gltf", replace=True)
+    return request.param, written
+
+
 def row_matrix(rows: list[list[float]]) -> np.ndarray:
     """Return the matrix with axes as columns; pymvr gives axes and origin as rows."""
     matrix = np.eye(4)
@@ -51,7 +66,7 @@ def shown_objects(holder: Any, above: np.ndarray) -> Iterator[tuple[str, np.ndar
 
 @pytest.mark.parametrize("path", SHOWS, ids=name_of)
 def test_objects_are_where_pymvr_reads_them(path: Path) -> None:
-    scene = keyframer.load(path)
+    scene = load(path)
     worlds = world_matrices(scene)
     ours = {
         node.extras["mvr"]["uuid"]: worlds[number]
@@ -77,7 +92,7 @@ def geometry_places(geometry: Any, above: np.ndarray) -> Iterator[tuple[str, np.
 @pytest.mark.parametrize("path", FIXTURES, ids=name_of)
 def test_geometries_are_where_pygdtf_reads_them(path: Path) -> None:
     theirs = pygdtf.FixtureType(str(path))
-    scene = keyframer.load(path)
+    scene = load(path)
     worlds = dict(zip((node.name for node in scene.nodes), world_matrices(scene), strict=True))
     mode = theirs.dmx_modes[0]
     root = next(geometry for geometry in theirs.geometries if geometry.name == mode.geometry)
@@ -92,7 +107,7 @@ def test_geometries_are_where_pygdtf_reads_them(path: Path) -> None:
 @pytest.mark.parametrize("path", FIXTURES, ids=name_of)
 def test_models_have_the_dimensions_that_pygdtf_reads(path: Path) -> None:
     wanted = {model.name: (model.length, model.width, model.height) for model in pygdtf.FixtureType(str(path)).models}
-    scene = keyframer.load(path)
+    scene = load(path)
     sizes = [high - low for low, high in model_boxes(scene)]
     for size in sizes:
         fits = [np.allclose(np.sort(size), np.sort(dimensions), rtol=1e-3, atol=1e-5) for dimensions in wanted.values()]
@@ -119,13 +134,11 @@ def model_boxes(scene: Scene) -> list[tuple[np.ndarray, np.ndarray]]:
     return [(points.min(axis=0), points.max(axis=0)) for points in stacked]
 
 
-@pytest.mark.parametrize("path", SHOWS + FIXTURES, ids=name_of)
-def test_converted_models_do_not_change_the_scene(path: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("converted", SHOWS + FIXTURES, ids=name_of, indirect=True)
+def test_converted_models_do_not_change_the_scene(converted: tuple[Path, Path]) -> None:
     """Every reference resolves, and every box in world space keeps its place within 0.1 mm."""
-    scene = keyframer.load(path)
-    written = tmp_path / path.name
-    keyframer.save(scene, written, models="gltf", replace=True)
-    again = keyframer.load(written)
+    path, written = converted
+    scene, again = load(path), keyframer.load(written)
     assert "STAGE_FILE_MISSING" not in again.issues.counts or "STAGE_FILE_MISSING" in scene.issues.counts
     before, after = boxes(scene), boxes(again)
     assert len(before) == len(after)
@@ -138,12 +151,14 @@ def test_converted_models_do_not_change_the_scene(path: Path, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    "path", [path for path in SHOWS + FIXTURES if "capture" in path.name or "test" in path.name], ids=name_of
+    "converted",
+    [path for path in SHOWS + FIXTURES if "capture" in path.name or "test" in path.name],
+    ids=name_of,
+    indirect=True,
 )
-def test_converted_models_are_valid_and_keep_their_vertices(path: Path, tmp_path: Path) -> None:
+def test_converted_models_are_valid_and_keep_their_vertices(converted: tuple[Path, Path], tmp_path: Path) -> None:
     """The validator finds nothing, no extension is used, and other players see the old vertices in metres with y up."""
-    written = tmp_path / path.name
-    keyframer.save(keyframer.load(path), written, models="gltf", replace=True)
+    path, written = converted
     old = {Path(name).stem: data for name, data in models(path) if name.lower().endswith(".3ds")}
     files = []
     for name, data in models(written):
