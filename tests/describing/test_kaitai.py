@@ -6,7 +6,6 @@ The compiled readers share no code with ours, so this is a second reading of the
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
 
 import yaml
 
