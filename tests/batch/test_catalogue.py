@@ -7,6 +7,8 @@ import json
 import sqlite3
 import subprocess
 import sys
+import threading
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -21,12 +23,15 @@ from keyframer.batch.catalogue_run import CatalogueRun, Coverage
 from keyframer.batch.catalogue_schema import APPLICATION_ID, COLUMNS, SCHEMA, VERSION, described_tables
 from keyframer.batch.duplicates import identical_files, near_files
 from keyframer.batch.file_catalogue import Catalogue
+from keyframer.batch.job import Job, Result
+from keyframer.batch.job_submission import perform_all
 from keyframer.inspecting.fingerprint import Fingerprint
 from tests.batch.places import BAD, OTHER, age, input_files, put
 from tests.building import threeds_records as make
 from tests.cli.running import EXAMPLE, Run, check_schema
 from tests.corpus import CORPUS, needs_corpus
 from tests.portable import needs_linux
+from tests.waiting import PATIENCE
 
 
 def rows(path: Path, text: str) -> list[tuple[object, ...]]:
@@ -58,11 +63,24 @@ class Runner:
     def __call__(self, *folders: Path, stop_after: int | None = None) -> tuple[int, int, int]:
         """Return how many files were processed, skipped and removed."""
         finished: list[object] = []
+        started: list[object] = []
+        stopped = threading.Event()
+
+        def stop() -> bool:
+            if len(finished) == stop_after:
+                stopped.set()
+            return stopped.is_set()
+
+        def perform(jobs: Sequence[Job]) -> list[Result]:
+            if len(started) == stop_after:  # no further file before the run knows that it is stopped
+                stopped.wait(PATIENCE)
+            started.extend(jobs)
+            return perform_all(jobs)
+
         inputs = [file for folder in folders for file in input_files(folder)]
         with Catalogue(str(self.path), read_only=False) as catalogue, ThreadPoolExecutor(1) as executor:
             run = CatalogueRun(catalogue, inputs, {}, Coverage(folders=[str(folder) for folder in folders]))
-            stop = lambda: len(finished) == stop_after  # noqa: E731
-            finished += run.execute(executor, stop=stop, files_per_task=1)
+            finished += run.execute(executor, stop=stop, task=perform, files_per_task=1)
         return run.summary.processed, run.summary.skipped, run.removed
 
 
