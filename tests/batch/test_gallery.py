@@ -12,6 +12,8 @@ from urllib.parse import unquote
 import pytest
 
 from keyframer.batch import Job, Ledger, gallery_index, gallery_page, perform
+from keyframer.batch.job import LEDGER
+from keyframer.batch.ledger import RunInProgress, lock_ledger
 from keyframer.exchange.opening import OpenedFile
 from keyframer.scene import Node, Scene
 from tests.batch.places import BAD, OTHER, put
@@ -160,6 +162,42 @@ def test_a_second_run_makes_only_what_changed_and_lists_only_what_is_there(run: 
     assert "2 files: 2 done, 0 failed; " in third.err
     assert sorted(entries(site)) == ["b.3ds", "c.3ds"]
     assert (site / "files" / "b.3ds" / "strip.jpg").is_file()
+
+
+def test_shards_write_the_index_of_one_run(run: Run, tmp_path: Path) -> None:
+    folder, one, many = tmp_path / "in", tmp_path / "one", tmp_path / "many"
+    for name in "abcd":
+        put(folder / f"{name}.3ds", OTHER)
+    assert gallery(run, folder, one).code == 0
+    for index in range(2):
+        ran = gallery(run, folder, many, "--shard", f"{index}/2")
+        assert (ran.code, "was not written" in ran.err) == (0, False)
+    assert (many / "gallery" / "data.js").read_bytes() == (one / "gallery" / "data.js").read_bytes()
+    put(many / "keyframer-batch.0-of-2.sqlite", b"")  # begins again
+    for name in "abcd":
+        os.unlink(folder / f"{name}.3ds")
+        put(folder / f"{name}2.3ds", OTHER)
+    (many / "gallery" / "data.js").unlink()
+    for index in (1, 0):  # in another order
+        assert gallery(run, folder, many, "--shard", f"{index}/2").code == 0
+    assert sorted(entries(many)) == ["a2.3ds", "b2.3ds", "c2.3ds", "d2.3ds"]
+
+
+def test_shards_write_the_index_one_after_the_other(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    put(tmp_path / "keyframer-batch.1-of-2.sqlite", b"")
+    locked = []
+
+    def write_all(*_: object) -> str:
+        with pytest.raises(RunInProgress):
+            lock_ledger(str(tmp_path / LEDGER))
+        locked.append(True)
+        return ""
+
+    monkeypatch.setattr(gallery_index, "_write_all", write_all)
+    with Ledger(str(tmp_path / "keyframer-batch.0-of-2.sqlite"), str(tmp_path)) as ledger:
+        gallery_index.write(str(tmp_path), ledger, [])
+    os.close(lock_ledger(str(tmp_path / LEDGER)) or -1)
+    assert locked == [True]
 
 
 def test_a_file_that_fails_is_listed_without_a_page(run: Run, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
-"""The index of a gallery: one page that shows, filters and sorts all files. Its data is made from the ledger.
+"""The index of a gallery: one page that shows, filters and sorts all files.
 
-The data is a script that the page loads, because a page from a disk may not read other files.
+Its data is made from the ledgers of all shards. It is a script that the page loads, because a page from a disk may not
+read other files.
 """
 
 from __future__ import annotations
@@ -8,14 +9,17 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from importlib.resources import files
+from itertools import chain
 from typing import Any
 from urllib.parse import quote
 
 from keyframer.batch import storage
 from keyframer.batch.job import FAILED
-from keyframer.batch.ledger import Ledger, LedgerError
+from keyframer.batch.ledger import LOCK, Ledger, LedgerError, lock_ledger
 from keyframer.batch.resumable_run import InputFile
+from keyframer.batch.shards import other_shards
 from keyframer.files import write_bytes
 from keyframer.text import safe_text
 
@@ -47,17 +51,50 @@ def inputs_of(inputs: Iterable[InputFile], out: str) -> Iterator[InputFile]:
 def check(out: str, ledger: Ledger, *, force: bool) -> None:
     """Raise `LedgerError` if the output folder has an index that no gallery wrote, unless ``force``."""
     index = os.path.join(out, PAGE)
-    if not force and not storage.is_url(out) and os.path.lexists(index) and not ledger.outputs_of("gallery"):
+    if force or storage.is_url(out) or not os.path.lexists(index) or ledger.outputs_of("gallery"):
+        return
+    if not any(True for _ in _rows_elsewhere(ledger)):
         raise LedgerError(f"{index} exists and was not written by an earlier run (--force replaces it)")
 
 
 def write(out: str, ledger: Ledger, sources: Iterable[str]) -> str:
-    """Write the index of these sources, with scripts and styles; returns its path."""
+    """Write the index of these sources and those of the other shards, with scripts and styles; returns its path.
+
+    Shards that end at the same time write one after the other, so that the last of them has read the rows of all.
+    """
+    with _taking_turns(ledger):
+        return _write_all(out, ledger, set(sources))
+
+
+@contextmanager
+def _taking_turns(ledger: Ledger) -> Iterator[None]:
+    common, others = other_shards(ledger.path)
+    try:
+        lock = lock_ledger(common, wait=True) if others else None
+    except OSError as error:
+        raise LedgerError(f"{common}{LOCK} cannot be written: {error.strerror or error}") from None
+    try:
+        yield
+    finally:
+        if lock is not None:
+            os.close(lock)
+
+
+def _rows_elsewhere(ledger: Ledger) -> Iterator[dict[str, Any]]:
+    """Yield the rows of the other shards whose sources are not gone."""
+    for path in other_shards(ledger.path)[1]:
+        # a shard that begins has no tables yet; it writes the index when it ends
+        with suppress(LedgerError), Ledger(path, read_only=True) as other:
+            yield from (row for row in other.rows("gallery") if not storage.is_gone(row["source"]))
+
+
+def _write_all(out: str, ledger: Ledger, wanted: set[str]) -> str:
     from keyframer.viewer.standalone_page import shared_files  # loads numpy
 
-    wanted = set(sources)
-    rows = (row for row in ledger.rows("gallery") if row["source"] in wanted)
-    data = f"keyframerGallery({json.dumps([_entry(row) for row in rows], separators=(',', ':'))});\n"
+    own = (row for row in ledger.rows("gallery") if row["source"] in wanted)
+    entries = {row["source"]: _entry(row) for row in chain(own, _rows_elsewhere(ledger))}
+    listed = [entry for _, entry in sorted(entries.items())]
+    data = f"keyframerGallery({json.dumps(listed, separators=(',', ':'))});\n"
     site = {path.name: path.read_bytes() for path in files(__package__).joinpath("gallery_site").iterdir()}
     contents = {f"{ASSETS}/{name}": content for name, content in {**shared_files(), **site}.items() if name != PAGE}
     for name, content in {**contents, _DATA: data.encode("ascii"), PAGE: site[PAGE]}.items():
