@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+import bagit
 import pytest
 
 from keyframer.batch import Job, Ledger, gallery_index, gallery_page, perform
 from keyframer.batch.job import LEDGER
 from keyframer.batch.ledger import RunInProgress, lock_ledger
+from keyframer.batch.proof import MANIFEST, read_manifest
 from keyframer.exchange.opening import OpenedFile
 from keyframer.scene import Node, Scene
 from tests.batch.places import BAD, OTHER, put
@@ -225,6 +227,21 @@ def test_a_gallery_in_a_store(tmp_path: Path) -> None:
     assert b'src="../../../gallery/viewer.js"' in store.cat("/gallery-test/files/deep/a.3ds/viewer.html")
     assert store.exists("/gallery-test/gallery/viewer.js")
     store.rm("/gallery-test", recursive=True)
+
+
+def test_proof_covers_the_index(run: Run, tmp_path: Path) -> None:
+    folder, site, bag = tmp_path / "in", tmp_path / "site", tmp_path / "bag"
+    put(folder / "deep" / "a.3ds", OTHER)
+    assert gallery(run, folder, site, "--manifest", "sha256").code == 0
+    written = {path.relative_to(site).as_posix() for path in site.rglob("*") if path.is_file()}
+    listed = {os.path.relpath(path, site) for path, _ in read_manifest(str(site / MANIFEST))}
+    assert {name for name in written if not name.startswith(LEDGER)} - {MANIFEST} == listed
+    assert gallery(run, folder, bag, "--bag").code == 0
+    bagit.Bag(str(bag)).validate()
+    assert list(entries(bag)) == ["deep/a.3ds"]
+    assert (bag / entries(bag)["deep/a.3ds"]["url"] / "index.html").is_file()
+    put(bag / "gallery" / "data.js", b"")
+    assert f"{bag}/gallery/data.js: file of the bag has changed" in run("batch", "verify", bag).out
 
 
 def test_a_foreign_index_is_not_replaced(run: Run, tmp_path: Path) -> None:

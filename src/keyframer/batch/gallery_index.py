@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import quote
 
 from keyframer.batch import storage
-from keyframer.batch.job import FAILED
+from keyframer.batch.job import FAILED, PAYLOAD
 from keyframer.batch.ledger import LOCK, Ledger, LedgerError, lock_ledger
 from keyframer.batch.resumable_run import InputFile
 from keyframer.batch.shards import other_shards
@@ -42,7 +42,7 @@ _DETAILS: dict[str, Any] = {
 def inputs_of(inputs: Iterable[InputFile], out: str) -> Iterator[InputFile]:
     """Yield the inputs with paths below the folder of all files; files that a gallery at ``out`` has written are left
     out."""
-    own = os.path.join(out, FOLDER, "")
+    own = tuple(os.path.join(out, part, "") for part in (FOLDER, os.path.join(PAYLOAD, FOLDER)))
     for file in inputs:
         if not file.source.startswith(own):
             yield file._replace(relative=f"{FOLDER}/{file.relative}")
@@ -116,10 +116,20 @@ def _write(out: str, name: str, data: bytes) -> None:
         raise LedgerError(f"{path} cannot be written: {error.strerror or error}") from None
 
 
+def files_of(out: str) -> list[str]:
+    """Return the files of an index, below its folder."""
+    if storage.is_url(out):
+        names = [f"{ASSETS}/{name}" for name in storage.list_sizes(f"{out}/{ASSETS}")]
+    else:
+        folder = os.path.join(out, ASSETS)
+        names = [f"{ASSETS}/{name}" for name in os.listdir(folder) if os.path.isfile(os.path.join(folder, name))]
+    return [PAGE, *sorted(names)]
+
+
 def _entry(row: dict[str, Any]) -> dict[str, Any]:
     """Return a row of the ledger as an entry of the data. ``url`` is the folder of a file, or empty without a page."""
     folder = str(row["output"]).rpartition("/")[0]
-    path = safe_text(folder.partition("/")[2])
+    path = safe_text(folder.partition(f"{FOLDER}/")[2])  # in a bag, another folder is before it
     entry: dict[str, Any] = {"path": path, "format": row["format"] or "unknown", "size": row["size"] or 0}
     if row["status"] == FAILED:
         return {**entry, "url": "", "verdict": "not readable", "message": f"{row['code']}: {row['message']}"}

@@ -18,12 +18,12 @@ from keyframer.batch import gallery_index, storage
 from keyframer.batch.catalogue_run import CatalogueRun
 from keyframer.batch.cluster import ClusterError, connect, isolated_task
 from keyframer.batch.file_catalogue import Catalogue, is_catalogue
-from keyframer.batch.job import FAILED, FILES_PER_TASK, FINDINGS, LEDGER, MEMORY, SECONDS, options_hash
+from keyframer.batch.job import FAILED, FILES_PER_TASK, FINDINGS, LEDGER, MEMORY, PAYLOAD, SECONDS, options_hash
 from keyframer.batch.job_submission import ExecutorLost
 from keyframer.batch.ledger import Ledger, LedgerError
 from keyframer.batch.local_executor import LocalExecutor, available_cores
 from keyframer.batch.operations import CATALOGUE_LOADS, OPERATIONS
-from keyframer.batch.proof import PAYLOAD, ProofError
+from keyframer.batch.proof import ProofError
 from keyframer.batch.resumable_run import InputFile, ResumableRun
 from keyframer.batch.shards import Shard, check_same_shards
 from keyframer.cli import batch_inputs, batch_proof, batch_report, operation_options, reading_options, record_output
