@@ -21,12 +21,14 @@ from keyframer.batch.catalogue_run import CatalogueRun, Coverage
 from keyframer.batch.catalogue_schema import APPLICATION_ID, COLUMNS, SCHEMA, VERSION, described_tables
 from keyframer.batch.duplicates import identical_files, near_files
 from keyframer.batch.file_catalogue import Catalogue
+from keyframer.formats.threeds.records import ShadowBiasLow
 from keyframer.inspecting.fingerprint import Fingerprint
 from tests.batch.places import BAD, OTHER, age, input_files, put
 from tests.building import threeds_records as make
 from tests.cli.running import EXAMPLE, Run, check_schema
 from tests.corpus import CORPUS, needs_corpus
 from tests.portable import needs_linux
+from tests.samples import sample_files
 
 
 def rows(path: Path, text: str) -> list[tuple[object, ...]]:
@@ -533,7 +535,8 @@ def test_duplicates(tmp_path: Path, path: Path, run: Run) -> None:
     ran = run("batch", "duplicates", path)
     assert ran.code == 0
     assert ran.out.count("near; differs: format (") == 1
-    assert "1 group with the same bytes: 1 file more than needed" in ran.err
+    assert "identical: 1 group with the same bytes: 1 file more than needed" in ran.err
+    assert "near: 1 group with the same meshes and motion, but other bytes: 5 files" in ran.err
     for text in run("batch", "duplicates", path, "--format", "jsonl").out.splitlines():
         check_schema("duplicates", json.loads(text))
     check_schema("duplicates", run("batch", "duplicates", path, "--format", "json").json())
@@ -561,6 +564,36 @@ def test_what_differs_is_said(tmp_path: Path, path: Path) -> None:
         [(kind, _, difference)] = groups(folder / "a.sqlite")
         assert kind == "near"
         assert name in difference
+
+
+def test_what_the_catalogue_does_not_list_is_not_guessed(tmp_path: Path) -> None:
+    nodes = [make.node("object", "Box", 0)]
+    data = make.file_bytes([make.mesh("Box")], nodes)
+    flags = data.replace(b"\1\0\2\0\7\0", b"\1\0\2\0\6\0")  # which edges of the face are visible
+    longer = make.file_bytes([make.mesh("Box"), ShadowBiasLow(bias=1.0)], nodes)
+    for name, other, expected in (
+        ("flags", flags, "data that the catalogue does not list"),
+        ("longer", longer, f"size ({len(data)}, {len(longer)}), data that the catalogue does not list"),
+    ):
+        assert other != data
+        put(tmp_path / name / "1.3ds", data)
+        put(tmp_path / name / "2.3ds", other)
+        Runner(tmp_path / f"{name}.sqlite")(tmp_path / name)
+        assert groups(tmp_path / f"{name}.sqlite") == [("near", ["1.3ds", "2.3ds"], expected)]
+
+
+def test_writers_are_those_that_files_name(tmp_path: Path, path: Path) -> None:
+    """A writer without a name is unknown, and the date of an export is not part of it."""
+    put(tmp_path / "in" / "none.3ds", make.file_bytes([make.mesh("Box")], [make.node("object", "Box", 0)]))
+    sample = next(path for path in sample_files("ase") if b"2,00 - made by hand" in path.read_bytes())
+    for number, date in enumerate((b"Sat Nov 08 18:02:21 2008", b"Tue May  6 17:21:38 2008", b"made by hand")):
+        put(tmp_path / "in" / f"{number}.ase", sample.read_bytes().replace(b"made by hand", date))
+    Runner(path)(tmp_path / "in")
+    assert rows(path, "SELECT writer, files FROM files_per_writer ORDER BY writer") == [
+        (None, 1),
+        ("AsciiExport Version  2,00", 2),
+        ("AsciiExport Version  2,00 - made by hand", 1),
+    ]
 
 
 def test_the_work_for_duplicates_grows_with_the_files(
