@@ -19,6 +19,7 @@ from keyframer.batch.proof import MANIFEST, read_manifest
 from keyframer.exchange.opening import OpenedFile
 from keyframer.scene import Node, Scene
 from tests.batch.places import BAD, OTHER, put
+from tests.building import threeds_records as make
 from tests.cli.running import EXAMPLE, Ran, Run, spawn
 from tests.viewer.browser import Browser, Watched
 from tests.viewer_page import NOT_BUILT
@@ -117,6 +118,7 @@ def test_the_folder_of_a_file(run: Run, site: Path, tmp_path: Path) -> None:
     assert "Rotor" in svg
     assert "rotation" in svg
     assert (folder / "viewer.html").stat().st_size < 100_000  # without the script of 700 KB, which all share
+    assert b"b'" not in (site / "gallery" / "data.js").read_bytes()
     page = Page((folder / "index.html").read_text("utf-8"))
     for words in ("3D Studio (3ds), version 3", "12, 5 of them animated", "6 with 44 triangles", "Issues (0)", "Sail4"):
         assert words in page.text
@@ -142,6 +144,35 @@ def test_the_index_has_what_filters_need(site: Path) -> None:
     bad = Page((site / "files" / "bad.3ds" / "index.html").read_text("utf-8"))
     assert "IO_UNRECOGNISED" in bad.text
     assert "iframe" not in bad.tags
+
+
+def test_the_page_of_a_damaged_file_says_what_is_not_shown(site: Path) -> None:
+    cut = Page((site / "files" / "cut.3ds" / "index.html").read_text("utf-8"))
+    assert "bytes (without the parts that could not be read)" in cut.text
+    bad = Page((site / "files" / "bad.3ds" / "index.html").read_text("utf-8"))
+    assert "no picture: no node could be read" in bad.text
+    whole = Page((site / "files" / "deep" / HOSTILE / "index.html").read_text("utf-8"))
+    assert f"path deep/{HOSTILE}" in whole.text
+    assert "without the parts" not in whole.text
+
+
+def text_of_page(data: bytes) -> str:
+    files, _, _ = gallery_page.make_folder(OpenedFile(data, name="a.3ds"), "", None, "")
+    return Page(files["index.html"].decode()).text
+
+
+def test_all_issues_are_counted() -> None:
+    names = [f"N{number}" for number in range(25)]
+    meshes = [make.mesh(name, [[0, 0, 0], [1, 0, 0]]) for name in names]  # their faces have three corners
+    text = text_of_page(make.file_bytes(meshes, [make.node("object", name, at) for at, name in enumerate(names)]))
+    assert "damaged (25 errors)" in text
+    assert "Issues (20 of 25 listed)" in text
+
+
+def test_an_empty_picture_says_why() -> None:
+    data = make.file_bytes([], [make.node("camera", name, at) for at, name in enumerate(("Eye", "Cut"))])
+    assert "the picture is empty: the file has no faces" in text_of_page(data)
+    assert "the picture is empty: what could be read has no faces" in text_of_page(data[:-1])
 
 
 def gallery(run: Run, folder: Path, site: Path, *options: str) -> Ran:

@@ -126,10 +126,15 @@ def files_of(out: str) -> list[str]:
     return [PAGE, *sorted(names)]
 
 
+def path_below(folder: str) -> str:
+    """Return the path of a file below its input, from that of its folder; in a bag, another folder is before it."""
+    return folder.partition(f"{FOLDER}/")[2]
+
+
 def _entry(row: dict[str, Any]) -> dict[str, Any]:
     """Return a row of the ledger as an entry of the data. ``url`` is the folder of a file, or empty without a page."""
     folder = str(row["output"]).rpartition("/")[0]
-    path = safe_text(folder.partition(f"{FOLDER}/")[2])  # in a bag, another folder is before it
+    path = safe_text(path_below(folder))
     entry: dict[str, Any] = {"path": path, "format": row["format"] or "unknown", "size": row["size"] or 0}
     if row["status"] == FAILED:
         return {**entry, "url": "", "verdict": "not readable", "message": f"{row['code']}: {row['message']}"}
