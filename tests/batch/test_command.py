@@ -327,6 +327,23 @@ def test_the_report_selects_by_verdict_and_severity(
     assert reported(run, mixed / operation, *options) == expected
 
 
+def test_the_report_counts_what_it_shows_and_has_the_verdict(run: Run, mixed: Path) -> None:
+    out = mixed / "convert"
+    head, _, lines = run("batch", "report", out, "--only", "damaged").out.partition("\n\n")
+    assert head == "convert: 1 failed (LINK_INDEX_OUT_OF_RANGE)"
+    assert len(lines.splitlines()) == 1
+    assert run("batch", "report", out).out.partition("\n\n")[0].splitlines()[0] == "convert: 2 done"
+    page = run("batch", "report", out, "--status", "done", "--format", "html").out
+    assert "LINK_INDEX_OUT_OF_RANGE" not in page
+    rows = csv.DictReader(io.StringIO(run("batch", "report", out, "--format", "csv").out))
+    assert {Path(row["source"]).stem: (row["verdict"], row["worst"]) for row in rows} == {
+        "clean": ("", ""),
+        "odd": ("readable with problems", "warning"),
+        "rubbish": ("not readable", "error"),
+        "unsafe": ("damaged", "error"),
+    }
+
+
 def test_hints_are_true_for_the_failures_at_hand(run: Run, mixed: Path, tmp_path: Path) -> None:
     """Salvage is suggested only for failures that it can avoid, and the named report lists just the failures."""
     ran = run("batch", "convert", mixed / "in", tmp_path / "missing", "-o", tmp_path / "1", "-j", "1")

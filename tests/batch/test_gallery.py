@@ -390,8 +390,24 @@ def test_the_page_of_a_report_shows_pictures_and_links_and_filters(
     shown.get_by_role("button", name="Show all").click()
     shown.get_by_label("Severity").select_option("none")
     assert shown.get_by_role("status").inner_text() == f"{shown.evaluate(visible)} of 8 shown"
+    without = shown.evaluate(visible)
+    shown.get_by_label("Severity").select_option("info or higher")
+    assert shown.evaluate(visible) == 8 - without
+    shown.get_by_label("Severity").select_option("error")
+    shown.get_by_label("Verdict").select_option("damaged")
+    assert shown.evaluate(visible) == 2  # the check and the missing picture
     assert watched.troubles == []
     shown.context.close()
+
+
+def test_the_page_of_a_report_about_two_folders_links_to_both(run: Run, archive: Path, tmp_path: Path) -> None:
+    run("batch", "thumbnail", archive, "-o", tmp_path / "a", "--size", "32", "-j", "1")
+    run("batch", "identify", archive, "-o", tmp_path / "b", "-j", "1")
+    report = tmp_path / "report.html"
+    assert run("batch", "report", tmp_path / "a", tmp_path / "b", "--format", "html", "-o", report).code == 0
+    links = Page(report.read_text("utf-8")).links
+    assert {"a/windmill.3ds.png", "b/windmill.3ds.identify.json", "b/cut.3ds.identify.json"} <= set(links)
+    assert links.count("a/windmill.3ds.png") == 3  # a link, and a picture in two rows
 
 
 def test_ten_thousand_files_show_sixty_at_a_time(browser: Browser, site: Path, tmp_path: Path) -> None:
