@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shlex
 import sqlite3
 import subprocess
 import sys
@@ -268,6 +269,7 @@ def test_catalogues_of_parts_merge_to_that_of_the_whole(archive: Path, tmp_path:
     ran = run(*command)
     assert "3 files, 0 of them new or changed" in ran.err
     assert "1 file removed" in ran.err
+    assert " done, " not in ran.err  # no file was processed
     Runner(whole)(archive, tmp_path / "other")
     assert dump(merged) == dump(whole)
 
@@ -297,6 +299,12 @@ def test_the_command(run: Run, archive: Path, path: Path) -> None:
     assert ran.code == 0, ran.err
     assert ran.out == ""
     assert "4 files: 4 done, 0 failed" in ran.err
+    command = f"keyframer search {path} --where \"verdict IN ('damaged', 'not readable')\""
+    assert f"1 file damaged or not readable; to list them: {command}\n" in ran.err
+    listed = run(*shlex.split(command)[1:])
+    assert (listed.code, listed.out) == (0, f"{archive / 'broken.3ds'}\n")
+    folder = run("search", archive)
+    assert (folder.code, "is a folder, not a catalogue" in folder.err) == (3, True)
     ran = run("batch", "catalogue", archive, archive / "windmill.3ds", "-o", path, "-j", "1")
     assert "4 already finished by an earlier run" in ran.err
     ran = run("search", path, "rotor")
@@ -391,9 +399,9 @@ def test_a_wrong_condition_is_one_clear_line(run: Run, searched: Path, condition
     before = searched.read_bytes()
     for style in ("pretty", "json"):
         ran = run("search", searched, "--where", condition, "--format", style)
-        assert (ran.code, ran.out) == (3, "")
+        assert (ran.code, ran.out) == (2, "")
         assert len(ran.err.splitlines()) == 1
-        assert ran.err.startswith("keyframer: the condition ")
+        assert ran.err.startswith("keyframer search: the condition ")
         assert len(ran.err) < 500
     assert searched.read_bytes() == before
 

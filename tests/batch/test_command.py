@@ -349,12 +349,19 @@ def test_hints_are_true_for_the_failures_at_hand(run: Run, mixed: Path, tmp_path
     ran = run("batch", "convert", mixed / "in", tmp_path / "missing", "-o", tmp_path / "1", "-j", "1")
     assert ran.code == 3
     assert "with --salvage processes 1 of them again" in ran.err
-    assert f"keyframer batch report {tmp_path / '1'} --status failed lists the failures" in ran.err
+    assert f"keyframer: to list the failures: keyframer batch report {tmp_path / '1'} --status failed\n" in ran.err
     assert reported(run, tmp_path / "1", "--status", "failed") == ["rubbish", "unsafe", "missing"]
     ran = run("batch", "convert", mixed / "in", "-o", tmp_path / "1", "-j", "1", "--salvage")
     assert "salvage processes" not in ran.err
-    assert "--status findings lists the files with issues" in ran.err
+    assert f"to list the files with issues: keyframer batch report {tmp_path / '1'} --status findings\n" in ran.err
     assert reported(run, tmp_path / "1", "--status", "findings") == ["unsafe"]
+
+
+def test_a_verdict_is_asked_from_the_report(run: Run, mixed: Path, tmp_path: Path) -> None:
+    ran = run("batch", "check", mixed / "in", "-o", tmp_path / "out", "--only", "damaged")
+    assert ran.code == 2
+    assert "for a verdict: keyframer batch report OUT --only damaged" in ran.err
+    assert run("batch", "check", mixed / "in", "-o", tmp_path / "out", "-r").code == 2  # batch always recurses
 
 
 def test_salvage_is_not_suggested_for_missing_folders_and_collisions(run: Run, archive: Path, tmp_path: Path) -> None:

@@ -87,6 +87,9 @@ def site(archive: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     ran = spawn("batch", "gallery", archive, "-o", site, "-j", "2")
     assert ran.returncode == 0, ran.stderr
     assert b"4 files: 4 done" in ran.stderr
+    command = f"keyframer batch report {site} --only damaged --only unreadable"
+    assert f"2 files damaged or not readable; to list them: {command}\n".encode() in ran.stderr
+    assert len(spawn(*command.split()[1:], "--format", "jsonl").stdout.splitlines()) == 2
     return site
 
 
@@ -220,11 +223,11 @@ def test_shards_write_the_index_one_after_the_other(monkeypatch: pytest.MonkeyPa
     put(tmp_path / "keyframer-batch.1-of-2.sqlite", b"")
     locked = []
 
-    def write_all(*_: object) -> str:
+    def write_all(*_: object) -> tuple[str, int]:
         with pytest.raises(RunInProgress):
             lock_ledger(str(tmp_path / LEDGER))
         locked.append(True)
-        return ""
+        return "", 0
 
     monkeypatch.setattr(gallery_index, "_write_all", write_all)
     with Ledger(str(tmp_path / "keyframer-batch.0-of-2.sqlite"), str(tmp_path)) as ledger:
@@ -251,7 +254,7 @@ def test_a_gallery_in_a_store(tmp_path: Path) -> None:
     assert result["error"] is None
     with Ledger(str(tmp_path / "ledger.sqlite"), out) as ledger:
         ledger.record(result)
-        assert gallery_index.write(out, ledger, [str(EXAMPLE)]) == f"{out}/index.html"
+        assert gallery_index.write(out, ledger, [str(EXAMPLE)]) == (f"{out}/index.html", 0)
     store = fsspec.filesystem("memory")
     assert b"files/deep/a.3ds" in store.cat("/gallery-test/gallery/data.js")
     assert store.exists("/gallery-test/files/deep/a.3ds/model.glb")

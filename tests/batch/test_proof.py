@@ -202,7 +202,7 @@ def test_verify_completes_the_bag_of_shards(run: Run, archive: Path, tmp_path: P
     for index in (1, 0):
         if index == 0:
             ran = run("batch", "verify", out, "--bag")
-            assert (ran.code, ran.out) == (1, f"{out}: 1 of 2 shards have no ledger: 0/2\n")
+            assert (ran.code, ran.out) == (1, f"{out}: 1 of 2 shards has no ledger: 0/2\n")
         ran = identify(run, archive, out, "--bag", "--shard", f"{index}/2")
         assert f"keyframer batch verify {out} --bag completes the bag" in ran.err
     assert not (out / "bagit.txt").exists()

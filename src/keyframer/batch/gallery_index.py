@@ -30,6 +30,8 @@ FOLDER = "files"
 ASSETS = "gallery"
 """the folder of scripts, styles and data, next to the index"""
 _DATA = f"{ASSETS}/data.js"
+DAMAGED = ("damaged", "not readable")
+"""verdicts on files that are not shown as a whole"""
 
 _DETAILS: dict[str, Any] = {
     **dict.fromkeys(("verdict", "title", "words"), str),
@@ -57,8 +59,9 @@ def check(out: str, ledger: Ledger, *, force: bool) -> None:
         raise LedgerError(f"{index} exists and was not written by an earlier run (--force replaces it)")
 
 
-def write(out: str, ledger: Ledger, sources: Iterable[str]) -> str:
-    """Write the index of these sources and those of the other shards, with scripts and styles; returns its path.
+def write(out: str, ledger: Ledger, sources: Iterable[str]) -> tuple[str, int]:
+    """Write the index of these sources and those of the other shards, with scripts and styles; returns its path, and
+    how many of the files are damaged or not readable.
 
     Shards that end at the same time write one after the other, so that the last of them has read the rows of all.
     """
@@ -88,7 +91,7 @@ def _rows_elsewhere(ledger: Ledger) -> Iterator[dict[str, Any]]:
             yield from (row for row in other.rows("gallery") if not storage.is_gone(row["source"]))
 
 
-def _write_all(out: str, ledger: Ledger, wanted: set[str]) -> str:
+def _write_all(out: str, ledger: Ledger, wanted: set[str]) -> tuple[str, int]:
     from keyframer.viewer.standalone_page import shared_files  # loads numpy
 
     own = (row for row in ledger.rows("gallery") if row["source"] in wanted)
@@ -99,7 +102,7 @@ def _write_all(out: str, ledger: Ledger, wanted: set[str]) -> str:
     contents = {f"{ASSETS}/{name}": content for name, content in {**shared_files(), **site}.items() if name != PAGE}
     for name, content in {**contents, _DATA: data.encode("ascii"), PAGE: site[PAGE]}.items():
         _write(out, name, content)
-    return f"{out}/{PAGE}"
+    return f"{out}/{PAGE}", sum(entry.get("verdict") in DAMAGED for entry in listed)
 
 
 def _write(out: str, name: str, data: bytes) -> None:

@@ -113,7 +113,8 @@ def missing_shards(paths: Iterable[str]) -> list[str]:
         missing = [index for index in range(min(count, MOST_SHARDS)) if index not in indices]
         if missing:
             listed = ", ".join(f"{index}/{count}" for index in missing[:10]) + (" …" if len(missing) > 10 else "")
-            lines.append(f"{folder}: {len(missing):,} of {count:,} shards have no ledger: {listed}")
+            verb = "has" if len(missing) == 1 else "have"
+            lines.append(f"{folder}: {len(missing):,} of {count:,} shards {verb} no ledger: {listed}")
     return lines
 
 
