@@ -273,7 +273,10 @@ def test_proof_covers_the_index(run: Run, tmp_path: Path) -> None:
     assert gallery(run, folder, bag, "--bag").code == 0
     bagit.Bag(str(bag)).validate()
     assert list(entries(bag)) == ["deep/a.3ds"]
-    assert (bag / entries(bag)["deep/a.3ds"]["url"] / "index.html").is_file()
+    page = bag / entries(bag)["deep/a.3ds"]["url"] / "index.html"
+    links = Page(page.read_text("utf-8")).links
+    assert "../../../../index.html" in links
+    assert all((page.parent / link).is_file() for link in links)
     put(bag / "gallery" / "data.js", b"")
     assert f"{bag}/gallery/data.js: file of the bag has changed" in run("batch", "verify", bag).out
 

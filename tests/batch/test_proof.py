@@ -223,7 +223,7 @@ def test_file_in_a_bag_that_no_row_has_is_a_deviation(run: Run, archive: Path, t
     for options, code in (((), 0), (("--to", "ase"), 3)):  # the rows of the first outputs are replaced
         ran = run("batch", "convert", archive / "é", "-o", out, "-j", "1", "--bag", *options)
         assert ran.code == code, ran.err
-    line = f"{out} is no valid bag: data/x.glb: no row of the ledger has it (remove, then run again)"
+    line = f"{out} is no valid bag: no row of the ledger has data/x.glb: remove it and run the same command again"
     assert ran.err.splitlines()[-1] == f"keyframer: {line}"
     for options in ((), ("--bag",)):
         ran = run("batch", "verify", out, "--no-sources", *options)

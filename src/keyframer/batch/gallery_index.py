@@ -71,9 +71,9 @@ def write(out: str, ledger: Ledger, sources: Iterable[str]) -> tuple[str, int]:
 
 @contextmanager
 def _taking_turns(ledger: Ledger) -> Iterator[None]:
-    common, others = other_shards(ledger.path)
+    common, _ = other_shards(ledger.path)
     try:
-        lock = lock_ledger(common, wait=True) if others else None
+        lock = None if common == ledger.path else lock_ledger(common, wait=True)
     except OSError as error:
         raise LedgerError(f"{common}{LOCK} cannot be written: {error.strerror or error}") from None
     try:

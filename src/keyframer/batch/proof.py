@@ -27,7 +27,6 @@ MANIFEST = "manifest-sha256.txt"
 BAG_DECLARATION = "bagit.txt"
 _BAG_INFO, _TAG_MANIFEST = "bag-info.txt", "tagmanifest-sha256.txt"
 _AGENT = "Bag-Software-Agent: keyframer "
-_FOREIGN = "no row of the ledger has it"
 _LINE = re.compile(rb"(\\?)([0-9A-Fa-f]{64})[ \t]+\*?(.+)", re.DOTALL)
 _LONGEST_LINE = 1 << 16
 """bytes: longer lines are not those of a manifest"""
@@ -118,8 +117,10 @@ def write_bag(rows: Iterable[dict[str, Any]], out: str, *, overwrite: bool = Tru
     def lines() -> Iterator[bytes]:
         yield from _manifest(rows, out, written, escaped)
         if foreign := foreign_files(out, names):
-            others = f" and {counted(len(foreign) - 1, 'more file')}" if len(foreign) > 1 else ""
-            raise ProofError(f"{out} is no valid bag: {foreign[0]}{others}: {_FOREIGN} (remove, then run again)")
+            more = f" and {counted(len(foreign) - 1, 'more file')}" if len(foreign) > 1 else ""
+            them = "them" if more else "it"
+            reason = f"no row of the ledger has {foreign[0]}{more}"
+            raise ProofError(f"{out} is no valid bag: {reason}: remove {them} and run the same command again")
 
     _write(out, MANIFEST, lines(), overwrite)
     tags = {
@@ -262,7 +263,9 @@ class Verification:
                     if out in bags:
                         bags[out][relative] = entry["sha256"]
         for out, hashes in bags.items():
-            yield from (f"{os.path.join(out, name)}: {_FOREIGN}" for name in foreign_files(out, hashes))
+            yield from (
+                f"{os.path.join(out, name)}: no row of the ledger has it" for name in foreign_files(out, hashes)
+            )
             if not self._new_bag:
                 try:
                     yield from self._deviations_of_manifests(out, hashes)
