@@ -8,6 +8,7 @@ import shutil
 import sqlite3
 import subprocess
 import zipfile
+from contextlib import closing
 from pathlib import Path
 
 import bagit
@@ -292,3 +293,8 @@ def test_hostile_ledger_is_verified_without_harm(run: Run, archive: Path, tmp_pa
     assert ran.out == f"{tmp_path}/pipe: source cannot be read: not a regular file\n"
     assert "not verified: 1 file at URLs" in ran.err
     assert "nonsense://" in run("batch", "verify", out, "--urls").out
+    with closing(sqlite3.connect(out / LEDGER)) as database, database:
+        database.execute("INSERT INTO about VALUES ('out', 'nonsense://host')")
+    ran = run("batch", "verify", out, "--no-sources", "--bag")
+    assert (ran.code, ran.out) == (3, "")  # no URL is listed, and the outputs are not those of a bag
+    assert "is not below data/" in ran.err

@@ -253,7 +253,7 @@ class Verification:
         bags: dict[str, dict[str, str]] = {}
         for ledger in self.ledgers.each():
             out = out_of(ledger)
-            if out not in bags and (self._new_bag or _is_bag(out)):
+            if out not in bags and not storage.is_url(out) and (self._new_bag or _is_bag(out)):
                 bags[out] = {}
             for row in ledger.rows():
                 if self._with_sources and row["sha256"] is not None:
