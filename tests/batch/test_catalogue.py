@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shlex
 import sqlite3
 import subprocess
 import sys
@@ -25,12 +26,14 @@ from keyframer.batch.duplicates import identical_files, near_files
 from keyframer.batch.file_catalogue import Catalogue
 from keyframer.batch.job import Job, Result
 from keyframer.batch.job_submission import perform_all
+from keyframer.formats.threeds.records import ShadowBiasLow
 from keyframer.inspecting.fingerprint import Fingerprint
 from tests.batch.places import BAD, OTHER, age, input_files, put
 from tests.building import threeds_records as make
 from tests.cli.running import EXAMPLE, Run, check_schema
 from tests.corpus import CORPUS, needs_corpus
 from tests.portable import needs_linux
+from tests.samples import sample_files
 from tests.waiting import PATIENCE
 
 
@@ -284,6 +287,7 @@ def test_catalogues_of_parts_merge_to_that_of_the_whole(archive: Path, tmp_path:
     ran = run(*command)
     assert "3 files, 0 of them new or changed" in ran.err
     assert "1 file removed" in ran.err
+    assert " done, " not in ran.err  # no file was processed
     Runner(whole)(archive, tmp_path / "other")
     assert dump(merged) == dump(whole)
 
@@ -313,6 +317,12 @@ def test_the_command(run: Run, archive: Path, path: Path) -> None:
     assert ran.code == 0, ran.err
     assert ran.out == ""
     assert "4 files: 4 done, 0 failed" in ran.err
+    command = f"keyframer search {path} --where \"verdict IN ('damaged', 'not readable')\""
+    assert f"1 file damaged or not readable; to list them: {command}\n" in ran.err
+    listed = run(*shlex.split(command)[1:])
+    assert (listed.code, listed.out) == (0, f"{archive / 'broken.3ds'}\n")
+    folder = run("search", archive)
+    assert (folder.code, "is a folder, not a catalogue" in folder.err) == (3, True)
     ran = run("batch", "catalogue", archive, archive / "windmill.3ds", "-o", path, "-j", "1")
     assert "4 already finished by an earlier run" in ran.err
     ran = run("search", path, "rotor")
@@ -407,9 +417,9 @@ def test_a_wrong_condition_is_one_clear_line(run: Run, searched: Path, condition
     before = searched.read_bytes()
     for style in ("pretty", "json"):
         ran = run("search", searched, "--where", condition, "--format", style)
-        assert (ran.code, ran.out) == (3, "")
+        assert (ran.code, ran.out) == (2, "")
         assert len(ran.err.splitlines()) == 1
-        assert ran.err.startswith("keyframer: the condition ")
+        assert ran.err.startswith("keyframer search: the condition ")
         assert len(ran.err) < 500
     assert searched.read_bytes() == before
 
@@ -551,7 +561,8 @@ def test_duplicates(tmp_path: Path, path: Path, run: Run) -> None:
     ran = run("batch", "duplicates", path)
     assert ran.code == 0
     assert ran.out.count("near; differs: format (") == 1
-    assert "1 group with the same bytes: 1 file more than needed" in ran.err
+    assert "identical: 1 group with the same bytes: 1 file more than needed" in ran.err
+    assert "near: 1 group with the same meshes and motion, but other bytes: 5 files" in ran.err
     for text in run("batch", "duplicates", path, "--format", "jsonl").out.splitlines():
         check_schema("duplicates", json.loads(text))
     check_schema("duplicates", run("batch", "duplicates", path, "--format", "json").json())
@@ -579,6 +590,36 @@ def test_what_differs_is_said(tmp_path: Path, path: Path) -> None:
         [(kind, _, difference)] = groups(folder / "a.sqlite")
         assert kind == "near"
         assert name in difference
+
+
+def test_what_the_catalogue_does_not_list_is_not_guessed(tmp_path: Path) -> None:
+    nodes = [make.node("object", "Box", 0)]
+    data = make.file_bytes([make.mesh("Box")], nodes)
+    flags = data.replace(b"\1\0\2\0\7\0", b"\1\0\2\0\6\0")  # which edges of the face are visible
+    longer = make.file_bytes([make.mesh("Box"), ShadowBiasLow(bias=1.0)], nodes)
+    for name, other, expected in (
+        ("flags", flags, "data that the catalogue does not list"),
+        ("longer", longer, f"size ({len(data)}, {len(longer)}), data that the catalogue does not list"),
+    ):
+        assert other != data
+        put(tmp_path / name / "1.3ds", data)
+        put(tmp_path / name / "2.3ds", other)
+        Runner(tmp_path / f"{name}.sqlite")(tmp_path / name)
+        assert groups(tmp_path / f"{name}.sqlite") == [("near", ["1.3ds", "2.3ds"], expected)]
+
+
+def test_writers_are_those_that_files_name(tmp_path: Path, path: Path) -> None:
+    """A writer without a name is unknown, and the date of an export is not part of it."""
+    put(tmp_path / "in" / "none.3ds", make.file_bytes([make.mesh("Box")], [make.node("object", "Box", 0)]))
+    sample = next(path for path in sample_files("ase") if b"2,00 - made by hand" in path.read_bytes())
+    for number, date in enumerate((b"Sat Nov 08 18:02:21 2008", b"Tue May  6 17:21:38 2008", b"made by hand")):
+        put(tmp_path / "in" / f"{number}.ase", sample.read_bytes().replace(b"made by hand", date))
+    Runner(path)(tmp_path / "in")
+    assert rows(path, "SELECT writer, files FROM files_per_writer ORDER BY writer") == [
+        (None, 1),
+        ("AsciiExport Version  2,00", 2),
+        ("AsciiExport Version  2,00 - made by hand", 1),
+    ]
 
 
 def test_the_work_for_duplicates_grows_with_the_files(

@@ -327,17 +327,41 @@ def test_the_report_selects_by_verdict_and_severity(
     assert reported(run, mixed / operation, *options) == expected
 
 
+def test_the_report_counts_what_it_shows_and_has_the_verdict(run: Run, mixed: Path) -> None:
+    out = mixed / "convert"
+    head, _, lines = run("batch", "report", out, "--only", "damaged").out.partition("\n\n")
+    assert head == "convert: 1 failed (LINK_INDEX_OUT_OF_RANGE)"
+    assert len(lines.splitlines()) == 1
+    assert run("batch", "report", out).out.partition("\n\n")[0].splitlines()[0] == "convert: 2 done"
+    page = run("batch", "report", out, "--status", "done", "--format", "html").out
+    assert "LINK_INDEX_OUT_OF_RANGE" not in page
+    rows = csv.DictReader(io.StringIO(run("batch", "report", out, "--format", "csv").out))
+    assert {Path(row["source"]).stem: (row["verdict"], row["worst"]) for row in rows} == {
+        "clean": ("", ""),
+        "odd": ("readable with problems", "warning"),
+        "rubbish": ("not readable", "error"),
+        "unsafe": ("damaged", "error"),
+    }
+
+
 def test_hints_are_true_for_the_failures_at_hand(run: Run, mixed: Path, tmp_path: Path) -> None:
     """Salvage is suggested only for failures that it can avoid, and the named report lists just the failures."""
     ran = run("batch", "convert", mixed / "in", tmp_path / "missing", "-o", tmp_path / "1", "-j", "1")
     assert ran.code == 3
     assert "with --salvage processes 1 of them again" in ran.err
-    assert f"keyframer batch report {tmp_path / '1'} --status failed lists the failures" in ran.err
+    assert f"keyframer: to list the failures: keyframer batch report {tmp_path / '1'} --status failed\n" in ran.err
     assert reported(run, tmp_path / "1", "--status", "failed") == ["rubbish", "unsafe", "missing"]
     ran = run("batch", "convert", mixed / "in", "-o", tmp_path / "1", "-j", "1", "--salvage")
     assert "salvage processes" not in ran.err
-    assert "--status findings lists the files with issues" in ran.err
+    assert f"to list the files with issues: keyframer batch report {tmp_path / '1'} --status findings\n" in ran.err
     assert reported(run, tmp_path / "1", "--status", "findings") == ["unsafe"]
+
+
+def test_a_verdict_is_asked_from_the_report(run: Run, mixed: Path, tmp_path: Path) -> None:
+    ran = run("batch", "check", mixed / "in", "-o", tmp_path / "out", "--only", "damaged")
+    assert ran.code == 2
+    assert "for a verdict: keyframer batch report OUT --only damaged" in ran.err
+    assert run("batch", "check", mixed / "in", "-o", tmp_path / "out", "-r").code == 2  # batch always recurses
 
 
 def test_salvage_is_not_suggested_for_missing_folders_and_collisions(run: Run, archive: Path, tmp_path: Path) -> None:

@@ -9,12 +9,17 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+import bagit
 import pytest
 
 from keyframer.batch import Job, Ledger, gallery_index, gallery_page, perform
+from keyframer.batch.job import LEDGER
+from keyframer.batch.ledger import RunInProgress, lock_ledger
+from keyframer.batch.proof import MANIFEST, read_manifest
 from keyframer.exchange.opening import OpenedFile
 from keyframer.scene import Node, Scene
 from tests.batch.places import BAD, OTHER, put
+from tests.building import threeds_records as make
 from tests.cli.running import EXAMPLE, Ran, Run, spawn
 from tests.viewer.browser import Browser, Watched
 from tests.viewer_page import NOT_BUILT
@@ -82,6 +87,9 @@ def site(archive: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     ran = spawn("batch", "gallery", archive, "-o", site, "-j", "2")
     assert ran.returncode == 0, ran.stderr
     assert b"4 files: 4 done" in ran.stderr
+    command = f"keyframer batch report {site} --only damaged --only unreadable"
+    assert f"2 files damaged or not readable; to list them: {command}\n".encode() in ran.stderr
+    assert len(spawn(*command.split()[1:], "--format", "jsonl").stdout.splitlines()) == 2
     return site
 
 
@@ -113,6 +121,7 @@ def test_the_folder_of_a_file(run: Run, site: Path, tmp_path: Path) -> None:
     assert "Rotor" in svg
     assert "rotation" in svg
     assert (folder / "viewer.html").stat().st_size < 100_000  # without the script of 700 KB, which all share
+    assert b"b'" not in (site / "gallery" / "data.js").read_bytes()
     page = Page((folder / "index.html").read_text("utf-8"))
     for words in ("3D Studio (3ds), version 3", "12, 5 of them animated", "6 with 44 triangles", "Issues (0)", "Sail4"):
         assert words in page.text
@@ -140,6 +149,35 @@ def test_the_index_has_what_filters_need(site: Path) -> None:
     assert "iframe" not in bad.tags
 
 
+def test_the_page_of_a_damaged_file_says_what_is_not_shown(site: Path) -> None:
+    cut = Page((site / "files" / "cut.3ds" / "index.html").read_text("utf-8"))
+    assert "bytes (without the parts that could not be read)" in cut.text
+    bad = Page((site / "files" / "bad.3ds" / "index.html").read_text("utf-8"))
+    assert "no picture: no node could be read" in bad.text
+    whole = Page((site / "files" / "deep" / HOSTILE / "index.html").read_text("utf-8"))
+    assert f"path deep/{HOSTILE}" in whole.text
+    assert "without the parts" not in whole.text
+
+
+def text_of_page(data: bytes) -> str:
+    files, _, _ = gallery_page.make_folder(OpenedFile(data, name="a.3ds"), "", None, "")
+    return Page(files["index.html"].decode()).text
+
+
+def test_all_issues_are_counted() -> None:
+    names = [f"N{number}" for number in range(25)]
+    meshes = [make.mesh(name, [[0, 0, 0], [1, 0, 0]]) for name in names]  # their faces have three corners
+    text = text_of_page(make.file_bytes(meshes, [make.node("object", name, at) for at, name in enumerate(names)]))
+    assert "damaged (25 errors)" in text
+    assert "Issues (20 of 25 listed)" in text
+
+
+def test_an_empty_picture_says_why() -> None:
+    data = make.file_bytes([], [make.node("camera", name, at) for at, name in enumerate(("Eye", "Cut"))])
+    assert "the picture is empty: the file has no faces" in text_of_page(data)
+    assert "the picture is empty: what could be read has no faces" in text_of_page(data[:-1])
+
+
 def gallery(run: Run, folder: Path, site: Path, *options: str) -> Ran:
     return run("batch", "gallery", folder, "-o", site, "-j", "1", *options)
 
@@ -162,6 +200,42 @@ def test_a_second_run_makes_only_what_changed_and_lists_only_what_is_there(run: 
     assert (site / "files" / "b.3ds" / "strip.jpg").is_file()
 
 
+def test_shards_write_the_index_of_one_run(run: Run, tmp_path: Path) -> None:
+    folder, one, many = tmp_path / "in", tmp_path / "one", tmp_path / "many"
+    for name in "abcd":
+        put(folder / f"{name}.3ds", OTHER)
+    assert gallery(run, folder, one).code == 0
+    for index in range(2):
+        ran = gallery(run, folder, many, "--shard", f"{index}/2")
+        assert (ran.code, "was not written" in ran.err) == (0, False)
+    assert (many / "gallery" / "data.js").read_bytes() == (one / "gallery" / "data.js").read_bytes()
+    put(many / "keyframer-batch.0-of-2.sqlite", b"")  # begins again
+    for name in "abcd":
+        os.unlink(folder / f"{name}.3ds")
+        put(folder / f"{name}2.3ds", OTHER)
+    (many / "gallery" / "data.js").unlink()
+    for index in (1, 0):  # in another order
+        assert gallery(run, folder, many, "--shard", f"{index}/2").code == 0
+    assert sorted(entries(many)) == ["a2.3ds", "b2.3ds", "c2.3ds", "d2.3ds"]
+
+
+def test_shards_write_the_index_one_after_the_other(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    put(tmp_path / "keyframer-batch.1-of-2.sqlite", b"")
+    locked = []
+
+    def write_all(*_: object) -> tuple[str, int]:
+        with pytest.raises(RunInProgress):
+            lock_ledger(str(tmp_path / LEDGER))
+        locked.append(True)
+        return "", 0
+
+    monkeypatch.setattr(gallery_index, "_write_all", write_all)
+    with Ledger(str(tmp_path / "keyframer-batch.0-of-2.sqlite"), str(tmp_path)) as ledger:
+        gallery_index.write(str(tmp_path), ledger, [])
+    os.close(lock_ledger(str(tmp_path / LEDGER)) or -1)
+    assert locked == [True]
+
+
 def test_a_file_that_fails_is_listed_without_a_page(run: Run, tmp_path: Path) -> None:
     put(tmp_path / "in" / "a.3ds", OTHER)
     os.mkfifo(tmp_path / "in" / "pipe.3ds")
@@ -180,13 +254,31 @@ def test_a_gallery_in_a_store(tmp_path: Path) -> None:
     assert result["error"] is None
     with Ledger(str(tmp_path / "ledger.sqlite"), out) as ledger:
         ledger.record(result)
-        assert gallery_index.write(out, ledger, [str(EXAMPLE)]) == f"{out}/index.html"
+        assert gallery_index.write(out, ledger, [str(EXAMPLE)]) == (f"{out}/index.html", 0)
     store = fsspec.filesystem("memory")
     assert b"files/deep/a.3ds" in store.cat("/gallery-test/gallery/data.js")
     assert store.exists("/gallery-test/files/deep/a.3ds/model.glb")
     assert b'src="../../../gallery/viewer.js"' in store.cat("/gallery-test/files/deep/a.3ds/viewer.html")
     assert store.exists("/gallery-test/gallery/viewer.js")
     store.rm("/gallery-test", recursive=True)
+
+
+def test_proof_covers_the_index(run: Run, tmp_path: Path) -> None:
+    folder, site, bag = tmp_path / "in", tmp_path / "site", tmp_path / "bag"
+    put(folder / "deep" / "a.3ds", OTHER)
+    assert gallery(run, folder, site, "--manifest", "sha256").code == 0
+    written = {path.relative_to(site).as_posix() for path in site.rglob("*") if path.is_file()}
+    listed = {os.path.relpath(path, site) for path, _ in read_manifest(str(site / MANIFEST))}
+    assert {name for name in written if not name.startswith(LEDGER)} - {MANIFEST} == listed
+    assert gallery(run, folder, bag, "--bag").code == 0
+    bagit.Bag(str(bag)).validate()
+    assert list(entries(bag)) == ["deep/a.3ds"]
+    page = bag / entries(bag)["deep/a.3ds"]["url"] / "index.html"
+    links = Page(page.read_text("utf-8")).links
+    assert "../../../../index.html" in links
+    assert all((page.parent / link).is_file() for link in links)
+    put(bag / "gallery" / "data.js", b"")
+    assert f"{bag}/gallery/data.js: file of the bag has changed" in run("batch", "verify", bag).out
 
 
 def test_a_foreign_index_is_not_replaced(run: Run, tmp_path: Path) -> None:
@@ -304,8 +396,24 @@ def test_the_page_of_a_report_shows_pictures_and_links_and_filters(
     shown.get_by_role("button", name="Show all").click()
     shown.get_by_label("Severity").select_option("none")
     assert shown.get_by_role("status").inner_text() == f"{shown.evaluate(visible)} of 8 shown"
+    without = shown.evaluate(visible)
+    shown.get_by_label("Severity").select_option("info or higher")
+    assert shown.evaluate(visible) == 8 - without
+    shown.get_by_label("Severity").select_option("error")
+    shown.get_by_label("Verdict").select_option("damaged")
+    assert shown.evaluate(visible) == 2  # the check and the missing picture
     assert watched.troubles == []
     shown.context.close()
+
+
+def test_the_page_of_a_report_about_two_folders_links_to_both(run: Run, archive: Path, tmp_path: Path) -> None:
+    run("batch", "thumbnail", archive, "-o", tmp_path / "a", "--size", "32", "-j", "1")
+    run("batch", "identify", archive, "-o", tmp_path / "b", "-j", "1")
+    report = tmp_path / "report.html"
+    assert run("batch", "report", tmp_path / "a", tmp_path / "b", "--format", "html", "-o", report).code == 0
+    links = Page(report.read_text("utf-8")).links
+    assert {"a/windmill.3ds.png", "b/windmill.3ds.identify.json", "b/cut.3ds.identify.json"} <= set(links)
+    assert links.count("a/windmill.3ds.png") == 3  # a link, and a picture in two rows
 
 
 def test_ten_thousand_files_show_sixty_at_a_time(browser: Browser, site: Path, tmp_path: Path) -> None:

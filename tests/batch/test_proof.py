@@ -8,6 +8,7 @@ import shutil
 import sqlite3
 import subprocess
 import zipfile
+from contextlib import closing
 from pathlib import Path
 
 import bagit
@@ -202,7 +203,7 @@ def test_verify_completes_the_bag_of_shards(run: Run, archive: Path, tmp_path: P
     for index in (1, 0):
         if index == 0:
             ran = run("batch", "verify", out, "--bag")
-            assert (ran.code, ran.out) == (1, f"{out}: 1 of 2 shards have no ledger: 0/2\n")
+            assert (ran.code, ran.out) == (1, f"{out}: 1 of 2 shards has no ledger: 0/2\n")
         ran = identify(run, archive, out, "--bag", "--shard", f"{index}/2")
         assert f"keyframer batch verify {out} --bag completes the bag" in ran.err
     assert not (out / "bagit.txt").exists()
@@ -210,8 +211,56 @@ def test_verify_completes_the_bag_of_shards(run: Run, archive: Path, tmp_path: P
     bag = bagit.Bag(str(out))
     bag.validate()
     assert len([name for name in bag.entries if name.startswith("data/")]) == len(NAMES)
-    assert run("batch", "verify", out, "--bag").code == 3  # exists: --force
+    assert run("batch", "verify", out, "--bag").code == 0  # it is our own
+    put(out / "bag-info.txt", b"Bag-Software-Agent: another\n")
+    ran = run("batch", "verify", out, "--bag")
+    assert (ran.code, ran.err.splitlines()[-1]) == (3, f"keyframer: {out}/{MANIFEST} exists (--force replaces it)")
     assert run("batch", "verify", out, "--bag", "--force").code == 0
+    bagit.Bag(str(out)).validate()
+
+
+def test_file_in_a_bag_that_no_row_has_is_a_deviation(run: Run, archive: Path, tmp_path: Path) -> None:
+    out = tmp_path / "bag"
+    for options, code in (((), 0), (("--to", "ase"), 3)):  # the rows of the first outputs are replaced
+        ran = run("batch", "convert", archive / "é", "-o", out, "-j", "1", "--bag", *options)
+        assert ran.code == code, ran.err
+    line = f"{out} is no valid bag: no row of the ledger has data/x.glb: remove it and run the same command again"
+    assert ran.err.splitlines()[-1] == f"keyframer: {line}"
+    for options in ((), ("--bag",)):
+        ran = run("batch", "verify", out, "--no-sources", *options)
+        assert ran.code == 1
+        assert f"{out}/data/x.glb: no row of the ledger has it\n" in ran.out
+    (out / "data" / "x.glb").unlink()
+    assert f"{out}/data/x.glb: {MANIFEST} lists it, but it is missing" in run("batch", "verify", out).out
+    assert run("batch", "convert", archive / "é", "-o", out, "-j", "1", "--bag", "--to", "ase").code == 0
+    bagit.Bag(str(out)).validate()
+    assert run("batch", "verify", out).code == 0
+
+
+def test_verify_checks_the_files_about_a_bag(run: Run, archive: Path, tmp_path: Path) -> None:
+    out = tmp_path / "bag"
+    identify(run, archive, out, "--bag")
+    right = {name: (out / name).read_bytes() for name in ("bagit.txt", MANIFEST, "tagmanifest-sha256.txt")}
+    for name, content, lines in (
+        ("bagit.txt", b"BagIt-Version: 0.97\n", [f"{out}/bagit.txt: file of the bag has changed: its sha256 is "]),
+        ("bagit.txt", None, [f"{out}/bagit.txt: file of the bag is missing"]),
+        ("tagmanifest-sha256.txt", None, [f"{out}/tagmanifest-sha256.txt: "]),
+        ("tagmanifest-sha256.txt", b"0" * 64 + b"  ../in/a.nanim\n", [f"{out}/{name}: tag" for name in
+            ("bag-info.txt", "bagit.txt", MANIFEST)]),
+        (MANIFEST, right[MANIFEST].replace(b"data/a.nanim", b"data/b.nanim"), [
+            f"{out}/data/a.nanim.identify.json: {MANIFEST} does not list it with its sha256 in the ledger",
+            f"{out}/data/b.nanim.identify.json: {MANIFEST} lists it, but it is missing",
+            f"{out}/{MANIFEST}: file of the bag has changed: ",
+        ]),
+    ):  # fmt: skip
+        (out / name).unlink() if content is None else put(out / name, content)
+        ran = run("batch", "verify", out)
+        assert ran.code == 1
+        found = ran.out.splitlines()
+        assert len(found) == len(lines), found
+        assert all(line.startswith(begin) for line, begin in zip(found, lines, strict=True)), found
+        put(out / name, right[name])
+    assert run("batch", "verify", out).code == 0
 
 
 @needs_sha256sum
@@ -244,3 +293,8 @@ def test_hostile_ledger_is_verified_without_harm(run: Run, archive: Path, tmp_pa
     assert ran.out == f"{tmp_path}/pipe: source cannot be read: not a regular file\n"
     assert "not verified: 1 file at URLs" in ran.err
     assert "nonsense://" in run("batch", "verify", out, "--urls").out
+    with closing(sqlite3.connect(out / LEDGER)) as database, database:
+        database.execute("INSERT INTO about VALUES ('out', 'nonsense://host')")
+    ran = run("batch", "verify", out, "--no-sources", "--bag")
+    assert (ran.code, ran.out) == (3, "")  # no URL is listed, and the outputs are not those of a bag
+    assert "is not below data/" in ran.err

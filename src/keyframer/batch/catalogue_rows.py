@@ -54,7 +54,7 @@ def file_rows(opened: OpenedFile, finder: TextureFinder | None) -> tuple[Rows, I
     rows: Rows = {"file": file, **_scene_rows(scene, finder)}
     records = map(checking.issue_record, report.issues)
     rows["issues"] = [[record[name] for name in COLUMNS["issues"][2:]] for record in records]
-    rows["search"] = [_names(rows), _words(scene, file["writer"])]
+    rows["search"] = [*searched_text(scene, file["writer"])]
     rows["fingerprint"] = _fingerprint(scene)
     return rows, report.issues
 
@@ -118,16 +118,16 @@ def _color(color: Any) -> str | None:
     return "#" + "".join(f"{round(255 * min(max(float(part), 0.0), 1.0)):02x}" for part in color)
 
 
-def _names(rows: Rows) -> str:
-    """Return the names of all parts, each once, one in a line."""
-    tables = ("nodes", "meshes", "materials", "images", "cameras", "lights")
-    names = dict.fromkeys(row[0] for table in tables for row in rows[table])
-    return "\n".join(filter(None, names))[:_MOST_NAMES]
-
-
-def _words(scene: Scene, writer: str | None) -> str:
-    words = (scene.title, scene.author, scene.copyright, writer)
-    return "\n".join(shortened(word, _LONGEST_TEXT) for word in words if word)
+def searched_text(scene: Scene, writer: Any) -> tuple[str, str]:
+    """Return what a search finds: the names of all parts, each once, and title, author, copyright and writer; one in a
+    line, safe to show."""
+    tables = (scene.nodes, scene.meshes, scene.materials, scene_textures(scene, None), scene.cameras, scene.lights)
+    names = dict.fromkeys(_value(part.name) for table in tables for part in table[:MOST_ROWS])
+    words = (scene.title, scene.author, scene.copyright, _text(writer))
+    return (
+        "\n".join(filter(None, names))[:_MOST_NAMES],
+        "\n".join(shortened(word, _LONGEST_TEXT) for word in words if word),
+    )
 
 
 def _fingerprint(scene: Scene) -> list[Any] | None:

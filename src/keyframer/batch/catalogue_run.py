@@ -69,7 +69,7 @@ def _is_below(path: str, places: Sequence[str]) -> bool:
 
 def _missing(file: InputFile) -> FormatError | None:
     """Return the failure of an input that does not exist: it is no file, so it gets no row."""
-    if file.stamp or storage.is_url(file.source) or storage.split_member(file.source) or os.path.lexists(file.source):
+    if file.stamp or not storage.is_gone(file.source):
         return None
     return IO_READ_FAILED.failure(0, "/", reason=os.strerror(errno.ENOENT))
 

@@ -8,7 +8,7 @@ equal, one for each group.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -129,12 +129,6 @@ _IMPLIED = {"order of nodes": "names of nodes", "tree": "names of nodes"}
 
 def _difference(catalogue: Catalogue, files: list[int]) -> str:
     """Return what differs between files with the same meshes and motion, in one line."""
-    parts = []
-    for column in _VALUES:
-        rows = (next(catalogue.query(f"SELECT {column} FROM files WHERE id = ?", (file,)))[0] for file in files)
-        values = list(dict.fromkeys("unknown" if value is None else str(value) for value in rows))
-        if len(values) > 1:
-            parts.append(f"{column} ({', '.join(values[:4])}{' …' if len(values) > 4 else ''})")
     differing = []
     for name, query in _CONTENTS.items():
         contents = (hash(tuple(catalogue.query(query, (file,)))) for file in files)
@@ -144,4 +138,15 @@ def _difference(catalogue: Catalogue, files: list[int]) -> str:
     first, *others = (Fingerprint.from_bytes(data) for data in prints)
     if not all(first.has_same_views(other) for other in others):
         differing.append("motion of cameras or lights")
-    return ", ".join(parts + differing) or "other data, such as the values of texture coordinates"
+    found = [*_differing_values(catalogue, files, _VALUES), *differing]
+    if not found:  # other differences change the size, too
+        found = [*_differing_values(catalogue, files, ("size",)), "data that the catalogue does not list"]
+    return ", ".join(found)
+
+
+def _differing_values(catalogue: Catalogue, files: list[int], columns: Iterable[str]) -> Iterator[str]:
+    for column in columns:
+        rows = (next(catalogue.query(f"SELECT {column} FROM files WHERE id = ?", (file,)))[0] for file in files)
+        values = list(dict.fromkeys("unknown" if value is None else str(value) for value in rows))
+        if len(values) > 1:
+            yield f"{column} ({', '.join(values[:4])}{' …' if len(values) > 4 else ''})"

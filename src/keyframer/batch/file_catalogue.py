@@ -40,6 +40,10 @@ class CatalogueError(LedgerError):
     """The catalogue cannot be used; the message says why."""
 
 
+class ConditionError(CatalogueError):
+    """The SQL condition of a search is wrong; the message says why."""
+
+
 class KnownFile(NamedTuple):
     """What a catalogue knows about a file, to decide whether it changed."""
 
@@ -106,6 +110,8 @@ class Catalogue:
             raise CatalogueError(f"the catalogue {path} cannot be used: {reason}") from None
 
     def _open(self, read_only: bool) -> None:
+        if os.path.isdir(self.path):
+            raise CatalogueError(f"{self.path} is a folder, not a catalogue (keyframer batch catalogue makes one)")
         if not os.path.isfile(self.path):
             raise CatalogueError(f"there is no catalogue {self.path}")
         if not is_catalogue(self.path):
@@ -150,7 +156,7 @@ class Catalogue:
         """Yield the rows of the table files, and the names in each, that have all words at the beginning of words of
         their names or path, and for which the SQL condition ``where`` holds, sorted by path.
 
-        Raises `CatalogueError` for a wrong condition.
+        Raises `ConditionError` for a wrong condition.
         """
         conditions, values = ["TRUE"], []
         if words:
@@ -164,10 +170,13 @@ class Catalogue:
         try:
             yield from self._database.execute(text, values)
         except (sqlite3.Error, sqlite3.Warning, ValueError) as error:
-            cause = f"the catalogue {self.path} cannot be read"
-            if where is not None:
-                cause = f"the condition {shortened(where, 200)!r} cannot be used"
-            raise CatalogueError(f"{cause}: {error}") from None
+            if where is not None and getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) == sqlite3.SQLITE_ERROR:
+                raise ConditionError(f"the condition {shortened(where, 200)!r} cannot be used: {error}") from None
+            raise CatalogueError(f"the catalogue {self.path} cannot be read: {error}") from None
+
+    def count_damaged(self) -> int:
+        """Return the number of files that are damaged or not readable."""
+        return int(next(self.query("SELECT count(*) FROM files WHERE verdict IN ('damaged', 'not readable')"))[0])
 
     def find(self, paths: Sequence[str]) -> dict[str, KnownFile]:
         """Return what is known about these files, by path. SQLite limits their number: pass a few hundred."""

@@ -1,6 +1,7 @@
-"""The index of a gallery: one page that shows, filters and sorts all files. Its data is made from the ledger.
+"""The index of a gallery: one page that shows, filters and sorts all files.
 
-The data is a script that the page loads, because a page from a disk may not read other files.
+Its data is made from the ledgers of all shards. It is a script that the page loads, because a page from a disk may not
+read other files.
 """
 
 from __future__ import annotations
@@ -8,14 +9,17 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from importlib.resources import files
+from itertools import chain
 from typing import Any
 from urllib.parse import quote
 
 from keyframer.batch import storage
-from keyframer.batch.job import FAILED
-from keyframer.batch.ledger import Ledger, LedgerError
+from keyframer.batch.job import FAILED, PAYLOAD
+from keyframer.batch.ledger import LOCK, Ledger, LedgerError, lock_ledger
 from keyframer.batch.resumable_run import InputFile
+from keyframer.batch.shards import other_shards
 from keyframer.files import write_bytes
 from keyframer.text import safe_text
 
@@ -26,6 +30,8 @@ FOLDER = "files"
 ASSETS = "gallery"
 """the folder of scripts, styles and data, next to the index"""
 _DATA = f"{ASSETS}/data.js"
+DAMAGED = ("damaged", "not readable")
+"""verdicts on files that are not shown as a whole"""
 
 _DETAILS: dict[str, Any] = {
     **dict.fromkeys(("verdict", "title", "words"), str),
@@ -38,7 +44,7 @@ _DETAILS: dict[str, Any] = {
 def inputs_of(inputs: Iterable[InputFile], out: str) -> Iterator[InputFile]:
     """Yield the inputs with paths below the folder of all files; files that a gallery at ``out`` has written are left
     out."""
-    own = os.path.join(out, FOLDER, "")
+    own = tuple(os.path.join(out, part, "") for part in (FOLDER, os.path.join(PAYLOAD, FOLDER)))
     for file in inputs:
         if not file.source.startswith(own):
             yield file._replace(relative=f"{FOLDER}/{file.relative}")
@@ -47,22 +53,56 @@ def inputs_of(inputs: Iterable[InputFile], out: str) -> Iterator[InputFile]:
 def check(out: str, ledger: Ledger, *, force: bool) -> None:
     """Raise `LedgerError` if the output folder has an index that no gallery wrote, unless ``force``."""
     index = os.path.join(out, PAGE)
-    if not force and not storage.is_url(out) and os.path.lexists(index) and not ledger.outputs_of("gallery"):
+    if force or storage.is_url(out) or not os.path.lexists(index) or ledger.outputs_of("gallery"):
+        return
+    if not any(True for _ in _rows_elsewhere(ledger)):
         raise LedgerError(f"{index} exists and was not written by an earlier run (--force replaces it)")
 
 
-def write(out: str, ledger: Ledger, sources: Iterable[str]) -> str:
-    """Write the index of these sources, with scripts and styles; returns its path."""
+def write(out: str, ledger: Ledger, sources: Iterable[str]) -> tuple[str, int]:
+    """Write the index of these sources and those of the other shards, with scripts and styles; returns its path, and
+    how many of the files are damaged or not readable.
+
+    Shards that end at the same time write one after the other, so that the last of them has read the rows of all.
+    """
+    with _taking_turns(ledger):
+        return _write_all(out, ledger, set(sources))
+
+
+@contextmanager
+def _taking_turns(ledger: Ledger) -> Iterator[None]:
+    common, _ = other_shards(ledger.path)
+    try:
+        lock = None if common == ledger.path else lock_ledger(common, wait=True)
+    except OSError as error:
+        raise LedgerError(f"{common}{LOCK} cannot be written: {error.strerror or error}") from None
+    try:
+        yield
+    finally:
+        if lock is not None:
+            os.close(lock)
+
+
+def _rows_elsewhere(ledger: Ledger) -> Iterator[dict[str, Any]]:
+    """Yield the rows of the other shards whose sources are not gone."""
+    for path in other_shards(ledger.path)[1]:
+        # a shard that begins has no tables yet; it writes the index when it ends
+        with suppress(LedgerError), Ledger(path, read_only=True) as other:
+            yield from (row for row in other.rows("gallery") if not storage.is_gone(row["source"]))
+
+
+def _write_all(out: str, ledger: Ledger, wanted: set[str]) -> tuple[str, int]:
     from keyframer.viewer.standalone_page import shared_files  # loads numpy
 
-    wanted = set(sources)
-    rows = (row for row in ledger.rows("gallery") if row["source"] in wanted)
-    data = f"keyframerGallery({json.dumps([_entry(row) for row in rows], separators=(',', ':'))});\n"
+    own = (row for row in ledger.rows("gallery") if row["source"] in wanted)
+    entries = {row["source"]: _entry(row) for row in chain(own, _rows_elsewhere(ledger))}
+    listed = [entry for _, entry in sorted(entries.items())]
+    data = f"keyframerGallery({json.dumps(listed, separators=(',', ':'))});\n"
     site = {path.name: path.read_bytes() for path in files(__package__).joinpath("gallery_site").iterdir()}
     contents = {f"{ASSETS}/{name}": content for name, content in {**shared_files(), **site}.items() if name != PAGE}
     for name, content in {**contents, _DATA: data.encode("ascii"), PAGE: site[PAGE]}.items():
         _write(out, name, content)
-    return f"{out}/{PAGE}"
+    return f"{out}/{PAGE}", sum(entry.get("verdict") in DAMAGED for entry in listed)
 
 
 def _write(out: str, name: str, data: bytes) -> None:
@@ -79,10 +119,25 @@ def _write(out: str, name: str, data: bytes) -> None:
         raise LedgerError(f"{path} cannot be written: {error.strerror or error}") from None
 
 
+def files_of(out: str) -> list[str]:
+    """Return the files of an index, below its folder."""
+    if storage.is_url(out):
+        names = [f"{ASSETS}/{name}" for name in storage.list_sizes(f"{out}/{ASSETS}")]
+    else:
+        folder = os.path.join(out, ASSETS)
+        names = [f"{ASSETS}/{name}" for name in os.listdir(folder) if os.path.isfile(os.path.join(folder, name))]
+    return [PAGE, *sorted(names)]
+
+
+def path_below(folder: str) -> str:
+    """Return the path of a file below its input, from that of its folder; in a bag, another folder is before it."""
+    return folder.partition(f"{FOLDER}/")[2]
+
+
 def _entry(row: dict[str, Any]) -> dict[str, Any]:
     """Return a row of the ledger as an entry of the data. ``url`` is the folder of a file, or empty without a page."""
     folder = str(row["output"]).rpartition("/")[0]
-    path = safe_text(folder.partition("/")[2])
+    path = safe_text(path_below(folder))
     entry: dict[str, Any] = {"path": path, "format": row["format"] or "unknown", "size": row["size"] or 0}
     if row["status"] == FAILED:
         return {**entry, "url": "", "verdict": "not readable", "message": f"{row['code']}: {row['message']}"}

@@ -11,8 +11,11 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+import numpy as np
+
 from keyframer import checking
-from keyframer.batch.gallery_index import ASSETS, PAGE
+from keyframer.batch.catalogue_rows import searched_text
+from keyframer.batch.gallery_index import ASSETS, PAGE, path_below
 from keyframer.batch.operations import summarise
 from keyframer.errors import FormatError
 from keyframer.exchange.gltf.write import export
@@ -46,13 +49,14 @@ _LONGEST_NAME, _LONGEST_WORDS = 255, 500
 
 
 def make_folder(
-    opened: OpenedFile, sha256: str, finder: TextureFinder | None, up: str
+    opened: OpenedFile, sha256: str, finder: TextureFinder | None, folder: str
 ) -> tuple[dict[str, bytes], dict[str, Any], IssueLog]:
     """Return the content of the files of the folder by name, the page last; the entry of the index, as JSON values; and
     the issues of the file.
 
-    ``up`` leads from the folder to the index: ``../../``.
+    ``folder`` is its path below that of the index.
     """
+    up = "../" * len(folder.split("/")) if folder else ""
     scene, facts, summary = Scene(), Table("summary", "Summary", ("what", "value")), dict[str, Any]()
     try:
         summary, tables, report = summarise(opened, None, finder)
@@ -64,8 +68,9 @@ def make_folder(
         facts = summary_table(summary, tables)
         if opened.importer is not None or opened.document.format.bridge() is not None:
             scene = opened.scene(salvage=True)
-    facts.add("sha256", sha256)
     name = os.path.basename(opened.name)
+    facts.add("path", f"{place}/{name}" if (place := os.path.dirname(path_below(folder))) else name)
+    facts.add("sha256", sha256)
     files: dict[str, bytes] = {}
     problems: list[str] = []
     is_animated = bool(summary.get("animated_nodes"))
@@ -74,9 +79,10 @@ def make_folder(
         "verdict": report.verdict,
         **{part: summary[part] for part in known if _is_known(summary.get(part))},
         "features": _features(summary, scene),
-        "words": _words(scene, summary),
+        "words": _words(scene, summary.get("writer")),
     }
     source = None if finder is None else TextureSource(finder)
+    is_damaged = report.verdict == "damaged"
 
     def add(file: str, what: str, make: Callable[[], bytes]) -> None:
         try:
@@ -86,7 +92,12 @@ def make_folder(
 
     def pictures() -> bytes:
         strip, frames, still = _strip(scene, source, is_animated)
-        files[PICTURE] = _picture(scene, source)
+        files[PICTURE], is_empty = _picture(scene, source)
+        if is_empty:
+            readable = "what could be read" if is_damaged else "the file"
+            has_faces = any(len(mesh.corners) for mesh in scene.meshes)
+            reason = f"no face of {readable} is in view" if has_faces else f"{readable} has no faces"
+            problems.append(f"the picture is empty: {reason}")
         entry.update(frames=frames, still=still)
         return strip
 
@@ -99,14 +110,18 @@ def make_folder(
         loaded = LoadedFile(opened, scene, textures=source)
         return packed_page([ViewedFile(name, lambda: loaded)], shared=f"{up}{ASSETS}/")
 
-    if scene.nodes:
+    if not scene.nodes:
+        is_known = report.verdict in ("clean", "readable with problems")
+        problems.append(f"no picture: {'the file has no nodes' if is_known else 'no node could be read'}")
+    else:
         add(STRIP, "no picture", pictures)
         add(MODEL, "no GLB", model)
         add(VIEWER, "no viewer", viewer)
     if any(clip.channels or clip.raw_channels for clip in scene.clips):
         add(CURVES, "no curves", lambda: _curves(scene))
-    rows = list(map(checking.issue_record, report.issues))
-    files[PAGE] = "".join(_page(name, up, facts, rows, scene, files, problems)).encode("utf-8", "backslashreplace")
+    left_out = " (without the parts that could not be read)" if is_damaged else ""
+    page = "".join(_page(name, up, facts, report.issues, scene, files, problems, left_out))
+    files[PAGE] = page.encode("utf-8", "backslashreplace")
     return files, entry, report.issues
 
 
@@ -122,16 +137,17 @@ def _features(summary: Summary, scene: Scene) -> list[str]:
     return [*found, *(["skins"] if scene.skins else [])]
 
 
-def _words(scene: Scene, summary: Summary) -> str:
-    parts = (scene.nodes, scene.materials, scene.meshes)
-    names = (part.name for group in parts for part in group[:_MOST_ROWS])
-    words = filter(None, (scene.title, scene.author, summary.get("writer"), *names))
-    return shortened(" ".join(dict.fromkeys(str(word) for word in words)), _LONGEST_WORDS)
+def _words(scene: Scene, writer: Any) -> str:
+    names, words = searched_text(scene, writer)
+    return shortened(f"{words}\n{names}".replace("\n", " ").strip(), _LONGEST_WORDS)
 
 
-def _picture(scene: Scene, textures: TextureSource | None) -> bytes:
+def _picture(scene: Scene, textures: TextureSource | None) -> tuple[bytes, bool]:
+    """Return the picture, and whether it is empty."""
     renderer = Renderer(scene, Settings(_WIDTH, _HEIGHT), textures=textures)
-    return encode_still(renderer.picture(renderer.default_frame), "jpg")
+    picture = renderer.picture(renderer.default_frame)
+    pixels = np.asarray(picture)
+    return encode_still(picture, "jpg"), bool((pixels == pixels[:, :1]).all())  # only the gradient behind the scene
 
 
 def _strip(scene: Scene, textures: TextureSource | None, is_animated: bool) -> tuple[bytes, int, int]:
@@ -167,12 +183,13 @@ def _page(
     name: str,
     up: str,
     facts: Table,
-    issues: list[dict[str, Any]],
+    issues: IssueLog,
     scene: Scene,
     files: dict[str, bytes],
     problems: Iterable[str],
+    left_out: str,
 ) -> Iterator[str]:
-    """Yield the pieces of the page; ``files`` has the other files of the folder."""
+    """Yield the pieces of the page; ``files`` has the other files of the folder; ``left_out``: what the GLB lacks."""
     shown_name = _text(name)
     yield _HEAD.format(name=shown_name, up=up, assets=ASSETS)
     yield '<div class="top">'
@@ -184,7 +201,7 @@ def _page(
     yield "</table>\n"
     if MODEL in files:
         stem, size = _text(os.path.splitext(name)[0]), f"{len(files[MODEL]):,} bytes"
-        yield f'<p><a class="button" href="{MODEL}" download="{stem}.glb">Download GLB</a> {size}</p>\n'
+        yield f'<p><a class="button" href="{MODEL}" download="{stem}.glb">Download GLB</a> {size}{left_out}</p>\n'
     yield "</div></div>\n"
     yield from (f'<p class="problem">{_text(problem)}</p>\n' for problem in problems)
     if VIEWER in files:
@@ -201,20 +218,20 @@ def _page(
     yield "</main></body></html>\n"
 
 
-def _issues(issues: list[dict[str, Any]]) -> Iterator[str]:
-    yield f"<section><h2>Issues ({len(issues):,})</h2>\n"
-    if not issues:
+def _issues(issues: IssueLog) -> Iterator[str]:
+    """Yield the section with the listed issues; of each code only the first are."""
+    listed = f"{len(issues):,} of {issues.total:,} listed" if issues.truncated else f"{issues.total:,}"
+    yield f"<section><h2>Issues ({listed})</h2>\n"
+    if not len(issues):
         yield "<p>None.</p>"
     else:
         columns = ("severity", "code", "message", "offset", "path")
         yield '<div class="wide" tabindex="0" role="region" aria-label="Issues"><table><tr>'
         yield "".join(f'<th scope="col">{name}</th>' for name in columns) + "</tr>\n"
-        for issue in issues[:_MOST_ROWS]:
+        for issue in map(checking.issue_record, issues):
             cells = "".join(f"<td>{_text(issue.get(name))}</td>" for name in columns)
             yield f'<tr class="{_text(issue["severity"])}">{cells}</tr>\n'
         yield "</table></div>\n"
-        if len(issues) > _MOST_ROWS:
-            yield f"<p>{counted(len(issues) - _MOST_ROWS, 'more issue')}</p>"
     yield "</section>\n"
 
 

@@ -18,6 +18,8 @@ MEMORY = 2 << 30
 """default limit of the address space of each worker process, in bytes"""
 FILES_PER_TASK = 200
 LEDGER = "keyframer-batch.sqlite"
+PAYLOAD = "data"
+"""folder of a bag with its outputs"""
 
 DONE, FINDINGS, FAILED = "done", "findings", "failed"
 STATUSES = (DONE, FINDINGS, FAILED)

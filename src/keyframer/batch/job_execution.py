@@ -271,8 +271,7 @@ def _gallery(job: _RunningJob, result: Result) -> None:
     finder = job.finder()
     folder = os.path.dirname(job.job.output)
     below = folder.removeprefix(job.job.out or folder).replace(os.sep, "/").strip("/")
-    up = "../" * len(below.split("/")) if below else ""
-    files, entry, issues = make_folder(job.opened, result["sha256"], finder, up)
+    files, entry, issues = make_folder(job.opened, result["sha256"], finder, below)
     for name, data in files.items():
         job.write(data, os.path.join(folder, name))
     job.note_issues(issues)

@@ -33,11 +33,12 @@ class RunInProgress(Exception):
     """Another run is writing to this folder."""
 
 
-def lock_ledger(path: str) -> int | None:
+def lock_ledger(path: str, *, wait: bool = False) -> int | None:
     """Lock the ledger at ``path`` for one run; returns the descriptor of the lock file, None on systems without file
     locks. On a disk without locks nothing is locked.
 
-    Raises `RunInProgress` if another run has the lock. The system unlocks it when the process ends for any reason.
+    Raises `RunInProgress` if another run has the lock, unless to ``wait`` for it. The system unlocks it when the
+    process ends for any reason.
     """
     os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
     for name in (path, path + LOCK):
@@ -49,7 +50,7 @@ def lock_ledger(path: str) -> int | None:
         return None
     descriptor = os.open(path + LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         os.close(descriptor)
         raise RunInProgress(f"another run is working in this folder ({path} is in use)") from None

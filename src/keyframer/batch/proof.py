@@ -7,24 +7,26 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
 
 from keyframer import __version__
-from keyframer.batch import storage
+from keyframer.batch import gallery_index, storage
+from keyframer.batch.job import PAYLOAD
 from keyframer.batch.ledger import Ledger
 from keyframer.batch.output_names import is_below
 from keyframer.batch.shards import Ledgers, missing_shards
 from keyframer.errors import FormatError, reason_of
 from keyframer.files import write_bytes
+from keyframer.text import counted
 
 MANIFEST = "manifest-sha256.txt"
-PAYLOAD = "data"
-"""folder of a bag with its outputs"""
 BAG_DECLARATION = "bagit.txt"
 _BAG_INFO, _TAG_MANIFEST = "bag-info.txt", "tagmanifest-sha256.txt"
+_AGENT = "Bag-Software-Agent: keyframer "
 _LINE = re.compile(rb"(\\?)([0-9A-Fa-f]{64})[ \t]+\*?(.+)", re.DOTALL)
 _LONGEST_LINE = 1 << 16
 """bytes: longer lines are not those of a manifest"""
@@ -42,7 +44,7 @@ def read_manifest(path: str) -> Iterator[tuple[str, str]]:
     """
     is_url = storage.is_url(path)
     folder = path.rpartition("/")[0] if is_url else os.path.dirname(os.path.abspath(path))
-    is_bag = not is_url and os.path.lexists(os.path.join(folder, BAG_DECLARATION))
+    is_bag = _is_bag(folder)
     for number, line in enumerate(_lines(path, is_url), 1):
         text = line.rstrip(b"\r\n")
         if not text:
@@ -80,35 +82,90 @@ class _Written:
     files: int = 0
     size: int = 0
     digest: Any = field(default_factory=hashlib.sha256)
+    has_gallery: bool = False
 
 
 def write_manifest(rows: Iterable[dict[str, Any]], out: str, *, name: str = MANIFEST, overwrite: bool = True) -> int:
     """Write the manifest of all existing outputs of rows to the output folder, for ``sha256sum -c`` in this folder;
-    returns the number of outputs.
+    returns the number of its lines. Under another ``name`` it is that of a shard, without the index of a gallery: the
+    next shard changes it.
     """
     written = _Written()
-    _write(out, name, _manifest(rows, out, written, _escaped), overwrite)
+
+    def lines() -> Iterator[bytes]:
+        yield from _manifest(rows, out, written, _escaped)
+        for index_file, sha256 in _index_hashes(out, written) if name == MANIFEST else ():
+            written.files += 1
+            yield _escaped(sha256.encode(), index_file.encode())
+
+    _write(out, name, lines(), overwrite)
     return written.files
 
 
 def write_bag(rows: Iterable[dict[str, Any]], out: str, *, overwrite: bool = True) -> int:
     """Write the files that make a bag of the output folder: the manifest of the outputs, which are below `PAYLOAD`, and
-    the files about the bag; returns the number of outputs.
+    the files about the bag; returns the number of outputs. The index of a gallery counts as a file about the bag.
+
+    Raises `ProofError` if `PAYLOAD` has other files.
     """
-    written = _Written()
-    _write(out, MANIFEST, _manifest(rows, out, written, _escaped_in_bag), overwrite)
+    written, names = _Written(), set[str]()
+
+    def escaped(sha256: bytes, name: bytes) -> bytes:
+        names.add(os.fsdecode(name))
+        return _escaped_in_bag(sha256, name)
+
+    def lines() -> Iterator[bytes]:
+        yield from _manifest(rows, out, written, escaped)
+        if foreign := foreign_files(out, names):
+            more = f" and {counted(len(foreign) - 1, 'more file')}" if len(foreign) > 1 else ""
+            them = "them" if more else "it"
+            reason = f"no row of the ledger has {foreign[0]}{more}"
+            raise ProofError(f"{out} is no valid bag: {reason}: remove {them} and run the same command again")
+
+    _write(out, MANIFEST, lines(), overwrite)
     tags = {
         BAG_DECLARATION: "BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n",
-        _BAG_INFO: f"Bag-Software-Agent: keyframer {__version__}\nBagging-Date: {date.today().isoformat()}\n"
+        _BAG_INFO: f"{_AGENT}{__version__}\nBagging-Date: {date.today().isoformat()}\n"
         f"Payload-Oxum: {written.size}.{written.files}\n",
     }
-    hashes = {MANIFEST: written.digest.hexdigest()}
+    hashes = {MANIFEST: written.digest.hexdigest(), **dict(_index_hashes(out, written))}
     for name, text in tags.items():
         _write(out, name, [text.encode()], overwrite)
         hashes[name] = hashlib.sha256(text.encode()).hexdigest()
-    lines = "".join(f"{sha256}  {name}\n" for name, sha256 in sorted(hashes.items()))
-    _write(out, _TAG_MANIFEST, [lines.encode()], overwrite)
+    tag_lines = (f"{sha256}  {name}\n".encode() for name, sha256 in sorted(hashes.items()))
+    _write(out, _TAG_MANIFEST, tag_lines, overwrite)
     return written.files
+
+
+def foreign_files(out: str, names: Collection[str]) -> list[str]:
+    """Return the files below `PAYLOAD` that are not among ``names``, as paths below the output folder."""
+    if storage.is_url(out):
+        found = [f"{PAYLOAD}/{name}" for name in storage.list_sizes(f"{out}/{PAYLOAD}")]
+    else:
+        walked = os.walk(os.path.join(out, PAYLOAD))
+        paths = (os.path.join(folder, name) for folder, _, files in walked for name in files)
+        found = [_below(path, out) for path in paths]
+    return sorted(name for name in found if name not in names)
+
+
+def _below(path: str, out: str) -> str:
+    return os.path.relpath(path, out).replace(os.sep, "/")
+
+
+def is_own_bag(out: str) -> bool:
+    """Return whether an output folder is a bag that keyframer has written."""
+    with suppress(OSError), open(os.path.join(out, _BAG_INFO), "rb") as stream:
+        return stream.read(_LONGEST_LINE).startswith(_AGENT.encode())
+    return False
+
+
+def _index_hashes(out: str, written: _Written) -> Iterator[tuple[str, str]]:
+    """Yield the files of the index with their hashes, if rows were those of a gallery."""
+    try:
+        for name in gallery_index.files_of(out) if written.has_gallery else ():
+            yield name, storage.sha256_of(f"{out}/{name}")
+    except (OSError, FormatError) as error:
+        raise ProofError(f"the index of the gallery cannot be read: {error}") from None
 
 
 def _manifest(
@@ -116,6 +173,7 @@ def _manifest(
 ) -> Iterator[bytes]:
     shared: set[str] = set()
     for row in rows:
+        written.has_gallery |= row["operation"] == "gallery"
         for relative, path, entry in outputs_of(row, out):
             if relative != row["output"]:  # an image may belong to several outputs
                 if relative in shared:
@@ -155,7 +213,7 @@ def _write(out: str, name: str, parts: Iterable[bytes], overwrite: bool) -> None
         else:
             write_bytes(path, parts, overwrite=overwrite)
     except FileExistsError:
-        raise ProofError(f"{path} exists and was not written by an earlier run (--force replaces it)") from None
+        raise ProofError(f"{path} exists (--force replaces it)") from None
     except OSError as error:
         raise ProofError(f"{path} cannot be written: {error.strerror or error}") from None
 
@@ -175,7 +233,10 @@ def outputs_of(row: dict[str, Any], out: str) -> Iterator[tuple[str, str, dict[s
 class Verification:
     """Compares files with the hashes in ledgers. `deviations` does the work; the counts are those of verified files."""
 
-    def __init__(self, ledgers: Ledgers, *, with_sources: bool = True, with_urls: bool = False) -> None:
+    def __init__(
+        self, ledgers: Ledgers, *, with_sources: bool = True, with_urls: bool = False, new_bag: bool = False
+    ) -> None:
+        """``new_bag``: the output folders are to become bags, so that files about older bags do not count."""
         self.ledgers = ledgers
         self.sources = self.outputs = 0
         self.urls = 0
@@ -183,19 +244,52 @@ class Verification:
         """
         self._with_sources = with_sources
         self._with_urls = with_urls
+        self._new_bag = new_bag
 
     def deviations(self) -> Iterator[str]:
-        """Yield a line for each source or output that is not what its ledger says, and for missing shards."""
+        """Yield a line for each source or output that is not what its ledger says, for missing shards, and for each
+        file of a bag that is not what its manifests say or that no ledger has."""
         yield from missing_shards(self.ledgers.paths)
+        bags: dict[str, dict[str, str]] = {}
         for ledger in self.ledgers.each():
             out = out_of(ledger)
+            if out not in bags and not storage.is_url(out) and (self._new_bag or _is_bag(out)):
+                bags[out] = {}
             for row in ledger.rows():
                 if self._with_sources and row["sha256"] is not None:
                     yield from self._compare("source", row["source"], row["sha256"])
-                for _, path, entry in outputs_of(row, out):
+                for relative, path, entry in outputs_of(row, out):
                     yield from self._compare("output", path, entry["sha256"])
+                    if out in bags:
+                        bags[out][relative] = entry["sha256"]
+        for out, hashes in bags.items():
+            yield from (
+                f"{os.path.join(out, name)}: no row of the ledger has it" for name in foreign_files(out, hashes)
+            )
+            if not self._new_bag:
+                try:
+                    yield from self._deviations_of_manifests(out, hashes)
+                except ProofError as error:
+                    yield str(error)
 
-    def _compare(self, kind: str, path: str, sha256: str) -> Iterator[str]:
+    def _deviations_of_manifests(self, out: str, hashes: dict[str, str]) -> Iterator[str]:
+        listed = {_below(path, out): sha256 for path, sha256 in read_manifest(os.path.join(out, MANIFEST))}
+        for name in sorted(listed.keys() | hashes.keys()):
+            path = os.path.join(out, name)
+            is_missing = not os.path.lexists(path)
+            if name in hashes and listed.get(name) != hashes[name] and not is_missing:
+                yield f"{path}: {MANIFEST} does not list it with its sha256 in the ledger"
+            elif name not in hashes and is_missing:
+                yield f"{path}: {MANIFEST} lists it, but it is missing"
+        about = {BAG_DECLARATION, MANIFEST, _BAG_INFO}
+        for path, sha256 in read_manifest(os.path.join(out, _TAG_MANIFEST)):
+            name = _below(path, out)
+            about.discard(name)
+            if is_below(name):
+                yield from self._compare("file of the bag", path, sha256, _TAG_MANIFEST)
+        yield from (f"{os.path.join(out, name)}: {_TAG_MANIFEST} does not list it" for name in sorted(about))
+
+    def _compare(self, kind: str, path: str, sha256: str, record: str = "the ledger") -> Iterator[str]:
         if storage.is_url(path) and not self._with_urls:
             self.urls += 1
             return
@@ -214,7 +308,12 @@ class Verification:
             yield f"{path}: {kind} {reason}"
         else:
             if found != sha256:
-                yield f"{path}: {kind} has changed: its sha256 is {found}, in the ledger {sha256}"
+                yield f"{path}: {kind} has changed: its sha256 is {found}, in {record} {sha256}"
+
+
+def _is_bag(out: str) -> bool:
+    names = (BAG_DECLARATION, _TAG_MANIFEST)  # one of them may be lost
+    return not storage.is_url(out) and any(os.path.lexists(os.path.join(out, name)) for name in names)
 
 
 def out_of(ledger: Ledger) -> str:

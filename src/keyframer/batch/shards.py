@@ -88,6 +88,18 @@ def ledgers_of(where: str) -> list[str]:
     return [os.path.join(where, name) for name in names]
 
 
+def other_shards(path: str) -> tuple[str, list[str]]:
+    """Return the path that a ledger would have without shards, and the ledgers of the other shards next to it."""
+    folder, own = os.path.split(os.path.abspath(path))
+    match = re.fullmatch(r"(.+)\.\d{1,7}(-of-\d{1,7})(\.[^.]+)", own)
+    if match is None:
+        return path, []
+    stem, count, extension = map(re.escape, match.groups())
+    same = re.compile(rf"{stem}\.\d{{1,7}}{count}{extension}")
+    names = [name for name in sorted(os.listdir(folder)) if name != own and same.fullmatch(name)]
+    return os.path.join(folder, match[1] + match[3]), [os.path.join(folder, name) for name in names]
+
+
 def missing_shards(paths: Iterable[str]) -> list[str]:
     """Return a line for each folder some of whose shards have no ledger among ``paths``."""
     found: dict[tuple[str, int], set[int]] = {}
@@ -101,7 +113,8 @@ def missing_shards(paths: Iterable[str]) -> list[str]:
         missing = [index for index in range(min(count, MOST_SHARDS)) if index not in indices]
         if missing:
             listed = ", ".join(f"{index}/{count}" for index in missing[:10]) + (" …" if len(missing) > 10 else "")
-            lines.append(f"{folder}: {len(missing):,} of {count:,} shards have no ledger: {listed}")
+            verb = "has" if len(missing) == 1 else "have"
+            lines.append(f"{folder}: {len(missing):,} of {count:,} shards {verb} no ledger: {listed}")
     return lines
 
 

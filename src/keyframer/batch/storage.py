@@ -82,6 +82,11 @@ def split_member(source: str) -> tuple[str, str] | None:
     return None
 
 
+def is_gone(source: str) -> bool:
+    """Return whether a file does not exist any more; of a member, whether its archive does not. URLs are not asked."""
+    return not is_url(source) and split_member(source) is None and not os.path.lexists(source)
+
+
 def read_url(url: str, stamp: str = "", limits: Limits = DEFAULT_LIMITS) -> bytes:
     """Return the content of an object: one request if its `url_stamp` is known, otherwise one more for its size.
 

@@ -18,12 +18,12 @@ from keyframer.batch import gallery_index, storage
 from keyframer.batch.catalogue_run import CatalogueRun
 from keyframer.batch.cluster import ClusterError, connect, isolated_task
 from keyframer.batch.file_catalogue import Catalogue, is_catalogue
-from keyframer.batch.job import FAILED, FILES_PER_TASK, FINDINGS, LEDGER, MEMORY, SECONDS, options_hash
+from keyframer.batch.job import FAILED, FILES_PER_TASK, FINDINGS, LEDGER, MEMORY, PAYLOAD, SECONDS, options_hash
 from keyframer.batch.job_submission import ExecutorLost
 from keyframer.batch.ledger import Ledger, LedgerError
 from keyframer.batch.local_executor import LocalExecutor, available_cores
 from keyframer.batch.operations import CATALOGUE_LOADS, OPERATIONS
-from keyframer.batch.proof import PAYLOAD, ProofError
+from keyframer.batch.proof import ProofError
 from keyframer.batch.resumable_run import InputFile, ResumableRun
 from keyframer.batch.shards import Shard, check_same_shards
 from keyframer.cli import batch_inputs, batch_proof, batch_report, operation_options, reading_options, record_output
@@ -306,13 +306,21 @@ def _run(options: argparse.Namespace) -> int:
             _sweep(batch_run, options)
             batch_report.show_refused(ledger)
         if options.operation == "gallery":
-            index = gallery_index.write(out, ledger, batch_run.sources)
+            index, damaged = gallery_index.write(out, ledger, batch_run.sources)
             note(options, f"open {shown_name(index)} in a browser")
         code = _summarise(batch_run, options, progress, ledger_path, stopping.is_set(), lost is not None)
+        if options.operation == "gallery":
+            where = shown_name(options.ledger or options.output)
+            _show_damaged(options, damaged, f"keyframer batch report {where} --only damaged --only unreadable")
         if not stopping.is_set() and lost is None:
             batch_proof.finish(options, out, ledger)
         _show_lost(lost)
         return code
+
+
+def _show_damaged(options: argparse.Namespace, count: int, command: str) -> None:
+    if count:
+        note(options, f"{counted(count, 'file')} damaged or not readable; to list them: {command}")
 
 
 def _show_lost(lost: ExecutorLost | None) -> None:
@@ -346,7 +354,12 @@ def _catalogue(options: argparse.Namespace, path: str) -> int:
         batch_run.summary.total = batch_run.summary.finished
         if batch_run.removed:
             note(options, f"{counted(batch_run.removed, 'file')} removed from the catalogue: gone since the last run")
-        code = _summarise(batch_run, options, progress, None, stopping.is_set(), lost is not None)
+        code = SUCCESS
+        if options.files or options.files_from is not None or stopping.is_set():
+            code = _summarise(batch_run, options, progress, None, stopping.is_set(), lost is not None)
+        if options.operation == "catalogue":
+            command = f"keyframer search {shown_name(path)} --where \"verdict IN ('damaged', 'not readable')\""
+            _show_damaged(options, catalogue.count_damaged(), command)
         _show_lost(lost)
         return code
 
@@ -521,7 +534,7 @@ def _summarise(
         for status, count, what in ((FAILED, failed, "failures"), (FINDINGS, findings, "files with issues")):
             if count:
                 where = shown_name(options.ledger or options.output)
-                note(options, f"keyframer batch report {where} --status {status} lists the {what}")
+                note(options, f"to list the {what}: keyframer batch report {where} --status {status}")
         detail(options, f"ledger: {ledger_path}")
     if stopped:
         note(options, "stopped; the same command resumes from here")

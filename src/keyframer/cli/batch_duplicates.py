@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections import Counter
 from itertools import chain
 
 from keyframer.batch.duplicates import IDENTICAL, NEAR, Group, identical_files, near_files
@@ -21,10 +22,10 @@ COLUMNS = ("group", "kind", "file", "difference")
 def show(catalogue: Catalogue, options: argparse.Namespace) -> int:
     """Print the duplicates of a catalogue; returns the exit code."""
     records = Records(sys.stdout.write, options.format, SCHEMA, SCHEMA_VERSION, COLUMNS, key="groups")
-    counts = {IDENTICAL: (0, 0), NEAR: (0, 0)}
+    counts, files = Counter[str](), Counter[str]()
     for number, group in enumerate(chain(identical_files(catalogue), near_files(catalogue)), 1):
-        groups, spare = counts[group.kind]
-        counts[group.kind] = groups + 1, spare + len(group.paths) - 1
+        counts[group.kind] += 1
+        files[group.kind] += len(group.paths)
         if options.format == "pretty":
             sys.stdout.write(_pretty(group))
         paths = [safe_text(path) for path in group.paths]
@@ -32,9 +33,10 @@ def show(catalogue: Catalogue, options: argparse.Namespace) -> int:
         for path in group.paths:
             records.row([number, group.kind, path, group.difference])
     records.close()
-    for kind, content in ((IDENTICAL, "the same bytes"), (NEAR, "different bytes, but the same meshes and motion")):
-        groups, spare = counts[kind]
-        note(options, f"{counted(groups, 'group')} with {content}: {counted(spare, 'file')} more than needed")
+    spare = counted(files[IDENTICAL] - counts[IDENTICAL], "file")
+    note(options, f"identical: {counted(counts[IDENTICAL], 'group')} with the same bytes: {spare} more than needed")
+    alike = counted(files[NEAR], "file")
+    note(options, f"near: {counted(counts[NEAR], 'group')} with the same meshes and motion, but other bytes: {alike}")
     return SUCCESS
 
 

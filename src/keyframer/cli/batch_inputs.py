@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser,
         "IN",
         "a folder, a file, a glob in quotes, a zip archive, ARCHIVE!/MEMBER, or a URL such as s3://bucket/models",
-        "accepted for compatibility; batch always recurses",
+        always_recursive=True,
     )
     for option, verb in (("--include", "take only"), ("--exclude", "leave out")):
         group.add_argument(

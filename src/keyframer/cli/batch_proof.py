@@ -7,13 +7,14 @@ import os
 from collections.abc import Iterator
 
 from keyframer.batch import InputFile, storage
+from keyframer.batch.job import PAYLOAD
 from keyframer.batch.ledger import Ledger
 from keyframer.batch.proof import (
     BAG_DECLARATION,
     MANIFEST,
-    PAYLOAD,
     ProofError,
     Verification,
+    is_own_bag,
     read_manifest,
     write_bag,
     write_manifest,
@@ -41,12 +42,13 @@ def _add_output_arguments(group: argparse._ArgumentGroup | argparse.ArgumentPars
     group.add_argument(
         "--manifest",
         choices=("sha256",),
-        help=f"write {MANIFEST} of all outputs to OUT: sha256sum -c {MANIFEST} in OUT verifies them",
+        help=f"write {MANIFEST} of all outputs to OUT, of a gallery with its index: sha256sum -c {MANIFEST} in OUT "
+        "verifies them (each shard has a manifest of its own, without the index)",
     )
     group.add_argument(
         "--bag",
         action="store_true",
-        help=f"make OUT a BagIt bag: outputs in OUT/{PAYLOAD}, and {MANIFEST}",
+        help=f"make OUT a BagIt bag: outputs in OUT/{PAYLOAD}, {MANIFEST}, and the index of a gallery next to it",
     )
 
 
@@ -70,7 +72,9 @@ def verify(options: argparse.Namespace) -> int:
     if writes and (len(options.where) > 1 or not os.path.isdir(options.where[0])):
         options.parser.error("--manifest and --bag need one output folder")
     ledgers = Ledgers(batch_report.ledger_paths(options))
-    verification = Verification(ledgers, with_sources=not options.no_sources, with_urls=options.urls)
+    verification = Verification(
+        ledgers, with_sources=not options.no_sources, with_urls=options.urls, new_bag=options.bag
+    )
     deviations = 0
     for line in verification.deviations():
         deviations += 1
@@ -84,8 +88,11 @@ def verify(options: argparse.Namespace) -> int:
     if deviations:
         return FINDINGS
     if writes and code == SUCCESS:
-        write = write_bag if options.bag else write_manifest
-        count = write(ledgers.rows(), options.where[0], overwrite=options.force)
+        out = options.where[0]
+        if options.bag:
+            count = write_bag(ledgers.rows(), out, overwrite=options.force or is_own_bag(out))
+        else:
+            count = write_manifest(ledgers.rows(), out, overwrite=options.force)
         note(options, f"{MANIFEST}: {counted(count, 'output')}")
     return code
 

@@ -11,6 +11,7 @@ import hashlib
 import html
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import redirect_stdout
 from io import StringIO
@@ -19,6 +20,8 @@ from urllib.parse import quote
 
 from keyframer.batch.job import FAILED, FINDINGS, STATUSES
 from keyframer.batch.ledger import Ledger
+from keyframer.batch.output_names import Renamed
+from keyframer.batch.proof import out_of
 from keyframer.batch.shards import Ledgers, ledgers_of, missing_shards
 from keyframer.batch.storage import is_url
 from keyframer.cli.exit_handling import INPUTS_FAILED, SUCCESS
@@ -35,21 +38,24 @@ SCHEMA = "keyframer.batch"
 SCHEMA_VERSION = 1
 
 REPORT_COLUMNS = (
-    "operation", "source", "status", "format", "output", "code", "message", "worst", "issues", "size", "sha256",
-    "seconds",
+    "operation", "source", "status", "verdict", "format", "output", "code", "message", "worst", "issues", "size",
+    "sha256", "seconds",
 )  # fmt: skip
 
 _SCRIPT = """
 const form = document.getElementById("filters"), rows = [...document.querySelectorAll("tr[data-status]")];
 const texts = rows.map((row) => row.textContent.toLowerCase());
+const severities = ["none", "info", "warning", "error"];
+const fits = (name, own, wanted) => name === "severity" && wanted !== "none"
+  ? severities.indexOf(own) >= severities.indexOf(wanted) : own === wanted;
 const filter = () => {
   const value = (name) => form.elements.namedItem(name).value;
   const words = value("words").toLowerCase().split(/\\s+/).filter(Boolean);
-  const chosen = ["operation", "status", "severity"].filter(value);
+  const chosen = ["operation", "status", "verdict", "severity"].filter(value);
   let count = 0;
   rows.forEach((row, at) => {
-    const fits = chosen.every((name) => row.dataset[name] === value(name));
-    row.hidden = !(fits && words.every((word) => texts[at].includes(word)));
+    const isChosen = chosen.every((name) => fits(name, row.dataset[name], value(name)));
+    row.hidden = !(isChosen && words.every((word) => texts[at].includes(word)));
     count += !row.hidden;
   });
   document.getElementById("count").textContent = `${count} of ${rows.length} shown`;
@@ -163,15 +169,14 @@ def show_refused(ledger: Ledger | Ledgers) -> int:
 
 
 def _write(ledger: Ledgers, options: argparse.Namespace) -> None:
-    rows = (row for row in ledger.rows(options.only_operation, options.status) if _is_wanted(row, options))
     if options.format == "html":
-        for piece in _html_page(ledger, rows, options):
+        for piece in _html_page(ledger, options):
             sys.stdout.write(piece)
         return
     records = Records(sys.stdout.write, options.format, SCHEMA, SCHEMA_VERSION, REPORT_COLUMNS)
     if options.format == "pretty":
-        _pretty_head(ledger, options.only_operation)
-    for row in rows:
+        _pretty_head(ledger, options)
+    for row in _rows(ledger, options):
         if options.format == "pretty":
             sys.stdout.write(_line(row) + "\n")
         else:
@@ -180,17 +185,33 @@ def _write(ledger: Ledgers, options: argparse.Namespace) -> None:
     records.close()
 
 
+def _rows(ledgers: Ledgers, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """Yield the rows that are wanted, with verdict and output folder; the worst issue of a failure is an error."""
+    for ledger in ledgers.each():
+        out = out_of(ledger)
+        for row in ledger.rows(options.only_operation, options.status):
+            row |= {"out": out, "verdict": _verdict(row), "worst": "error" if row["status"] == FAILED else row["worst"]}
+            if _is_wanted(row, options):
+                yield row
+
+
 def _is_wanted(row: dict[str, Any], options: argparse.Namespace) -> bool:
-    if options.only and _verdict(row) not in [VERDICT_WORDS[word] for word in options.only]:
+    if options.only and row["verdict"] not in [VERDICT_WORDS[word] for word in options.only]:
         return False
     if options.severity is None:
         return True
-    return _worst(row) in SEVERITIES[: SEVERITIES.index(options.severity) + 1]
+    return row["worst"] in SEVERITIES[: SEVERITIES.index(options.severity) + 1]
 
 
-def _worst(row: dict[str, Any]) -> str | None:
-    """Return the severity of the worst issue of a row."""
-    return "error" if row["status"] == FAILED else row["worst"]
+def _counts(ledgers: Ledgers, options: argparse.Namespace) -> tuple[list[tuple[Any, ...]], list[Renamed]]:
+    """Return operation, status, code and number of the files that are shown; and, if these are all, outputs with other
+    names."""
+    if not (options.status or options.only or options.severity):
+        return [*ledgers.counts(options.only_operation)], ledgers.renamed(options.only_operation)
+    found = Counter((row["operation"], row["status"], row["code"]) for row in _rows(ledgers, options))
+    ledgers.refused.clear()  # the rows that are shown are read again
+    order = sorted(found.items(), key=lambda item: (item[0][0], item[0][1] == FAILED, item[0][1], -item[1]))
+    return [(*key, count) for key, count in order], []
 
 
 def _verdict(row: dict[str, Any]) -> str | None:
@@ -207,11 +228,12 @@ def _verdict(row: dict[str, Any]) -> str | None:
     return "readable with problems" if row["worst"] in ("warning", "error") else None
 
 
-def _pretty_head(ledger: Ledgers, operation: str | None) -> None:
-    for name, status, code, count in ledger.counts(operation):
+def _pretty_head(ledger: Ledgers, options: argparse.Namespace) -> None:
+    counts, all_renamed = _counts(ledger, options)
+    for name, status, code, count in counts:
         label = "with findings" if status == "findings" else status
         sys.stdout.write(f"{name}: {count:,} {label}{f' ({code})' if code else ''}\n")
-    for renamed in ledger.renamed(operation):
+    for renamed in all_renamed:
         sys.stdout.write(f"renamed: {safe_text(str(renamed))}\n")
     sys.stdout.write("\n")
 
@@ -252,19 +274,19 @@ def _cells_of(row: dict[str, Any]) -> list[Any]:
 
 _PICTURES = (".png", ".jpg", ".gif", ".apng", ".webp")
 """extensions of outputs that a page can show"""
-_PAGE_COLUMNS = ("source", "operation", "status", "severity", "issues", "outputs", "format", "size", "seconds")
+_PAGE_COLUMNS = (
+    *("source", "operation", "status", "verdict", "severity", "issues", "outputs", "format", "size", "seconds"),
+)
 
 
-def _html_page(ledger: Ledgers, rows: Iterable[dict[str, Any]], options: argparse.Namespace) -> Iterator[str]:
+def _html_page(ledger: Ledgers, options: argparse.Namespace) -> Iterator[str]:
     """Yield the pieces of the HTML page."""
-    operation = options.only_operation
-    counts = ledger.counts(operation)
-    links = _Links(ledger, options.output)
+    counts, renamed = _counts(ledger, options)
+    links = _Links(options.output)
     pictures = links.pictures(ledger)
     yield _HEAD
     head = ("operation", "status", "code", "files")
     yield from _table(head, ([_cell(*cell) for cell in zip(head, row, strict=True)] for row in counts))
-    renamed = ledger.renamed(operation)
     if renamed:
         yield "<h2>Outputs under another name</h2>\n"
         head = ("source", "wanted", "given", "reason")
@@ -274,12 +296,13 @@ def _html_page(ledger: Ledgers, rows: Iterable[dict[str, Any]], options: argpars
     yield '<label>Words<input type="search" name="words"></label>'
     yield _choice("operation", dict.fromkeys(name for name, *_ in counts))
     yield _choice("status", STATUSES)
-    yield _choice("severity", (*SEVERITIES, "none"))
+    yield _choice("verdict", (*VERDICT_WORDS.values(), "clean"))
+    yield _choice("severity", ("error", *(f"{name} or higher" for name in SEVERITIES[1:]), "none"))
     yield '<button type="reset">Show all</button></form>\n<p id="count" role="status"></p>\n<table id="files"><tr>'
     columns = (*(("picture",) if pictures else ()), *_PAGE_COLUMNS)
     yield "".join(f'<th scope="col">{name}</th>' for name in columns) + "</tr>\n"
-    for row in rows:
-        worst = _worst(row) or "none"
+    for row in _rows(ledger, options):
+        worst = row["worst"] or "none"
         outcome = f"{row['code']}: {row['message']}" if row["code"] else ""
         issues = " ".join(f"{code}:{count}" for code, count in row["issues"].items())
         values = {**row, "severity": worst, "issues": f"{outcome} {issues}".strip()}
@@ -288,32 +311,31 @@ def _html_page(ledger: Ledgers, rows: Iterable[dict[str, Any]], options: argpars
             picture = pictures.get(row["source"])
             shown_picture = "" if picture is None else f'<img src="{picture}" loading="lazy" alt="">'
             cells.insert(0, f"<td>{shown_picture}</td>")
-        data = {"status": row["status"], "severity": worst, "operation": row["operation"]}
+        data = {name: values[name] or "" for name in ("operation", "status", "verdict", "severity")}
         attributes = "".join(f' data-{name}="{html.escape(str(value))}"' for name, value in data.items())
         yield f'<tr class="{html.escape(str(row["status"]))}"{attributes}>{"".join(cells)}</tr>\n'
     yield f"</table>\n<script>{_SCRIPT}</script></body></html>\n"
 
 
 class _Links:
-    """Links from the page to the outputs. There are none to URLs, which browsers cannot open, or to several folders."""
+    """Links from the page to the outputs. There are none to URLs, which browsers cannot open."""
 
-    def __init__(self, ledgers: Ledgers, page: str | None) -> None:
-        folders = {ledger.about("out") or os.path.dirname(os.path.abspath(ledger.path)) for ledger in ledgers.each()}
-        self._out = folders.pop() if len(folders) == 1 else ""
+    def __init__(self, page: str | None) -> None:
         self._start = os.getcwd() if page is None else os.path.dirname(os.path.abspath(page))
 
     def _link(self, row: dict[str, Any], path: str) -> str | None:
         """Return the link to one of the outputs of a row: all of them are in one folder, which may have been moved."""
-        if not self._out or is_url(self._out):
+        if is_url(row["out"]):
             return None
-        output = os.path.join(self._out, os.path.dirname(row["output"]), os.path.basename(path))
+        output = os.path.join(row["out"], os.path.dirname(row["output"]), os.path.basename(path))
         return html.escape(quote(os.fsencode(os.path.relpath(output, self._start).replace(os.sep, "/"))))
 
     def pictures(self, ledger: Ledgers) -> dict[str, str]:
         """Return the link to a picture of each source that has one."""
         found: dict[str, str] = {}
+        everything = {"status": None, "only": None, "severity": None}
         for operation in ("gallery", "thumbnail"):
-            for row in ledger.rows(operation):
+            for row in _rows(ledger, argparse.Namespace(only_operation=operation, **everything)):
                 shown_outputs = (output["path"] for output in row["outputs"] if output["path"].endswith(_PICTURES))
                 picture = max(shown_outputs, key=lambda path: path.endswith("picture.jpg"), default=None)
                 link = None if picture is None else self._link(row, picture)
@@ -334,7 +356,11 @@ class _Links:
 
 
 def _choice(name: str, values: Iterable[str]) -> str:
-    options = "".join(f"<option>{html.escape(value)}</option>" for value in values)
+    """Return a list of filters. The value of ``info or higher`` is ``info``."""
+    options = "".join(
+        f'<option value="{html.escape(value.removesuffix(" or higher"))}">{html.escape(value)}</option>'
+        for value in values
+    )
     return f'<label>{name.capitalize()}<select name="{name}"><option value="">all</option>{options}</select></label>'
 
 

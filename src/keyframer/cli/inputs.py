@@ -192,12 +192,14 @@ def add_arguments(
     parser: argparse.ArgumentParser,
     metavar: str = "FILE",
     files: str = "a file, a folder (with -r), a glob in quotes, a zip archive, ARCHIVE!/MEMBER, or - for stdin",
-    recursive: str = "search folders and their subfolders",
+    *,
+    always_recursive: bool = False,
 ) -> argparse._ArgumentGroup:
-    """Add the arguments for any number of inputs; ``files`` and ``recursive`` are help texts."""
+    """Add the arguments for any number of inputs; ``files`` is a help text."""
     inputs = parser.add_argument_group("inputs")
     inputs.add_argument("files", nargs="*", metavar=metavar, help=files)
-    inputs.add_argument("-r", "--recursive", action="store_true", help=recursive)
+    if not always_recursive:
+        inputs.add_argument("-r", "--recursive", action="store_true", help="search folders and their subfolders")
     inputs.add_argument(
         "--all-files",
         action="store_true",

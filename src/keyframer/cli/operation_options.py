@@ -76,6 +76,9 @@ def values_of(options: argparse.Namespace, operation: str) -> dict[str, Any]:
         values |= {"to": options.to, "fps": options.fps, "steps": _steps(options)}
         values["write"] = dict(options.write)
     elif operation == "check":
+        verdicts = [word for word in options.only if word in VERDICT_WORDS]  # the command check has taken them out
+        if verdicts:
+            raise ValueError(f"--only takes codes here; for a verdict: keyframer batch report OUT --only {verdicts[0]}")
         _refuse_unknown_codes((*options.only, *options.ignore))
     elif operation == "thumbnail":
         values |= _picture(options)

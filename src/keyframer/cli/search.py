@@ -9,7 +9,7 @@ from itertools import chain, islice
 from typing import Any
 
 from keyframer.batch.catalogue_schema import COLUMNS
-from keyframer.batch.file_catalogue import Catalogue, CatalogueError
+from keyframer.batch.file_catalogue import Catalogue, CatalogueError, ConditionError
 from keyframer.cli import record_output
 from keyframer.cli.exit_handling import INPUTS_FAILED, SUCCESS
 from keyframer.cli.messages import note, shown_name
@@ -70,6 +70,8 @@ def run(options: argparse.Namespace) -> int:
                     records.json({**record, "matches": matches})
                     records.row([*values, ", ".join(matches)])
             records.close()
+    except ConditionError as error:
+        options.parser.error(safe_text(str(error)))
     except CatalogueError as error:
         print(f"keyframer: {safe_text(str(error))}", file=sys.stderr)
         return INPUTS_FAILED

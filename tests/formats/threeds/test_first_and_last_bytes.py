@@ -23,6 +23,13 @@ def test_an_empty_top_level_chunk(top: int, claimed: bool) -> None:
     assert match.reason.startswith("an empty") is claimed
 
 
+@pytest.mark.parametrize(("content", "version"), [(struct.pack("<I", 3), "3"), (b"\3\0", None)])
+def test_a_version_is_read_only_from_a_chunk_that_holds_it(content: bytes, version: str | None) -> None:
+    """A real file has a version of two bytes: the next chunk is no part of it."""
+    inside = chunk(0x0002, content) + chunk(0x3D3D)
+    assert keyframer.detect(chunk(0x4D4D, inside)).version == version
+
+
 def test_too_few_bytes_for_a_diagnosis() -> None:
     for size in range(6):
         assert FORMAT.diagnose(b"MM\n\n\n\n"[:size]) is None

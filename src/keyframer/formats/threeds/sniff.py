@@ -62,7 +62,7 @@ def sniff(head: bytes, size: int) -> Match | None:
     if not known or first_length < 6:
         return None
     version = None
-    if first == 0x0002 and len(head) >= 16:
+    if first == 0x0002 and first_length >= 10 and len(head) >= 16:
         version = str(int.from_bytes(head[12:16], "little"))
     reason = f"{file_type}: begins with {top:04x} and {first:04x}"
     if length == size:

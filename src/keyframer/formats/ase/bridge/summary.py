@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,6 +12,8 @@ from keyframer.formats.ase.text_values import describe_signature
 from keyframer.formats.document import Document
 from keyframer.formats.kit.summary_tables import Cell, Table, overview
 
+_WRITER = re.compile(rb"(.*\S) +- +([A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4})")
+"""``AsciiExport Version  2,00 - Sat Nov 08 18:02:21 2008``"""
 _LISTS = (records.VertexList, records.FaceList)
 
 
@@ -20,10 +23,12 @@ def summarise(document: Document) -> list[Table]:
         line.keyword: line.values[0] for line in document.records if isinstance(line, records.Line) and line.values
     }
     scene = next((block for block in document.find(records.Block) if block.keyword == b"SCENE"), records.Block())
+    writer, date = _writer(lines.get(b"COMMENT"))
     return [
         overview(
             ("version", lines.get(b"3DSMAX_ASCIIEXPORT")),
-            ("written by", lines.get(b"COMMENT")),
+            ("written by", writer),
+            ("written on", date),
             ("encoding", str(document.dialect)),
             ("exported from", scene.name(b"SCENE_FILENAME") or None),
             ("first frame", _number(scene, b"SCENE_FIRSTFRAME")),
@@ -33,6 +38,12 @@ def summarise(document: Document) -> list[Table]:
         ),
         _objects(document),
     ]
+
+
+def _writer(comment: Cell) -> tuple[Cell, Cell]:
+    """Return the program and the date in a comment; all five files of the corpus have both."""
+    match = _WRITER.fullmatch(comment) if isinstance(comment, bytes) else None
+    return (comment, None) if match is None else (match[1], match[2])
 
 
 def _number(block: records.Block, keyword: bytes) -> Cell:

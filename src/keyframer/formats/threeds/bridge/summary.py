@@ -75,7 +75,7 @@ def _overview(document: Document) -> Table:
         ("version", _value(document.first(Version), "version")),
         ("mesh version", _value(document.first(MeshVersion), "version")),
         ("master scale", _value(document.first(MasterScale), "scale")),
-        ("written by", None if header is None else header.name or b"(no name)"),
+        ("written by", None if header is None else header.name or None),
         ("keyframer revision", _value(header, "revision")),
         ("length in frames", _value(header, "length")),
         ("active segment", None if frames is None else f"{frames.start}..{frames.end}"),
