@@ -15,7 +15,7 @@ from keyframer.operating import change_rate, cut, reverse
 from keyframer.scene import Scene
 from tests.building import editing
 from tests.building import midtown as w
-from tests.building.editing import Edit, rewrite_reasons
+from tests.building.editing import Edit, NewFile, rewrite_reasons, set_fields
 
 LAYOUTS: dict[str, Callable[[w.Rows], bytes]] = {
     "retail": w.retail,
@@ -68,21 +68,11 @@ def spread_frames(scene: Scene) -> None:
         channel.track.times = channel.track.times * 2.0
 
 
-NOT_MERGEABLE: dict[str, tuple[str, Callable[[Scene], object], str]] = {
-    "scale": (
-        "retail",
-        lambda scene: setattr(scene.nodes[1], "scale", np.array([2.0, 2.0, 2.0])),
-        "a joint is scaled",
-    ),
+NEW_FILES = {
+    "scale": NewFile(
+        w.retail(rows()), set_fields(lambda scene: scene.nodes[1], scale=np.array([2.0, 2, 2])), "(a joint is scaled)"
+    )
 }
-
-
-@pytest.mark.parametrize("name", NOT_MERGEABLE)
-def test_edits_that_cannot_be_merged_cause_a_new_file(name: str) -> None:
-    layout, edit, words = NOT_MERGEABLE[name]
-    written = save_edited(layout, edit)
-    (why,) = rewrite_reasons(written)
-    assert f"({words})" in why
 
 
 def test_removing_frames_at_the_end() -> None:

@@ -18,7 +18,7 @@ from keyframer.scene import Channel, Mesh, Scene
 from keyframer.scene.loss_report import Outcome
 from tests.building import editing
 from tests.building import uto3d as w
-from tests.building.editing import rewrite_reasons, set_fields
+from tests.building.editing import Merge, NewFile, rewrite_reasons, set_fields
 
 MANNERS: dict[str, tuple[Callable[[], w.Scene], w.Manner]] = {
     "A": (w.flexporter_scene, w.A),
@@ -30,9 +30,13 @@ MANNERS: dict[str, tuple[Callable[[], w.Scene], w.Manner]] = {
 load = partial(editing.load, "uto3d")
 
 
-def original(manner: str) -> bytes:
+def original(manner: str, *edits: Callable[[w.Scene], None]) -> bytes:
+    """A file with edits of the data of the independent writer."""
     make, how = MANNERS[manner]
-    return w.write(make(), how)
+    plain = make()
+    for edit in edits:
+        edit(plain)
+    return w.write(plain, how)
 
 
 def save_edited(manner: str, edit: editing.Edit) -> Written:
@@ -103,21 +107,18 @@ FLEXPORTER: dict[str, Edit] = {
         set_stored("meshes", 0, flags=4),
     ),
 }
-CASES = [(manner, name, *edit) for manner in MANNERS for name, edit in EVERYWHERE.items()]
-CASES += [(manner, name, *edit) for manner in ("B", "literal") for name, edit in SPOTS.items()]
-CASES += [("literal", name, *edit) for name, edit in UNSKINNED.items()]
-CASES += [("A", name, *edit) for name, edit in FLEXPORTER.items()]
-CASES += [("B", name, *edit) for name, edit in MAXSCRIPT.items()]
-
-
-@pytest.mark.parametrize(("manner", "name", "edit", "data_edit"), CASES, ids=[f"{case[0]}-{case[1]}" for case in CASES])
-def test_an_edit_changes_only_its_bytes(manner: str, name: str, edit: Any, data_edit: Any) -> None:
-    make, how = MANNERS[manner]
-    plain = make()
-    data_edit(plain)
-    written = save_edited(manner, edit)
-    assert rewrite_reasons(written) == []
-    assert keyframer.encode(written.document) == w.write(plain, how)
+MERGED = {
+    f"{name}, {manner}": Merge(original(manner), edit, original(manner, data_edit))
+    for manners, edits in (
+        (MANNERS, EVERYWHERE),
+        (("B", "literal"), SPOTS),
+        (("literal",), UNSKINNED),
+        (("A",), FLEXPORTER),
+        (("B",), MAXSCRIPT),
+    )
+    for manner in manners
+    for name, (edit, data_edit) in edits.items()
+}
 
 
 def keys_of(scene: Scene, kind: str) -> Channel:
@@ -171,11 +172,9 @@ def test_the_first_track_adds_a_controller_section() -> None:
     assert channel.track.values.tolist() == [[1, 2, 3], [4, 5, 6]]
 
 
-NOT_MERGEABLE: dict[str, tuple[str, Callable[[Scene], None], str]] = {
-    "cone of a Flexporter light": (  # another layout can store it
-        "A",
-        set_fields(light(1), falloff_degrees=5.0),
-        "lights of the Flexporter have no cone",
+NEW_FILES = {
+    "cone of a Flexporter light": NewFile(  # another layout can store it
+        original("A"), set_fields(light(1), falloff_degrees=5.0), "(lights of the Flexporter have no cone)"
     ),
 }
 
@@ -224,15 +223,6 @@ def test_edits_that_the_format_cannot_store_are_dropped(name: str) -> None:
     assert rewrite_reasons(written) == []
     assert keyframer.encode(written.document) == keyframer.encode(save_edited("B", lambda scene: None).document)
     assert len(written.report.of(Outcome.DROPPED)) == 1
-
-
-@pytest.mark.parametrize("name", NOT_MERGEABLE)
-def test_edits_that_cannot_be_merged_cause_a_new_file(name: str) -> None:
-    manner, edit, words = NOT_MERGEABLE[name]
-    written = save_edited(manner, edit)
-    (why,) = rewrite_reasons(written)
-    assert f"({words})" in why
-    assert load(keyframer.encode(written.document)).nodes, "there is a file all the same"
 
 
 @pytest.mark.parametrize("manner", "AB")
