@@ -171,6 +171,7 @@ BUMP = r.BumpMap(children=[r.PercentInt(25), r.MapName(b"B.TGA"), r.MapParameter
 EDITS: dict[str, tuple[Edit, *tuple[Callable[[SimpleNamespace], object], ...]]] = {
     "nothing": (lambda scene: None,),
     # nodes
+    "hidden": (set_node("Box", hidden=True), set_header("box_node", flags1=0x4800)),
     "shown": (
         set_node("Lid", hidden=False),
         set_header("lid_node", flags1=0x4000),
@@ -203,6 +204,10 @@ EDITS: dict[str, tuple[Edit, *tuple[Callable[[SimpleNamespace], object], ...]]] 
         set_header("omni_node", flags1=0x4800),
     ),
     # lights
+    "colour": (
+        set_spot(color=(0.5, 0.25, 0.0)),
+        lambda chunks: setattr(chunks.lamp.children[0], "rgb", (0.5, 0.25, 0.0)),
+    ),
     "colour in bytes": (
         set_omni(color=(0.0, 1.0, 0.2)),
         lambda chunks: setattr(chunks.bulb.children[0], "rgb", (0, 255, 51)),
@@ -238,6 +243,10 @@ EDITS: dict[str, tuple[Edit, *tuple[Callable[[SimpleNamespace], object], ...]]] 
         set_material(name="steel"),
         lambda chunks: setattr(chunks.paint.children[0], "name", b"steel"),
         set_chunk("group", material=b"steel"),
+    ),
+    "not tiled": (
+        set_fields(lambda scene: scene.materials[0].maps["texture1"], tiled=False),
+        lambda chunks: chunks.image.children.__setitem__(2, r.MapParameters(0x4010)),
     ),
     "two images": (
         add_second_map,
