@@ -121,33 +121,6 @@ MERGED = {
 }
 
 
-def keys_of(scene: Scene, kind: str) -> Channel:
-    return next(channel for channel in scene.clips[0].channels if channel.track.kind == kind)
-
-
-def test_edited_keys_keep_the_ids_and_the_position_of_their_controller() -> None:
-    def edit(scene: Scene) -> None:
-        channel = keys_of(scene, "fov")
-        channel.track = Track("fov", np.array([0.0, 320.0]), np.array([40.0, 50.0]), Interpolation.LINEAR)
-
-    plain = w.small_scene()
-    plain.controllers[2] = {"type": 3, "id": 2, "owner": 20, "scheme": 0, "keys": [(0, (40.0,)), (320, (50.0,))]}
-    written = save_edited("literal", edit)
-    assert rewrite_reasons(written) == []
-    assert keyframer.encode(written.document) == w.write(plain, w.LITERAL)
-
-
-def test_removing_a_track_removes_its_controller() -> None:
-    def edit(scene: Scene) -> None:
-        scene.clips[0].channels.remove(keys_of(scene, "fov"))
-
-    plain = w.small_scene()
-    del plain.controllers[2]
-    written = save_edited("literal", edit)
-    assert rewrite_reasons(written) == []
-    assert keyframer.encode(written.document) == w.write(plain, w.LITERAL)
-
-
 def test_a_new_track_is_written_last_with_a_new_id() -> None:
     def edit(scene: Scene) -> None:
         number = scene.nodes.index(scene.node("Camera01"))
