@@ -48,7 +48,6 @@ def read_or_refuse(data: bytes, name: str | None) -> keyframer.Document | None:
         assert error.message
         assert "\n" not in str(error)
         return None
-    assert document is not None
     assert keyframer.encode(document) == data
     for issue in document.issues:
         assert 0 <= issue.offset <= len(data)
@@ -87,7 +86,6 @@ def test_every_record_type_is_described(name: str) -> None:
 def test_detected_from_content_alone(name: str, path: Path) -> None:
     data = path.read_bytes()
     detection = keyframer.detect(data)
-    assert detection.format is not None
     assert detection.format.name == name
     assert 0 < detection.score <= 1
     assert detection.reason

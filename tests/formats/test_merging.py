@@ -37,9 +37,7 @@ def tree(*chunks: Record) -> Tree:
 
 
 def editor(document: keyframer.Document) -> list[Record]:
-    record = document.first(r.Editor)
-    assert record is not None
-    return record.children
+    return document.first(r.Editor).children
 
 
 def test_new_records_follow_similar_ones_and_removed_ones_are_removed() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 import keyframer
 from keyframer.scene import LightType, NodeKind, Scene, Space
-from tests.exchange.reading.making import glb, split_glb
+from tests.building.gltf import glb, split_glb
 from tests.exchange.test_gltf_lights import without_extras
 from tests.stage.archives import (
     MOVING_HEAD_GEOMETRIES,

@@ -20,6 +20,7 @@ from keyframer.scene import EmbeddedImage, Material, Mesh, Node, Scene, TextureM
 from keyframer.textures import ImageLimits, ImageRefused, TextureFinder, TextureSource, open_texture, scene_textures
 from keyframer.textures.image_files import decode_texture, ifl_names
 from keyframer.textures.texture_usage import describe_embedded_image
+from tests.building.images import encoded, png
 from tests.corpus import CORPUS, needs_corpus
 
 
@@ -32,9 +33,7 @@ def picture(mode: str = "RGB") -> Image.Image:
 
 
 def saved(kind: str, mode: str = "RGB") -> bytes:
-    stream = io.BytesIO()
-    picture(mode).save(stream, kind)
-    return stream.getvalue()
+    return encoded(picture(mode), kind)
 
 
 @pytest.mark.parametrize("kind", ["PNG", "TGA", "GIF", "BMP", "PCX", "TIFF", "WEBP", "PPM", "SGI", "DDS"])
@@ -107,14 +106,7 @@ def test_truncated_images_are_reported_as_damaged(kind: str) -> None:
 
 def bomb(width: int, height: int) -> bytes:
     """A PNG of a few hundred bytes that claims this size."""
-
-    def chunk(kind: bytes, data: bytes) -> bytes:
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-    head = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
-    return (
-        b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(bytes(1000))) + chunk(b"IEND", b"")
-    )
+    return png(width, height, zlib.compress(bytes(1000)), kind=0)
 
 
 @pytest.mark.parametrize(
@@ -303,5 +295,4 @@ def test_the_texture_of_the_robot_is_found() -> None:
     source = TextureSource(TextureFinder([CORPUS / "makbot"]))
     opened = source.open("PANELS.JPG")
     assert opened.match.how == "case"
-    assert opened.texture is not None
     assert opened.texture.mime_type == "image/jpeg"

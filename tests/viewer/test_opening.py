@@ -11,17 +11,16 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import pytest
-from PIL import Image
 
 import keyframer
 from keyframer.limits import Limits
 from keyframer.viewer import Viewer
 from keyframer.viewer.dropping import MOST_FILES, BadDrop, DroppedFile, dropped_files, view_dropped
+from tests.building.images import picture
 from tests.viewer.browser import Browser
 from tests.viewer.foreign_gltf import write_foreign
 from tests.viewer.hostile import hostile_file
@@ -216,12 +215,6 @@ def test_invalid_bodies_are_refused(viewer: Viewer, body: bytes) -> None:
     assert count(viewer) == 1
 
 
-def picture(kind: str) -> bytes:
-    stream = BytesIO()
-    Image.new("RGB", (4, 4), (250, 10, 20)).save(stream, kind)
-    return stream.getvalue()
-
-
 def losses_of(*files: tuple[str, bytes]) -> dict[str, Any]:
     (first, *_) = view_dropped([DroppedFile(*file) for file in files], LIMITS)
     losses: dict[str, Any] = json.loads(first.losses() or b"")
@@ -249,9 +242,7 @@ def test_dropped_file_is_not_its_own_image(tmp_path: Path) -> None:
     assert [loss["status"] for loss in losses_of(scene)["images"]] == ["missing"]
     other = DroppedFile("maps/self.png", picture("PNG"))
     (file,) = view_dropped([DroppedFile(*scene), other], LIMITS)
-    assert file.loaded.scene is not None
     (embedded,) = [map.embedded for material in file.loaded.scene.materials for map in material.maps.values()]
-    assert embedded is not None
     assert embedded.data == other.data
 
 

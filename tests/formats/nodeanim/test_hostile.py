@@ -62,9 +62,7 @@ def test_too_small_a_node_count() -> None:
     document = read(write(replace(CLIP, count=3), HOW))
     assert [code for code, _, _ in issues_of(document)] == ["STRUCT_CHUNK_SLACK"]
     assert nodes_of(document) == 3
-    animations = document.first(Animations)
-    assert animations is not None
-    assert animations.tail == bone_content(CLIP.bones[3], HOW)
+    assert document.first(Animations).tail == bone_content(CLIP.bones[3], HOW)
 
 
 @pytest.mark.parametrize(

@@ -152,7 +152,6 @@ def test_only_five_flag_bits_announce_floats() -> None:
     plain = (160, (1.0, 2.0, 3.0), 0xE0, ())
     data, _ = controller_scene({"type": 0, "id": 1, "owner": 1, "scheme": 1, "keys": [key, plain]})
     controller = decode(data).first(Controller)
-    assert controller is not None
     assert controller.keys.flags.tolist() == [0xFF, 0xE0]
     assert controller.keys.ease_from.tolist() == [0.5, 0.0]
 
@@ -200,14 +199,12 @@ def test_searching_for_sampled_controllers_takes_linear_time() -> None:
 def test_the_signature_and_main() -> None:
     for data in samples().values():
         match = FORMAT.sniff(data[:4096], len(data))
-        assert match is not None
         assert (match.score, match.version) == (1.0, "0.9")
 
 
 @pytest.mark.parametrize(("data", "score"), [(b"UTO!\0\x09", 0.8), (b"UTO!\0\x09MA", 0.8), (b"UTO!\0\x09MESH", 0.7)])
 def test_damaged_headers_score_lower(data: bytes, score: float) -> None:
     match = FORMAT.sniff(data, len(data))
-    assert match is not None
     assert match.score == score
 
 
