@@ -81,21 +81,6 @@ def test_a_scene_without_nodes_is_written_without_a_keyframer() -> None:
 
 
 @pytest.mark.parametrize(
-    ("start", "end", "stored", "words"),
-    [
-        (2.0, 9.0, (2, 9), None),
-        (0.0, 9.25, (0, 9), "the active segment became 0 to 9"),
-        (math.nan, 9.0, (0, 9), "the active segment became 0 to 9"),
-    ],
-)
-def test_the_active_segment(start: float, end: float, stored: tuple[int, int], words: str | None) -> None:
-    document, report, _ = write(Scene([Node("box", NodeKind.DUMMY)], clips=[Clip(start=start, end=end)]))
-    frames = document.first(r.Frames)
-    assert (frames.start, frames.end) == stored
-    assert details(report, Outcome.APPROXIMATED).get("/clips/segment") == words
-
-
-@pytest.mark.parametrize(
     ("metres", "source_format", "scale"),
     [
         (None, None, 1.0),

@@ -12,7 +12,6 @@ import pytest
 import keyframer
 from keyframer.curves import Interpolation, RotationForm, Track
 from keyframer.formats.uto3d import records as r
-from keyframer.formats.uto3d.sections import Main
 from keyframer.scene import (
     Camera,
     Channel,
@@ -287,29 +286,6 @@ def test_small_fields_of_view_are_not_read_as_radians(degrees: tuple[float, floa
     (controller,) = document.find(r.Controller)
     assert controller.scheme == scheme
     assert track_of(scene, "fov").values.tolist() == pytest.approx(degrees)
-
-
-# --- the active segment ----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("start", "end", "stored", "words"),
-    [
-        (0.0, 30.0, (0, 4800), None),
-        (5.0, 30.0, (5 * 160, 4800), None),
-        (0.0, 10.5, (0, 10), "the active segment became frames 0 to 10"),
-        (0.0, 0.4, (0, 160), "the active segment became ticks 0 to 160"),
-    ],
-)
-def test_the_active_segment(start: float, end: float, stored: tuple[int, int], words: str | None) -> None:
-    scene = Scene([Node("box", mesh=0)], [triangle()], clips=[Clip(start=start, end=end)])
-    document, report, loaded = write(scene)
-    main = document.first(Main)
-    frames = {stored, (stored[0] // 160, stored[1] // 160)}  # ticks and frames agree if both are whole
-    assert (main.first_frame, main.last_frame) in frames
-    assert details(report, Outcome.APPROXIMATED).get("/clips/segment") == words
-    if words is None:
-        assert (loaded.clips[0].start, loaded.clips[0].end) == stored
 
 
 # --- skins -----------------------------------------------------------------------------------------------------------
