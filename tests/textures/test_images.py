@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import os
 import struct
 import zlib
@@ -60,13 +59,9 @@ def test_alpha() -> None:
     assert not decode_texture(saved("PNG", "RGBA"), "x").has_alpha  # opaque everywhere
     clear = picture("RGBA")
     clear.putalpha(128)
-    stream = io.BytesIO()
-    clear.save(stream, "PNG")
-    assert decode_texture(stream.getvalue(), "x").has_alpha
+    assert decode_texture(encoded(clear, "PNG"), "x").has_alpha
     clear.putalpha(0)
-    stream = io.BytesIO()
-    clear.save(stream, "TGA")
-    assert not decode_texture(stream.getvalue(), "x.tga").has_alpha  # an alpha channel that was never filled
+    assert not decode_texture(encoded(clear, "TGA"), "x.tga").has_alpha  # an alpha channel that was never filled
 
 
 @pytest.mark.parametrize(
