@@ -110,7 +110,6 @@ class TestReadAndWrite:
     def test_failed_write_leaves_the_old_file(self, tmp_path: Path) -> None:
         document = keyframer.read(TRACKS)
         pivot = document.first(records.Pivot)
-        assert pivot is not None
         pivot.pivot = (1.0, 2.0)
         target = tmp_path / "a.3ds"
         target.write_bytes(b"old")
@@ -124,12 +123,9 @@ class TestReadAndWrite:
         path.write_bytes(DATA)
         document = keyframer.read(path)
         header = document.first(records.KeyframerHeader)
-        assert header is not None
         header.name = b"CHANGED"
         keyframer.write(document, path, overwrite=True)
-        again = keyframer.read(path).first(records.KeyframerHeader)
-        assert again is not None
-        assert again.name == b"CHANGED"
+        assert keyframer.read(path).first(records.KeyframerHeader).name == b"CHANGED"
 
     def test_errors_of_the_system_are_raised_unchanged(self, tmp_path: Path) -> None:
         with pytest.raises(FileNotFoundError):
@@ -187,7 +183,6 @@ class TestDetect:
     )
     def test_3ds(self, hex_data: str, score: float, words: str) -> None:
         detection = keyframer.detect(unhex(hex_data))
-        assert detection.format is not None
         assert (detection.format.name, detection.score) == ("3ds", score)
         assert words in detection.reason
 
@@ -230,7 +225,6 @@ class TestDetect:
     def test_the_extension_does_not_outweigh_the_content(self) -> None:
         for name in ("x.anim", "x.u3d", "x", "x.3ds.zip"):
             format = keyframer.detect(DATA, name=name).format
-            assert format is not None
             assert format.name == "3ds"
 
     def test_samples_of_other_formats_are_not_detected_as_3ds(self) -> None:

@@ -163,9 +163,7 @@ class TestLog:
         log.add(STRUCT_CHUNK_SLACK, "/a", 1, size=1)
         log.add(STRUCT_TRUNCATED, "/b", 2, wanted=1, left=0)
         log.add(STRUCT_TRUNCATED, "/c", 3, wanted=1, left=0)
-        first = log.first_unsafe()
-        assert first is not None
-        assert first.path == "/b"
+        assert log.first_unsafe().path == "/b"
         assert log.worst() is Severity.ERROR
         assert len(log) == 1
 
@@ -174,9 +172,7 @@ class TestLog:
         log = IssueLog(per_code=1, per_file=1)
         log.add(IssueType("DATA_X", Severity.ERROR, "x"), "/a", 1)
         log.add(STRUCT_TRUNCATED, "/b", 2, wanted=1, left=0)
-        first = log.first_unsafe()
-        assert first is not None
-        assert first.path == "/b"
+        assert log.first_unsafe().path == "/b"
 
     def test_extending_a_log_with_another(self) -> None:
         one, two = IssueLog(per_code=2), IssueLog(per_code=3)

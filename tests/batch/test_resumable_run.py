@@ -16,6 +16,7 @@ from keyframer.batch.job_submission import perform_all
 from keyframer.errors import FormatError
 from tests.batch.places import BAD, GOOD, OTHER, age, input_files, put, without_hash
 from tests.batch.test_run import LosesBadTasks
+from tests.building.images import picture
 from tests.portable import needs_linux
 
 
@@ -181,9 +182,6 @@ def test_added_or_removed_companion_repeats_a_file(tmp_path: Path, operation: st
 @pytest.mark.parametrize("name", ["Sleeve.png", "materials/sleeve.tga", "MaterialS/sleeve.tga", "sleeve.JPG"])
 def test_added_or_removed_image_repeats_a_file(tmp_path: Path, operation: str, name: str) -> None:
     """The model names ``materials/sleeve.mat``: any image named ``sleeve`` is used."""
-    import io
-
-    from PIL import Image
 
     from tests.samples import sample_files
 
@@ -196,26 +194,13 @@ def test_added_or_removed_image_repeats_a_file(tmp_path: Path, operation: str, n
     without = (place.out / place.rows()["a.mdl"]["output"]).read_bytes()
     put(place.source / "other.png", b"an image of another name")
     assert place.run(operation, options)[0] == ["other.png"]
-    content = io.BytesIO()
-    kind = {"png": "PNG", "tga": "TGA", "jpg": "JPEG"}[name[-3:].lower()]
-    Image.new("RGB", (4, 4), (255, 0, 0)).save(content, kind)
-    put(place.source / name, content.getvalue())
+    put(place.source / name, picture({"png": "PNG", "tga": "TGA", "jpg": "JPEG"}[name[-3:].lower()]))
     assert "a.mdl" in place.run(operation, options)[0]
     assert (place.out / place.rows()["a.mdl"]["output"]).read_bytes() != without
     assert place.run(operation, options)[0] == []
     (place.source / name).unlink()
     assert place.run(operation, options)[0] == ["a.mdl"]
     assert (place.out / place.rows()["a.mdl"]["output"]).read_bytes() == without
-
-
-def image() -> bytes:
-    import io
-
-    from PIL import Image
-
-    content = io.BytesIO()
-    Image.new("RGB", (4, 4), (255, 0, 0)).save(content, "PNG")
-    return content.getvalue()
 
 
 def test_image_added_to_a_subfolder_repeats_a_file(tmp_path: Path) -> None:
@@ -228,16 +213,16 @@ def test_image_added_to_a_subfolder_repeats_a_file(tmp_path: Path) -> None:
     options = {"texture_path": [str(maps)], "texture_recursive": True}
     place.run(options=options)
     without = (place.out / "a.glb").read_bytes()
-    put(maps / "old" / "wood" / "oak.png", image())
+    put(maps / "old" / "wood" / "oak.png", picture())
     assert place.run(options=options)[0] == []
-    put(maps / "old" / "wood" / "SLEEVE.png", image())
+    put(maps / "old" / "wood" / "SLEEVE.png", picture())
     assert place.run(options=options)[0] == ["a.mdl"]
     assert (place.out / "a.glb").read_bytes() != without
     assert place.run(options=options)[0] == []
     shutil.rmtree(maps / "old")
     assert place.run(options=options)[0] == ["a.mdl"]
     assert (place.out / "a.glb").read_bytes() == without
-    put(place.source / "new" / "sleeve.png", image())
+    put(place.source / "new" / "sleeve.png", picture())
     assert "a.mdl" in place.run(options=options)[0]
 
 
@@ -250,9 +235,9 @@ def test_image_found_by_its_dos_short_name_repeats_a_file(tmp_path: Path) -> Non
     put(place.source / "a.mdl", model.replace(b"sleeve", b"slee~1"))
     place.run()
     without = (place.out / "a.glb").read_bytes()
-    put(place.source / "Slow.png", image())
+    put(place.source / "Slow.png", picture())
     assert place.run()[0] == ["Slow.png"]
-    put(place.source / "Sleepwalker.png", image())
+    put(place.source / "Sleepwalker.png", picture())
     assert place.run()[0] == ["Sleepwalker.png", "a.mdl"]
     assert (place.out / "a.glb").read_bytes() != without
     assert place.run()[0] == []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import io
 import os
 import re
 import socket
@@ -16,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PIL import Image
 
 from keyframer.batch import Job, perform, storage
 from keyframer.batch.dependencies import Dependencies
@@ -25,6 +23,7 @@ from keyframer.errors import FormatError
 from keyframer.limits import Limits
 from tests.batch.places import BAD, GOOD, OTHER, put, without_hash
 from tests.batch.test_cluster import cluster
+from tests.building.images import picture
 from tests.cli.running import EXAMPLE, Run, spawn
 from tests.waiting import PATIENCE, wait_for
 
@@ -70,12 +69,6 @@ def test_unknown_store_is_reported(run: Run, tmp_path: Path) -> None:
     assert "nonsense://x" in ran.err
 
 
-def picture(colour: tuple[int, int, int]) -> bytes:
-    content = io.BytesIO()
-    Image.new("RGB", (4, 4), colour).save(content, "PNG")
-    return content.getvalue()
-
-
 def without_place(record: bytes, folder: str) -> bytes:
     return record.replace(folder.encode(), b"")
 
@@ -83,7 +76,7 @@ def without_place(record: bytes, folder: str) -> bytes:
 @pytest.mark.parametrize("operation", ["convert", "info", "thumbnail"])
 def test_images_in_the_folder_of_a_model_are_loaded(memory: Any, tmp_path: Path, operation: str) -> None:
     """Outputs are those of the same files on a disk; the example names STONE.PNG."""
-    for name, content in (("w.3ds", EXAMPLE.read_bytes()), ("Stone.png", picture((255, 0, 0))), ("x/y.png", b"")):
+    for name, content in (("w.3ds", EXAMPLE.read_bytes()), ("Stone.png", picture(color=(255, 0, 0))), ("x/y.png", b"")):
         memory.pipe(f"/in/{name}", content)
         put(tmp_path / "in" / name, content)
     memory.pipe("/empty/w.3ds", EXAMPLE.read_bytes())
@@ -100,7 +93,7 @@ def test_images_in_the_folder_of_a_model_are_loaded(memory: Any, tmp_path: Path,
 
 def test_changed_image_in_a_store_is_noticed(memory: Any, tmp_path: Path) -> None:
     memory.pipe("/in/w.3ds", EXAMPLE.read_bytes())
-    memory.pipe("/in/stone.png", picture((255, 0, 0)))
+    memory.pipe("/in/stone.png", picture(color=(255, 0, 0)))
     also = perform(Job("convert", "memory://in/w.3ds", str(tmp_path / "w.glb")))["also"]
     source = "memory://in/w.3ds"
     assert Dependencies().are_unchanged(also, source)
@@ -108,11 +101,11 @@ def test_changed_image_in_a_store_is_noticed(memory: Any, tmp_path: Path) -> Non
     assert not Dependencies().are_unchanged(also, "memory://elsewhere/w.3ds")
     memory.pipe("/in/other.txt", b"")
     assert Dependencies().are_unchanged(also, source)
-    memory.pipe("/in/STONE.PNG", picture((0, 255, 0)))
+    memory.pipe("/in/STONE.PNG", picture(color=(0, 255, 0)))
     assert not Dependencies().are_unchanged(also, source)
     memory.rm("/in/STONE.PNG")
     assert Dependencies().are_unchanged(also, source)
-    memory.pipe("/in/stone.png", picture((0, 0, 255)))
+    memory.pipe("/in/stone.png", picture(color=(0, 0, 255)))
     assert not Dependencies().are_unchanged(also, source)
     memory.rm("/in/stone.png")
     assert not Dependencies().are_unchanged(also, source)
@@ -258,7 +251,7 @@ def test_one_run_shards_dask_and_s3_give_the_same(run: Run, server: dict[str, st
     """The same tree and the same rows, with a collision of names, an image beside a model and a bad file."""
     archive = tmp_path / "in"
     contents = {"a.nanim": GOOD, "A.3ds": OTHER, "deep/w.3ds": EXAMPLE.read_bytes(), "deep/bad.3ds": BAD}
-    for name, content in {**contents, "deep/Stone.png": picture((255, 0, 0))}.items():
+    for name, content in {**contents, "deep/Stone.png": picture(color=(255, 0, 0))}.items():
         put(archive / name, content)
     run_with_s3(server, f"fs.mkdir('same'); fs.put({str(archive)!r}, 'same/models', recursive=True)\n")
     outs = {name: tmp_path / name for name in ("one", "shards", "dask", "s3")}

@@ -14,8 +14,6 @@ TOOL = Path(__file__).resolve().parents[2] / "tools" / "batch_torture.py"
 
 def tool() -> ModuleType:
     spec = importlib.util.spec_from_file_location("batch_torture", TOOL)
-    assert spec is not None
-    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

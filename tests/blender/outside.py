@@ -43,8 +43,6 @@ def python_of(version: str) -> Path:
 def builder() -> Any:
     """Load tools/build_blender.py."""
     spec = importlib.util.spec_from_file_location("build_blender", ROOT / "tools" / "build_blender.py")
-    assert spec is not None
-    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from keyframer.scene import Scene
 from tests.blender.outside import ask, needs_blender
-from tests.exchange.reading.test_embedded import encoded, picture
+from tests.building.images import encoded
+from tests.exchange.reading.test_embedded import picture
 from tests.exchange.test_every_field import CHANGED_WITH, FEATURES, base, with_value
 
 pytestmark = needs_blender

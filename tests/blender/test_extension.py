@@ -287,7 +287,6 @@ def damaged_samples() -> list[tuple[str, bytes]]:
 
 def test_blenders_own_command_line_accepts_the_zip(archive: Path) -> None:
     checked = builder().validate(archive)
-    assert checked is not None
     assert checked.returncode == 0, checked.stdout + checked.stderr
 
 

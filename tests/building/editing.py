@@ -40,6 +40,30 @@ def save_edited(format: str, data: bytes, edit: Edit, **reading: object) -> Writ
     return save(edited if isinstance(edited, Scene) else scene)
 
 
+class Merge(NamedTuple):
+    """An edit that is merged into a file: the bytes of the file, the edit, and the bytes of a file built with it."""
+
+    data: bytes
+    edit: Edit
+    wanted: bytes | tuple[bytes, ...]
+    reading: dict[str, object] = {}  # noqa: RUF012 never changed
+
+
+class NewFile(NamedTuple):
+    """An edit that cannot be merged into a file, and the reported reason."""
+
+    data: bytes
+    edit: Edit
+    words: str
+    reading: dict[str, object] = {}  # noqa: RUF012 never changed
+
+
+def merged(written: Written) -> bytes:
+    """The bytes of a file whose edits were merged into its original."""
+    assert rewrite_reasons(written) == []
+    return keyframer.encode(written.document)
+
+
 def save_in_place(scene: Scene, path: Path) -> tuple[bytes, LossReport]:
     """Save an edited scene into its original. Saving again changes nothing, nor does saving the file read again."""
     report = keyframer.save(scene, path, overwrite=True)

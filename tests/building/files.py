@@ -6,6 +6,8 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Sequence
 
+from tests.building.hale3d import model
+
 
 def single(number: float) -> float:
     """The number as 32 bits store it."""
@@ -77,6 +79,8 @@ def track(chunk_id: int, *keys: bytes, flags: int = 0, count: int | None = None)
 
 # Hale3D
 
+h3dm = model
+
 
 def joint(
     name: bytes = b"hip\0",
@@ -132,10 +136,6 @@ def model_mesh(
     rows += [struct.pack("<fi3f", 1, number, *TRIANGLE[at % 3]) for at, number in enumerate(weights)]
     rows += [struct.pack("<3I", *triple) for triple in triangles]
     return head + b"".join(rows)
-
-
-def h3dm(meshes: Sequence[bytes] = (), joints: Sequence[bytes] = (), *, version: int = 1) -> bytes:
-    return b"H3DM" + struct.pack("<III", version, len(meshes), len(joints)) + b"".join(meshes) + b"".join(joints)
 
 
 # U3D (UTO!) scenes

@@ -25,6 +25,17 @@ def one_node(*tracks: Track, node: Node | None = None, **clip: Any) -> Scene:
     return Scene([node or Node("box", NodeKind.DUMMY)], clips=[Clip(channels=channels, **clip)])
 
 
+def rotation_matrix(x: float, y: float, z: float, w: float) -> np.ndarray:
+    """The matrix of a unit quaternion, by the formula."""
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+            [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+            [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
+        ]
+    )
+
+
 @contextmanager
 def as_read_from_a_file() -> Iterator[None]:
     """Inside, constructors accept what files may contain; in programs they refuse it."""

@@ -31,7 +31,6 @@ WITH_ISSUES = w.main(
 def test_clean_file() -> None:
     report = keyframer.check(w.editor(w.mesh(w.points(*w.TRIANGLE), w.faces((0, 1, 2)))))
     assert report.verdict == "clean"
-    assert report.format is not None
     assert report.format.name == "3ds"
     assert (report.counts, report.truncated, list(report.issues)) == ({}, False, [])
     assert str(report) == "clean"
@@ -92,7 +91,6 @@ def test_errors_of_the_system_are_reported(tmp_path: Path) -> None:
 def test_format_can_be_given() -> None:
     report = keyframer.check(b"MM" + bytes(30), format="uto3d")
     assert report.issues[0].code == "IO_UNRECOGNISED"
-    assert report.format is not None
     assert report.format.name == "uto3d"
     with pytest.raises(ValueError, match="unknown format"):
         keyframer.check(b"x", format="klingon")

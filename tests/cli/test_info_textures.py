@@ -2,41 +2,23 @@
 
 from __future__ import annotations
 
-import io
-import struct
 import sys
 import zlib
 from pathlib import Path
 from typing import Any
 
 import pytest
-from PIL import Image
 
 from tests.building.files import editor, material, texture
+from tests.building.gltf import data_uri, glb, triangle
+from tests.building.images import picture, png
 from tests.cli.running import EXAMPLE, STYLES, Run, check_schema, spawn
-from tests.exchange.reading.making import data_uri, glb, triangle
 
 NAMES = (
     b"Exact.png", b"PANELS.PNG", b"WOOD.TGA", b"STONEWAL.TGA", b"..\\..\\secret.png", b"C:\\MAPS\\PANELS.PNG",
     b"\\\\host\\share\\a.png", b"http://example.org/a.png", b"NUL", b"gone.png", b"broken.gif", b"bomb.png",
     b"LIST.IFL",
 )  # fmt: skip
-
-
-def picture(kind: str = "PNG") -> bytes:
-    stream = io.BytesIO()
-    Image.new("RGB", (6, 4), (200, 30, 30)).save(stream, kind)
-    return stream.getvalue()
-
-
-def bomb() -> bytes:
-    """Return a PNG of 60,000 x 60,000 pixels in a few bytes."""
-
-    def part(kind: bytes, content: bytes) -> bytes:
-        return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
-
-    head = struct.pack(">IIBBBBB", 60_000, 60_000, 8, 2, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + part(b"IHDR", head) + part(b"IDAT", zlib.compress(b"")) + part(b"IEND", b"")
 
 
 @pytest.fixture
@@ -47,7 +29,7 @@ def scene(tmp_path: Path) -> Path:
     for name in ("Exact.png", "Panels.png", "wood.png", "stonewall.tga", "a.png"):
         (folder / name).write_bytes(picture("TGA" if name.endswith("tga") else "PNG"))
     (folder / "broken.gif").write_bytes(b"GIF89a and no more")
-    (folder / "bomb.png").write_bytes(bomb())
+    (folder / "bomb.png").write_bytes(png(60_000, 60_000, zlib.compress(b"")))
     (folder / "list.ifl").write_text("a.png 3\n")
     path = folder / "scene.3ds"
     path.write_bytes(editor(*(material(b"m%d" % number, texture(name)) for number, name in enumerate(NAMES))))

@@ -48,7 +48,6 @@ def read_or_refuse(data: bytes, name: str | None) -> keyframer.Document | None:
         assert error.message
         assert "\n" not in str(error)
         return None
-    assert document is not None
     assert keyframer.encode(document) == data
     for issue in document.issues:
         assert 0 <= issue.offset <= len(data)
@@ -87,7 +86,6 @@ def test_every_record_type_is_described(name: str) -> None:
 def test_detected_from_content_alone(name: str, path: Path) -> None:
     data = path.read_bytes()
     detection = keyframer.detect(data)
-    assert detection.format is not None
     assert detection.format.name == name
     assert 0 < detection.score <= 1
     assert detection.reason
@@ -166,17 +164,15 @@ def test_damaged_samples(name: str, data: st.DataObject) -> None:
 
 @per_format
 def test_empty_input_is_refused(name: str) -> None:
-    with pytest.raises(keyframer.FormatError) as caught:
+    with pytest.raises(keyframer.FormatError, match=r"^IO_EMPTY\b"):
         keyframer.decode(b"", format=name)
-    assert caught.value.code == "IO_EMPTY"
 
 
 @per_format
 def test_size_limit(name: str) -> None:
     data = sample_files(name)[0].read_bytes()
-    with pytest.raises(keyframer.FormatError) as caught:
+    with pytest.raises(keyframer.FormatError, match=r"^LIMIT_FILE_SIZE\b"):
         keyframer.decode(data, limits=keyframer.Limits(file_size=len(data) - 1))
-    assert caught.value.code == "LIMIT_FILE_SIZE"
 
 
 @per_format
@@ -194,9 +190,8 @@ def test_record_limit(name: str) -> None:
 def test_name_limit(name: str) -> None:
     """Clips of Midtown contain no names."""
     largest = max(sample_files(name), key=lambda path: path.stat().st_size)
-    with pytest.raises(keyframer.FormatError) as caught:
+    with pytest.raises(keyframer.FormatError, match=r"^LIMIT_NAME\b"):
         keyframer.read(largest, limits=keyframer.Limits(name=1))
-    assert caught.value.code == "LIMIT_NAME"
 
 
 @per_sample

@@ -80,19 +80,17 @@ def test_cubic_keys_give_the_same_curve(interpolation: Interpolation, wrap: Wrap
     np.testing.assert_allclose(cubic_curve(sampled), curve(sampled), rtol=0, atol=1e-12)
 
 
-def test_repeat_continues_in_both_directions() -> None:
-    curve = compile_track(Track("fov", [0, 10], [0, 10], wrap=Wrap.REPEAT))
-    np.testing.assert_allclose(curve([-1, 9, 10, 11, 25, -25]), [9, 9, 0, 1, 5, 5])
-
-
-def test_repeat_plays_keys_before_zero_once() -> None:
-    curve = compile_track(Track("fov", [-10, 10], [-10, 10], wrap=Wrap.REPEAT))
-    np.testing.assert_allclose(curve([-99, -10, -5, 5, 10, 15]), [-10, -10, -5, 5, 0, 5])
-
-
-def test_repeat_holds_a_late_first_key_before_its_time() -> None:
-    curve = compile_track(Track("fov", [4, 10], [4, 10], wrap=Wrap.REPEAT))
-    np.testing.assert_allclose(curve([0, 3, 12, 15]), [4, 4, 4, 5])
+@pytest.mark.parametrize(
+    ("times", "values", "at", "wanted"),
+    [
+        ([0, 10], [0, 10], [-1, 9, 10, 11, 25, -25], [9, 9, 0, 1, 5, 5]),
+        ([-10, 10], [-10, 10], [-99, -10, -5, 5, 10, 15], [-10, -10, -5, 5, 0, 5]),
+        ([4, 10], [4, 10], [0, 3, 12, 15], [4, 4, 4, 5]),
+    ],
+    ids=["in both directions", "keys before zero are played once", "a late first key is held before its time"],
+)
+def test_repeat(times: list[float], values: list[float], at: list[float], wanted: list[float]) -> None:
+    np.testing.assert_allclose(compile_track(Track("fov", times, values, wrap=Wrap.REPEAT))(at), wanted)
 
 
 @settings(max_examples=150 if SLOW else 80)

@@ -11,9 +11,7 @@ from keyframer.curves import Interpolation, RotationForm, Track, Wrap, family_of
 def test_lists_become_float_columns() -> None:
     track = Track("fov", [0, 10], [45, 50], tension=[0, 1], flags=[0, 1])
     assert track.times.dtype == track.values.dtype == np.float64
-    assert track.tension is not None
     assert track.tension.dtype == np.float64
-    assert track.flags is not None
     assert track.flags.dtype == np.int64
     assert track.bias is None
     assert track.extras == {}

@@ -11,7 +11,7 @@ import numpy as np
 import keyframer
 from keyframer.rendering.renderer import Renderer, Settings
 from keyframer.scene import Light, LightType, Material, Mesh, Node, NodeKind, Scene
-from tests.exchange.scenes import cube
+from tests.building.gltf_scenes import cube
 
 SHARE = 0.1
 """the radius, of the scene's size"""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import struct
 import subprocess
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ import pytest
 import keyframer
 from keyframer.scene import Scene
 from keyframer.scene.loss_report import LossReport
+from tests.building.gltf import glb, split_glb
 from tests.exchange.truth import (
     ORACLES,
     animation_of,
@@ -152,16 +152,11 @@ def in_blender(cases: Iterable[Case], folder: Path, most: int = 5) -> Iterator[t
 def with_plain_names(data: bytes) -> bytes:
     """Return the file with nodes named n0, n1 … and animations a0, a1 …: Blender changes names that are long or
     equal."""
-    length = struct.unpack_from("<I", data, 12)[0]
-    text = json.loads(data[20 : 20 + length])
+    text, binary = split_glb(data)
     for letter, kind in (("n", "nodes"), ("a", "animations")):
         for number, entry in enumerate(text.get(kind, ())):
             entry["name"] = f"{letter}{number}"
-    packed = json.dumps(text).encode()
-    packed += b" " * (-len(packed) % 4)
-    rest = data[20 + length :]
-    whole = 20 + len(packed) + len(rest)
-    return struct.pack("<4sIIII", b"glTF", 2, whole, len(packed), 0x4E4F534A) + packed + rest
+    return glb(text, binary)
 
 
 Shapes = dict[int, tuple[int, np.ndarray, np.ndarray]]

@@ -11,9 +11,9 @@ import pytest
 import keyframer
 from keyframer.exchange.gltf.conventions import content_hash
 from keyframer.scene import Node, Scene
+from tests.building.gltf import Json, glb, loaded, split_glb, triangle
+from tests.building.gltf_scenes import SCENES
 from tests.cli.running import EXAMPLE, Run
-from tests.exchange.reading.making import Json, glb, loaded, split_glb, triangle
-from tests.exchange.scenes import SCENES
 from tests.exchange.truth import assert_valid, needs_node_tools
 from tests.samples import FOLDER
 
@@ -170,7 +170,6 @@ def test_embedded_glb_is_no_source(tmp_path: Path) -> None:
     """There is no GLB inside a GLB: an embedded file of another format than those with documents is refused."""
     embedded(EXAMPLE, tmp_path / "a.glb")
     scene = keyframer.load(tmp_path / "a.glb")
-    assert scene.origin is not None
     assert scene.origin.document.format.name == "3ds"
     root, binary = split_glb((tmp_path / "a.glb").read_bytes())
     described = root["asset"]["extras"]["keyframer"]["embedded"]

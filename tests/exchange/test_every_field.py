@@ -44,9 +44,10 @@ from keyframer.scene import (
 from keyframer.scene.environment import Fog, Gradient, LayeredFog
 from keyframer.scene.loss_report import CannotWrite, LossReport, Outcome
 from keyframer.scene.node import Morph
+from tests.building.gltf import Json, glb, triangle
+from tests.building.images import encoded
 from tests.building.scenes import as_read_from_a_file
-from tests.exchange.reading.making import Json, glb, triangle
-from tests.exchange.reading.test_embedded import encoded, picture
+from tests.exchange.reading.test_embedded import picture
 from tests.formats.threeds.bridge.everything import everything
 from tests.slow import SLOW
 

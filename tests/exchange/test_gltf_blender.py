@@ -6,9 +6,9 @@ from pathlib import Path
 
 import keyframer
 from keyframer.formats import FORMATS
+from tests.building.gltf_scenes import SCENES
 from tests.corpus import animation_files, needs_corpus
 from tests.exchange.players import cases_of, in_blender, needs_blender, troubles
-from tests.exchange.scenes import SCENES
 from tests.exchange.test_gltf_corpus import is_animated, strict_scene
 from tests.exchange.test_gltf_samples import loadable
 

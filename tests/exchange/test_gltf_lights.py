@@ -18,11 +18,11 @@ import keyframer
 from keyframer.curves import Interpolation, Track
 from keyframer.scene import Channel, Clip, LightType, Node, Scene
 from keyframer.scene.loss_report import Outcome
+from tests.building.gltf import glb, split_glb
+from tests.building.gltf_scenes import cube
 from tests.corpus import CORPUS, needs_corpus
 from tests.exchange.lit import CORPUS_FILES, Ball, ball, lamps
 from tests.exchange.players import PYTHON, needs_blender
-from tests.exchange.reading.making import glb, split_glb
-from tests.exchange.scenes import cube
 from tests.exchange.truth import ORACLES, glb_of, needs_node_tools, node_lines
 from tests.oracles.gltf.pictures import open_painter, why_no_pictures
 

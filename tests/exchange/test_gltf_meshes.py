@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 import zlib
 
 import numpy as np
@@ -14,7 +13,8 @@ from keyframer.exchange.gltf.write.images import Image
 from keyframer.maths.smoothing_groups import smooth_clusters
 from keyframer.scene import Material, Mesh, Node, Scene, Space, TextureMap
 from keyframer.scene.loss_report import Outcome
-from tests.exchange.scenes import CUBE, FACES, cube
+from tests.building.gltf_scenes import CUBE, FACES, cube
+from tests.building.images import png
 from tests.exchange.truth import glb_of
 from tests.oracles.gltf.sampler import Gltf
 
@@ -180,15 +180,8 @@ def test_faces_with_indices_out_of_range_are_left_out_and_reported() -> None:
     assert ["2 faces" in loss.detail for loss in report.of(Outcome.DROPPED)] == [True]
 
 
-def png(width: int = 2) -> bytes:
-    """Return a grey PNG written by hand."""
-
-    def chunk(kind: bytes, body: bytes) -> bytes:
-        return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
-
-    rows = (b"\0" + b"\x80" * 3 * width) * width
-    head = struct.pack(">IIBBBBB", width, width, 8, 2, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+def grey(width: int = 2) -> bytes:
+    return png(width, width, zlib.compress((b"\0" + b"\x80" * 3 * width) * width))
 
 
 def mapped_scene() -> Scene:
@@ -204,7 +197,7 @@ def mapped_scene() -> Scene:
 
 
 def test_normal_maps_are_exported_with_tangents() -> None:
-    gltf = Gltf(glb_of(mapped_scene(), images=lambda material, slot, map: Image(slot, png(), "image/png"))[0])
+    gltf = Gltf(glb_of(mapped_scene(), images=lambda material, slot, map: Image(slot, grey(), "image/png"))[0])
     for mesh, along in (("quad", 1.0), ("mirrored", -1.0)):
         primitive = next(m for m in gltf.json["meshes"] if m["name"] == mesh)["primitives"][0]
         tangents = gltf.accessor(primitive["attributes"]["TANGENT"])

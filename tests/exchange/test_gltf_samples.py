@@ -11,9 +11,9 @@ import keyframer
 from keyframer.curves import Interpolation, Track
 from keyframer.formats import FORMATS
 from keyframer.scene import Channel, Node
+from tests.building.gltf_scenes import SCENES
 from tests.corpus import CORPUS, needs_corpus
 from tests.exchange.players import cases_of, in_sampler, in_three, troubles
-from tests.exchange.scenes import SCENES
 from tests.exchange.truth import assert_valid, glb_of, largest_differences, moments, needs_node_tools
 from tests.exchange.vertex_players import Player, in_babylon, in_vtk, needs_babylon, needs_vtk
 from tests.oracles.gltf.sampler import Gltf

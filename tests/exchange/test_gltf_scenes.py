@@ -14,7 +14,7 @@ from keyframer.curves import Interpolation, Track, Wrap
 from keyframer.limits import Budget, Limits
 from keyframer.scene import Camera, Channel, Clip, Mesh, Node, NodeKind, Scene
 from keyframer.scene.loss_report import Outcome
-from tests.exchange.scenes import SCENES, cube, moved, tcb, turning
+from tests.building.gltf_scenes import SCENES, cube, moved, tcb, turning
 from tests.exchange.truth import (
     assert_valid,
     geometry,

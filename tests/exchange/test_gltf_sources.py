@@ -25,7 +25,6 @@ SAMPLES = {
 def test_path_and_offset(name: str) -> None:
     path: Path = FOLDER / name
     scene = keyframer.load(path)
-    assert scene.origin is not None
     places = {str(place): record for place, record in scene.origin.document.walk()}
     report = export(scene)[1]
     entries = report.as_dict()["losses"]

@@ -14,7 +14,7 @@ import pytest
 import keyframer
 from keyframer.exchange.gltf.conventions import json_value, packed
 from keyframer.scene.loss_report import LOSS_SCHEMA, LossReport, Outcome
-from tests.exchange.scenes import SCENES
+from tests.building.gltf_scenes import SCENES
 from tests.exchange.truth import largest_differences, moments
 from tests.oracles.gltf.sampler import Gltf
 

@@ -88,7 +88,6 @@ def globe() -> Scene:
     """Return a globe that turns half about its axis, and a moon that goes round it, with the same keys."""
     ball, moon = _ball(10.0, 32, 17), _ball(3.0, 20, 11)
     ball.name, moon.name = "Globe", "Moon"
-    assert moon.face_materials is not None
     moon.face_materials[:] = 1
     earth = Material("WORLD", diffuse=(0.8, 0.8, 0.8), maps={"texture1": TextureMap("WORLD.TGA")})
     dotted = Material("DOTS", diffuse=(0.8, 0.8, 0.8), maps={"texture1": TextureMap("DOTS.GIF", scale=(2.0, 1.0))})

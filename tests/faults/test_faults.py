@@ -24,6 +24,7 @@ import pytest
 
 import keyframer
 from keyframer.batch.job import LEDGER
+from tests.building.images import picture
 from tests.samples import sample_files
 from tests.slow import SLOW
 
@@ -57,8 +58,6 @@ class Server:
     def __call__(
         self, arguments: list[str], root: Path, *, skip: str = "", at: int = 0, mode: int = COUNT
     ) -> dict[str, Any]:
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
         asked = {"arguments": arguments, "root": str(root), "skip": skip, "at": at, "mode": mode}
         self._process.stdin.write(json.dumps(asked) + "\n")
         self._process.stdin.flush()
@@ -97,17 +96,11 @@ class Scenario:
 
 def _textured() -> dict[str, bytes]:
     """Return two binary glTF files with embedded images that have the same name and different content."""
-    import io
-
-    from PIL import Image
-
     files = {}
     for name, colour in (("a.glb", (255, 0, 0)), ("b.glb", (0, 0, 255))):
-        stream = io.BytesIO()
-        Image.new("RGB", (4, 4), colour).save(stream, "PNG")
         with tempfile.TemporaryDirectory() as folder:
             (Path(folder) / "w.3ds").write_bytes(OTHER)
-            (Path(folder) / "STONE.PNG").write_bytes(stream.getvalue())
+            (Path(folder) / "STONE.PNG").write_bytes(picture(color=colour))
             keyframer.save(keyframer.load(Path(folder) / "w.3ds"), Path(folder) / name)
             files[name] = (Path(folder) / name).read_bytes()
     return files

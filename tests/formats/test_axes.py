@@ -146,37 +146,27 @@ def test_scaling_changes_only_lengths() -> None:
     thing = converted.nodes[0]
     assert thing.pivot.tolist() == [2, 2, 2]
     assert thing.scale.tolist() == [1, 2, 3]
-    assert thing.scale_axes_xyzw is not None
     assert thing.scale_axes_xyzw.tolist() == [0.6, 0, 0, 0.8]
     assert thing.bounding_box is not None
     assert [corner.tolist() for corner in thing.bounding_box] == [[-2, 0, 0], [2, 4, 6]]
-    assert thing.morph is not None
     assert thing.morph.positions[0].tolist() == [[2, 2, 2]] * 3
     surface = converted.meshes[0]
     assert surface.positions.tolist() == [[0, 0, 0], [4, 0, 0], [0, 6, 2]]
-    assert surface.uv is not None
     assert surface.uv.tolist() == [[0, 0.75], [1, 1], [1, 0]]  # V runs the other way now
-    assert surface.bounding_sphere is not None
     assert (surface.bounding_sphere[0].tolist(), surface.bounding_sphere[1]) == ([2, 0, 0], 8)
-    assert surface.axes is not None
     assert surface.axes.tolist() == [[0, -1, 0, 14], [1, 0, 0, 16], [0, 0, 1, 18], [0, 0, 0, 1]]
     assert converted.skins[0].inverse_bind[0, :3, 3].tolist() == [2, 4, 6]
-    assert converted.skins[0].positions is not None
     assert converted.skins[0].positions.tolist() == [[2, 0, 0], [0, 2, 0], [0, 0, 2]]
     eye, lamp = converted.cameras[0], converted.lights[0]
     assert (eye.fov_degrees, eye.target, eye.ranges, eye.clip) == (40, (2, 4, 6), (2, 18), (1, 180))
     assert (lamp.inner_range, lamp.outer_range, lamp.target) == (4, 6, (0, 0, 2))
-    assert converted.clips[0].bounds is not None
     assert converted.clips[0].bounds.tolist() == [[[-2, -4, -6], [2, 4, 6]]]
     values = {channel.track.kind: channel.track.values.tolist() for channel in converted.clips[0].channels}
     assert values == {"scale_axes": [[0, 0.6, 0, 0.8]], "scale": [[1, 2, 3]], "visible": [1]}
     for mist in (converted.environment.fog, converted.environment.distance_cue):
-        assert mist is not None
         assert (mist.near, mist.near_density, mist.far, mist.far_density) == (2, 0.25, 20, 0.5)
     layers = converted.environment.layered_fog
-    assert layers is not None
     assert (layers.z_min, layers.z_max, layers.density) == (4, 10, 0.75)
-    assert scene.environment.layered_fog is not None
     assert scene.environment.layered_fog.z_max == 5.0, "the given scene is not touched"
 
 
@@ -199,7 +189,5 @@ def test_tangents_are_converted_with_their_keys() -> None:
     scene = one_node(track, end=10.0)
     converted_track = in_space(scene, Space("y")).clips[0].channels[0].track
     assert converted_track.values.tolist() == [[0, 0, 0], [1, 3, -2]]
-    assert converted_track.tangents_in is not None
-    assert converted_track.tangents_out is not None
     assert converted_track.tangents_in[1].tolist() == [4, 6, -5]
     assert converted_track.tangents_out[0].tolist() == [7, 9, -8]

@@ -157,7 +157,6 @@ def read_again(written: Written) -> tuple[Document, Scene]:
     format = written.document.format
     saved = keyframer.decode(keyframer.encode(written.document), format=format.name)
     merger = format.scene_writer().merger
-    assert merger is not None
     return saved, scene_of(saved, merger.companion_options(written))
 
 

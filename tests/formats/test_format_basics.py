@@ -153,7 +153,6 @@ def test_texture_coordinates_without_corners(count: int) -> None:
     """They belong to the vertices of the same index; missing ones are 0, excess ones are ignored."""
     mesh = strip(4, uv=np.arange(2.0 * count).reshape(-1, 2) + 1)
     (piece,) = split_mesh(mesh, 100)
-    assert piece.uv is not None
     wanted = [[1.0, 2], [3, 4], [5, 6], [7, 8]][: min(count, 4)] + [[0.0, 0]] * max(4 - count, 0)
     assert piece.uv.tolist() == wanted
 
@@ -161,7 +160,6 @@ def test_texture_coordinates_without_corners(count: int) -> None:
 def test_texture_coordinates_in_another_order_need_no_seams() -> None:
     mesh = strip(4, uv=np.array([[9.0, 9], [1, 1], [2, 2], [3, 3]]), uv_corners=np.array([[3, 2, 1], [2, 1, 0]]))
     (piece,) = split_mesh(mesh, 100)
-    assert piece.uv is not None
     assert (len(piece.vertices), piece.uv.tolist()) == (4, [[3, 3], [2, 2], [1, 1], [9, 9]])
 
 

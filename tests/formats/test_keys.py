@@ -163,7 +163,6 @@ def test_non_finite_keys_are_left_out_and_reported() -> None:
     track = line(0.0, 10.0, 30.0)
     track.values[1, 2] = math.nan
     fitted_track, losses = fit(track)
-    assert fitted_track is not None
     assert fitted_track.times.tolist() == [0, 4800]
     assert [(loss.outcome, loss.detail) for loss in losses] == [
         (Outcome.DROPPED, "non-finite numbers in 1 of 3 keys"),
@@ -294,7 +293,6 @@ def test_linear_tracks_as_tcb_stay_straight() -> None:
     track = line(0.0, 10.0, 13.0, 40.0, how=Interpolation.LINEAR)
     tcb_track = as_tcb(track)
     assert tcb_track.interpolation is Interpolation.TCB
-    assert tcb_track.continuity is not None
     assert tcb_track.continuity.tolist() == [-1, -1, -1, -1]
     assert difference(track, tcb_track, np.linspace(0, 40, 201), 1.0) < 1e-12
     assert as_tcb(tcb_track) is tcb_track
@@ -324,7 +322,6 @@ def test_flagged_values_are_written_even_if_they_are_zero() -> None:
     track = line(0.0, 10.0, flags=np.array([0x8001, 0]))
     keys = tcb_keys(track, track.values, keep_flags=True)
     assert keys.flags.tolist() == [1, 0]
-    assert keys.extras is not None
     assert keys.extras.tolist() == [[0.0] * 5, [0.0] * 5]
     plain = tcb_keys(track, track.values, keep_flags=False)
     assert plain.flags.tolist() == [0, 0]

@@ -13,6 +13,7 @@ from PIL import Image
 import keyframer
 from keyframer.formats import FORMATS
 from keyframer.inspecting.text_dump import dump_text
+from tests.building.images import encoded
 from tests.fuzz.mutating import Seed
 from tests.samples import all_samples
 from tests.stage.archives import UNIT, model, moving_head, scene_object, show
@@ -58,9 +59,7 @@ def textured() -> list[Seed]:
     data = (TESTS / "samples" / "3ds" / "windmill.3ds").read_bytes()
     picture, images = Image.radial_gradient("L").resize((16, 16)).convert("RGB"), []
     for kind in ("PNG", "BMP", "TGA", "GIF", "JPEG", "TIFF"):
-        stream = io.BytesIO()
-        picture.save(stream, kind)
-        images.append(Seed("3ds", ".3ds", data, (("stone.png", stream.getvalue()),)))
+        images.append(Seed("3ds", ".3ds", data, (("stone.png", encoded(picture, kind)),)))
     return images
 
 

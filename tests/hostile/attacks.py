@@ -16,6 +16,8 @@ from itertools import pairwise
 from typing import Any
 
 from tests.building import files as w
+from tests.building import images
+from tests.building.gltf import glb
 from tests.stage import archives as stage
 
 Files = dict[str, bytes]
@@ -213,16 +215,11 @@ def _textured(*names: bytes, slot: int = 0xA200) -> bytes:
 
 def png(width: int, height: int, bits: int = 8, kind: int = 0) -> bytes:
     """Return a PNG of one colour, which has compressed to about a thousandth of its pixels."""
-
-    def part(name: bytes, body: bytes) -> bytes:
-        return struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body))
-
     channels = {0: 1, 2: 3, 6: 4}[kind]
     row = bytes(1 + (width * channels * bits + 7) // 8)
     packer = zlib.compressobj(9)
     body = b"".join([*(packer.compress(row) for _ in range(height)), packer.flush()])
-    head = struct.pack(">IIBBBBB", width, height, bits, kind, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + part(b"IHDR", head) + part(b"IDAT", body) + part(b"IEND", b"")
+    return images.png(width, height, body, bits=bits, kind=kind)
 
 
 def pngs_of_8192() -> Files:
@@ -258,10 +255,9 @@ def a_jpeg_of_many_names() -> Files:
     """A progressive JPEG is slow to decode; here every spelling of its name is another name."""
     from PIL import Image
 
-    stream = io.BytesIO()
     picture = Image.effect_noise((256, 256), 20.0).resize((2048, 2048))
-    picture.save(stream, "JPEG", progressive=True, quality=5)
-    return {"a.3ds": _textured(*_spellings(100, "jpg")), "aaaaaaaaaaaa.jpg": stream.getvalue()}
+    data = images.encoded(picture, "JPEG", progressive=True, quality=5)
+    return {"a.3ds": _textured(*_spellings(100, "jpg")), "aaaaaaaaaaaa.jpg": data}
 
 
 def bump_maps_of_one_image() -> Files:
@@ -282,11 +278,7 @@ def images_that_must_be_made_anew() -> Files:
 
 
 def gif(width: int, height: int) -> bytes:
-    from PIL import Image
-
-    stream = io.BytesIO()
-    Image.new("P", (width, height)).save(stream, "GIF")
-    return stream.getvalue()
+    return images.picture("GIF", 0, (width, height), "P")
 
 
 def images_that_claim_much() -> Files:
@@ -399,13 +391,7 @@ def gltf(content: dict[str, Any], binary: bytes = b"") -> bytes:
     content = {"asset": {"version": "2.0"}, **content}
     if binary:
         content["buffers"] = [{"byteLength": len(binary)}]
-    text = json.dumps(content, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 4)
-    chunks = struct.pack("<I4s", len(text), b"JSON") + text
-    if binary:
-        binary += bytes(-len(binary) % 4)
-        chunks += struct.pack("<I4s", len(binary), b"BIN\0") + binary
-    return b"glTF" + struct.pack("<II", 2, 12 + len(chunks)) + chunks
+    return glb(json.dumps(content, separators=(",", ":")).encode(), binary)
 
 
 def _scene_of(nodes: list[dict[str, Any]], **rest: Any) -> dict[str, Any]:
@@ -456,45 +442,33 @@ def sparse_zeros() -> Files:
     return {"a.glb": gltf(content, binary)}
 
 
-def channels_that_share_a_sampler() -> Files:
-    """Hundreds of nodes rotate by the same thousand keys."""
+def _shared_keys(nodes: int, step: float, animations: int = 1) -> Files:
+    """Nodes and animations that rotate by the same thousand keys."""
     keys = 1_000
-    times = struct.pack(f"<{keys}f", *(0.1 * at for at in range(keys)))
+    times = struct.pack(f"<{keys}f", *(step * at for at in range(keys)))
     values = b"".join(struct.pack("<4f", 0, 0, (at % 2) * 0.6, 0.8) for at in range(keys))
     views = [
         {"buffer": 0, "byteLength": len(times)},
         {"buffer": 0, "byteOffset": len(times), "byteLength": len(values)},
     ]
     accessors = [
-        {"bufferView": 0, "componentType": 5126, "count": keys, "type": "SCALAR", "min": [0], "max": [100]},
+        {"bufferView": 0, "componentType": 5126, "count": keys, "type": "SCALAR", "min": [0], "max": [keys * step]},
         {"bufferView": 1, "componentType": 5126, "count": keys, "type": "VEC4"},
     ]
-    count = 480
-    channels = [{"sampler": 0, "target": {"node": at, "path": "rotation"}} for at in range(count)]
+    channels = [{"sampler": 0, "target": {"node": at, "path": "rotation"}} for at in range(nodes)]
     animation = {"samplers": [{"input": 0, "output": 1}], "channels": channels}
-    content = _scene_of([{}] * count, accessors=accessors, bufferViews=views, animations=[animation])
+    content = _scene_of([{}] * nodes, accessors=accessors, bufferViews=views, animations=[animation] * animations)
     return {"a.glb": gltf(content, times + values)}
+
+
+def channels_that_share_a_sampler() -> Files:
+    """Hundreds of nodes rotate by the same thousand keys."""
+    return _shared_keys(480, 0.1)
 
 
 def animations_that_share_a_sampler() -> Files:
     """Hundreds of clips use the same thousand keys."""
-    keys = 1_000
-    times = struct.pack(f"<{keys}f", *(1e5 * at for at in range(keys)))
-    values = b"".join(struct.pack("<4f", 0, 0, (at % 2) * 0.6, 0.8) for at in range(keys))
-    views = [
-        {"buffer": 0, "byteLength": len(times)},
-        {"buffer": 0, "byteOffset": len(times), "byteLength": len(values)},
-    ]
-    accessors = [
-        {"bufferView": 0, "componentType": 5126, "count": keys, "type": "SCALAR", "min": [0], "max": [1e8]},
-        {"bufferView": 1, "componentType": 5126, "count": keys, "type": "VEC4"},
-    ]
-    animation = {
-        "samplers": [{"input": 0, "output": 1}],
-        "channels": [{"sampler": 0, "target": {"node": 0, "path": "rotation"}}],
-    }
-    content = _scene_of([{}], accessors=accessors, bufferViews=views, animations=[animation] * 350)
-    return {"a.glb": gltf(content, times + values)}
+    return _shared_keys(1, 1e5, animations=350)
 
 
 def a_camera_that_turns_for_days() -> Files:

@@ -96,9 +96,8 @@ def test_cycles_are_cut(kind: str, length: int) -> None:
     """A cycle with a tail is reported once and cut at one place; all other links are kept."""
     parents = [(number + 1) % length for number in range(length)] + [0, length]
     document = read(kind, parents)
-    with pytest.raises(keyframer.FormatError) as caught:
+    with pytest.raises(keyframer.FormatError, match=r"^LINK_PARENT_CYCLE\b"):
         scene_of(document)
-    assert caught.value.code == "LINK_PARENT_CYCLE"
     scene = scene_of(document, salvage=True)
     assert scene.issues.counts["LINK_PARENT_CYCLE"] == 1
     assert max(depths(scene)) <= length + 2

@@ -373,7 +373,6 @@ UTO3D: dict[str, list[Attack]] = {
     "version": [("9.0", _scene(version=b"\x09\x00"), "SEM_UNKNOWN_VERSION")],
 }  # fmt: skip
 
-_KEY = w.nanim_key(0.0, 0, 0, 1, 0)
 _MOVE = w.nanim_key(0.0, 1, 2, 3)
 _NODE = w.nanim_node(b"hip", 4, [_MOVE])
 

@@ -62,7 +62,6 @@ def test_every_type_is_registered_under_its_real_name() -> None:
 
 def _pixels(text: str) -> np.ndarray:
     match = re.search(r"base64,([^\"]+)", text)
-    assert match is not None
     return np.asarray(Image.open(io.BytesIO(base64.b64decode(match[1]))).convert("RGB")).astype(int)
 
 
@@ -85,7 +84,6 @@ def test_images_beside_the_file_and_inside_it_are_shown(tmp_path: Path, suffix: 
 def test_scene_is_shown_as_a_picture() -> None:
     text = scene_html(keyframer.load(EXAMPLE))
     match = re.search(r"base64,([A-Za-z0-9+/=]+)", text)
-    assert match is not None
     with Image.open(io.BytesIO(base64.b64decode(match.group(1)))) as picture:
         assert picture.size == (192, 192)
     scene = keyframer.load(EXAMPLE)

@@ -121,7 +121,6 @@ def test_added_row_changes_the_count() -> None:
     text = dump_text(scene).replace("[0.0, 0.0, 0.0]", "[0.0, 0.0, 0.0],\n[1, 2.5, -3]", 1)
     document, data = build_bytes(text)
     points = document.first(PointArray)
-    assert points is not None
     assert points.points.tolist() == [[0, 0, 0], [1, 2.5, -3], [0, 0, 0]]
     assert keyframer.decode(data).issues.total == 0
 

@@ -7,15 +7,12 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from keyframer.maths import affine, quat
+from tests.maths.test_quat import close
 
 RNG = np.random.default_rng(4)
 T = RNG.normal(size=(40, 3))
 R = Rotation.random(40, random_state=3).as_quat()
 S = RNG.uniform(0.2, 3, (40, 3))
-
-
-def close(actual: object, expected: object, tolerance: float = 1e-12) -> None:
-    np.testing.assert_allclose(actual, expected, rtol=0, atol=tolerance)
 
 
 def test_compose_is_t_r_s() -> None:

@@ -216,7 +216,6 @@ def tcb_tangents(keys: list[Key], looping: bool, i: int) -> tuple[Vector, Vector
     if start is None and end is None:
         return times(1 - keys[i].tension, chord), times(1 - keys[i + 1].tension, chord)
     if start is None:
-        assert end is not None
         return times((1 - keys[i].tension) / 2, minus(times(3, chord), end[0])), end[0]
     if end is None:
         return start[1], times((1 - keys[i + 1].tension) / 2, minus(times(3, chord), start[1]))

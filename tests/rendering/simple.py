@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from PIL import Image
 
 from keyframer.curves import Track
 from keyframer.posing import pose
@@ -58,7 +57,3 @@ def moving_scene() -> Scene:
     track = Track("position", np.array([0.0, 10.0, 20.0]), np.array([[0.0, 0, 0], [4, 0, 0], [0, 0, 0]]))
     scene.clips.append(Clip("move", [Channel(0, track)], 0.0, 20.0, 20.0))
     return scene
-
-
-def flat_image(color: tuple[int, int, int], size: int = 8) -> Image.Image:
-    return Image.new("RGB", (size, size), color)

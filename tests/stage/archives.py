@@ -24,7 +24,6 @@ def box_scene(
 ) -> Scene:
     """Return a box of this size with its lowest corner at the origin; ``image`` is the texture of its material."""
     mesh = shape_of("Cube")
-    assert mesh is not None
     mesh.positions = (mesh.positions + 0.5) * np.array(size)
     mesh.face_materials = np.zeros(len(mesh.corners), np.int64)
     steel = Material(material, diffuse=(0.5, 0.5, 0.75))

@@ -10,19 +10,13 @@ from typing import Any
 import numpy as np
 
 from keyframer.scene import Node, Scene
+from tests.building.scenes import rotation_matrix
 
 Box = tuple[np.ndarray, np.ndarray]
 
 
 def rotation(quaternion: np.ndarray) -> np.ndarray:
-    x, y, z, w = quaternion / np.linalg.norm(quaternion)
-    return np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
-            [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
-            [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
-        ]
-    )
+    return rotation_matrix(*(quaternion / np.linalg.norm(quaternion)))
 
 
 def local_matrix(node: Node) -> np.ndarray:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import io
-import json
-import struct
 from typing import Any
 from zipfile import ZIP_BZIP2, ZipFile
 
 import pytest
 
 import keyframer
+from tests.building.gltf import glb, split_glb
 from tests.stage.archives import (
     MOVING_HEAD_GEOMETRIES,
     MOVING_HEAD_MODELS,
@@ -21,7 +20,6 @@ from tests.stage.archives import (
     scene_object,
     show,
 )
-from tests.stage.boxes import glb_json
 
 BOX = scene_object('<Geometry3D fileName="box.3ds"/>')
 LAYER = "GeneralSceneDescription.xml/GeneralSceneDescription/Scene[0]/Layers[0]/Layer[0]/ChildList[0]"
@@ -35,11 +33,8 @@ def lines(data: bytes) -> list[str]:
 
 def in_glb(data: bytes, **changes: object) -> bytes:
     """Return a binary glTF with other values in its JSON."""
-    old = struct.unpack_from("<I", data, 12)[0]
-    text = json.dumps({**glb_json(data), **changes}).encode()
-    text += b" " * (-len(text) % 4)
-    rest = data[20 + old :]
-    return b"glTF" + struct.pack("<III", 2, 20 + len(text) + len(rest), len(text)) + b"JSON" + text + rest
+    root, binary = split_glb(data)
+    return glb({**root, **changes}, binary)
 
 
 GLB = model(".glb", (200.0, 200.0, 300.0))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import os
 import struct
 import zlib
@@ -20,6 +19,7 @@ from keyframer.scene import EmbeddedImage, Material, Mesh, Node, Scene, TextureM
 from keyframer.textures import ImageLimits, ImageRefused, TextureFinder, TextureSource, open_texture, scene_textures
 from keyframer.textures.image_files import decode_texture, ifl_names
 from keyframer.textures.texture_usage import describe_embedded_image
+from tests.building.images import encoded, png
 from tests.corpus import CORPUS, needs_corpus
 
 
@@ -32,9 +32,7 @@ def picture(mode: str = "RGB") -> Image.Image:
 
 
 def saved(kind: str, mode: str = "RGB") -> bytes:
-    stream = io.BytesIO()
-    picture(mode).save(stream, kind)
-    return stream.getvalue()
+    return encoded(picture(mode), kind)
 
 
 @pytest.mark.parametrize("kind", ["PNG", "TGA", "GIF", "BMP", "PCX", "TIFF", "WEBP", "PPM", "SGI", "DDS"])
@@ -61,26 +59,9 @@ def test_alpha() -> None:
     assert not decode_texture(saved("PNG", "RGBA"), "x").has_alpha  # opaque everywhere
     clear = picture("RGBA")
     clear.putalpha(128)
-    stream = io.BytesIO()
-    clear.save(stream, "PNG")
-    assert decode_texture(stream.getvalue(), "x").has_alpha
+    assert decode_texture(encoded(clear, "PNG"), "x").has_alpha
     clear.putalpha(0)
-    stream = io.BytesIO()
-    clear.save(stream, "TGA")
-    assert not decode_texture(stream.getvalue(), "x.tga").has_alpha  # an alpha channel that was never filled
-
-
-def test_sixteen_bit_greys() -> None:
-    stream = io.BytesIO()
-    Image.fromarray(np.full((2, 2), 40_000, np.uint16)).save(stream, "PNG")
-    assert decode_texture(stream.getvalue(), "x.png").pixels()[0, 0, 0] == 40_000 * 255 // 65_535
-
-
-def test_dark_sixteen_bit_greys_stay_dark() -> None:
-    """glTF gets the file unchanged: our picture must not be brighter than that of a viewer."""
-    stream = io.BytesIO()
-    Image.fromarray(np.full((2, 2), 200, np.uint16)).save(stream, "PNG")
-    assert decode_texture(stream.getvalue(), "x.png").pixels()[0, 0, 0] == 0
+    assert not decode_texture(encoded(clear, "TGA"), "x.tga").has_alpha  # an alpha channel that was never filled
 
 
 @pytest.mark.parametrize(
@@ -90,12 +71,13 @@ def test_dark_sixteen_bit_greys_stay_dark() -> None:
         (np.float32, [0.0, 127.0, 255.0], [0, 127, 255]),
         (np.int32, [0, 32768, 65535], [0, 127, 255]),
         (np.float32, [0.0, np.nan, 1.0], [0, 0, 255]),
+        (np.uint16, [0, 40_000, 65_535], [0, 40_000 * 255 // 65_535, 255]),
+        (np.uint16, [0, 200, 200], [0, 0, 0]),  # not brighter than in a viewer of glTF, which gets the file unchanged
     ],
 )
-def test_32_bit_and_float_greys(kind: type, levels: list[float], shown: list[int]) -> None:
-    stream = io.BytesIO()
-    Image.fromarray(np.array([levels], kind)).save(stream, "TIFF")
-    assert decode_texture(stream.getvalue(), "x.tif").pixels()[0, :, 1].tolist() == shown
+def test_greys_of_16_and_32_bits_and_floats(kind: type, levels: list[float], shown: list[int]) -> None:
+    data = encoded(Image.fromarray(np.array([levels], kind)), "PNG" if kind is np.uint16 else "TIFF")
+    assert decode_texture(data, "x").pixels()[0, :, 1].tolist() == shown
 
 
 @pytest.mark.parametrize("kind", ["JPEG", "TGA", "BMP", "PCX", "TIFF"])
@@ -107,14 +89,7 @@ def test_truncated_images_are_reported_as_damaged(kind: str) -> None:
 
 def bomb(width: int, height: int) -> bytes:
     """A PNG of a few hundred bytes that claims this size."""
-
-    def chunk(kind: bytes, data: bytes) -> bytes:
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-    head = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
-    return (
-        b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(bytes(1000))) + chunk(b"IEND", b"")
-    )
+    return png(width, height, zlib.compress(bytes(1000)), kind=0)
 
 
 @pytest.mark.parametrize(
@@ -303,5 +278,4 @@ def test_the_texture_of_the_robot_is_found() -> None:
     source = TextureSource(TextureFinder([CORPUS / "makbot"]))
     opened = source.open("PANELS.JPG")
     assert opened.match.how == "case"
-    assert opened.texture is not None
     assert opened.texture.mime_type == "image/jpeg"

@@ -79,7 +79,6 @@ def test_a_refused_path_is_searched_only_by_its_file_name_inside_the_folders(tmp
     finder = TextureFinder([folder])
     refused = finder.find("../secret.png")
     assert (refused.path, refused.how) == (None, "refused")
-    assert refused.refusal is not None
     assert refused.refusal.code == "SEC_PATH_TRAVERSAL"
     theirs = finder.find("C:\\3DS4\\MAPS\\WOOD.TGA")
     assert theirs.path == folder / "wood.tga"

@@ -20,7 +20,6 @@ import keyframer
 from keyframer.curves import RotationForm, Track
 from keyframer.scene import NodeKind, Scene
 from tests.corpus import CORPUS, needs_corpus, table
-from tests.oracles.lib3ds import build
 
 pytestmark = needs_corpus
 
@@ -28,14 +27,6 @@ TIMEOUT_SECONDS = 20
 RELATIVE = 2e-4  # lib3ds adds up float32
 KINDS = {1: "ambient", 2: "object", 3: "camera", 4: "target", 5: "light", 6: "spot target"}
 Matrix = npt.NDArray[np.float64]
-
-
-@pytest.fixture(scope="session")
-def lib3ds(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    try:
-        return build(tmp_path_factory.mktemp("lib3ds"))
-    except RuntimeError as error:
-        pytest.skip(str(error))
 
 
 def animated_files() -> list[str]:

@@ -20,7 +20,6 @@ import pytest
 import keyframer
 from keyframer.scene import NodeKind, Scene
 from tests.corpus import CORPUS, needs_corpus
-from tests.oracles.lib3ds import build
 from tests.truth.test_lib3ds import RELATIVE, difference, evaluate, frames_of, kind_in_lib3ds, reasons
 
 ROOT = Path(__file__).parents[1]
@@ -91,24 +90,6 @@ def stored(path: Path) -> Found:
     return meshes
 
 
-@pytest.fixture(scope="session")
-def meshes_program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    program = tmp_path_factory.mktemp("lib3ds") / "meshes"
-    source = ORACLES / "lib3ds/meshes.c"
-    command = ["gcc", "-O2", "-o", str(program), str(source), "-l3ds", "-lm"]
-    if shutil.which("gcc") is None or subprocess.run(command, capture_output=True, check=False).returncode:
-        pytest.skip("lib3ds 1.3 is not installed (Debian: lib3ds-dev)")
-    return program
-
-
-@pytest.fixture(scope="session")
-def pose_program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    try:
-        return build(tmp_path_factory.mktemp("lib3ds"))
-    except RuntimeError as error:
-        pytest.skip(str(error))
-
-
 @pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.name)
 def test_lib3ds_reads_the_same_meshes(source: Path, meshes_program: Path, tmp_path: Path) -> None:
     path, scene, off = write(source, tmp_path)
@@ -169,11 +150,11 @@ def test_assimp_reads_the_same_meshes(source: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.name)
-def test_lib3ds_poses_the_same(source: Path, pose_program: Path, tmp_path: Path) -> None:
+def test_lib3ds_poses_the_same(source: Path, lib3ds: Path, tmp_path: Path) -> None:
     path, _, _ = write(source, tmp_path)
     written = keyframer.load(path)
     frames = frames_of(written)
-    theirs = evaluate(pose_program, path, frames)
+    theirs = evaluate(lib3ds, path, frames)
     assert theirs is not None, "lib3ds refuses, crashes or hangs"
     posed = keyframer.pose(written, frames=frames)
     agreed, excused = 0, 0

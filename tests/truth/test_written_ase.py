@@ -16,6 +16,7 @@ import pytest
 import keyframer
 from keyframer.formats.kit.coordinates import in_space
 from keyframer.scene import Scene, Space
+from tests.building.scenes import rotation_matrix
 from tests.corpus import CORPUS
 
 pytestmark = pytest.mark.skipif(shutil.which("assimp") is None, reason="assimp is not installed (Debian: assimp-utils)")
@@ -133,16 +134,6 @@ def local_motion(scene: Scene, number: int, seconds: Floats) -> Floats:
     parent = scene.nodes[number].parent
     world = np.asarray(posed.world)
     return world[:, number] if parent is None else np.linalg.inv(world[:, parent]) @ world[:, number]
-
-
-def rotation_matrix(x: float, y: float, z: float, w: float) -> Floats:
-    return np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
-            [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
-            [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
-        ]
-    )
 
 
 @pytest.mark.parametrize(

@@ -255,7 +255,6 @@ class Ase:
 
     def node(self, data: bytes, span: Span, node: Node) -> None:
         characters = self.text(data, span)
-        assert node.raw_name is not None
         name = node.raw_name.decode("utf-8" if self.encoding.startswith("utf") else "latin-1")
         kinds = [f"*{kind}OBJECT" for kind in ("GEOM", "HELPER", "SHAPE", "CAMERA", "LIGHT")]
         assert characters.split()[0] in ("*NODE_TM", "*MESH", *kinds)

@@ -28,9 +28,15 @@ def running(browser: Browser) -> Iterator[Viewer]:
 
 
 @pytest.fixture
-def shown(browser: Browser, running: Viewer) -> Iterator[Watched]:
+def dark() -> bool:
+    """Whether the system of the user is dark; tests override it, and `running`."""
+    return False
+
+
+@pytest.fixture
+def shown(browser: Browser, running: Viewer, dark: bool) -> Iterator[Watched]:
     """Open that page; it must log nothing and send requests only to our server."""
-    with browser.page(running.url) as watched:
+    with browser.page(running.url, dark=dark) as watched:
         yield watched
         assert watched.troubles == []
         assert all(url.startswith(("blob:", running.address)) for url in watched.requests)

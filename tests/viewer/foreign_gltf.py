@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import struct
 from pathlib import Path
 from typing import Any
+
+from tests.building.gltf import data_uri, glb
 
 TIMES = (0.0, 0.5, 2.0)
 MOVES = ((1.0, 2.0, 3.0), (4.0, 5.0, 6.0), (7.0, 8.0, 9.0))
@@ -94,17 +95,12 @@ def write_foreign(folder: Path, way: str) -> Path:
     r"""Write the file as ``glb``, ``beside`` (numbers in a file), ``inline`` (base64) or ``escaped`` (base64 with
     ``\/``)."""
     content, views = numbers()
-    encoded = "data:application/octet-stream;base64," + base64.b64encode(content).decode()
+    encoded = data_uri(content)
     uri = {"glb": None, "beside": "some%20numbers.bin"}.get(way, encoded)
     text = json.dumps(described(content, views, uri), ensure_ascii=False, indent=None if way == "glb" else 1)
     if way == "glb":
-        stored = text.encode()
-        stored += b" " * (-len(stored) % 4)
-        chunks = (
-            struct.pack("<I4s", len(stored), b"JSON") + stored + struct.pack("<I4s", len(content), b"BIN\0") + content
-        )
         path = folder / "foreign.glb"
-        path.write_bytes(struct.pack("<4sII", b"glTF", 2, 12 + len(chunks)) + chunks)
+        path.write_bytes(glb(text.encode(), content))
         return path
     if way == "beside":
         (folder / "some numbers.bin").write_bytes(content)

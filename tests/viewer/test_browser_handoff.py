@@ -77,8 +77,6 @@ def test_token_is_not_in_the_arguments_of_any_process(tmp_path: Path) -> None:
         text=True,
         preexec_fn=heed,
     ) as process:
-        assert process.stdout is not None
-        assert process.stderr is not None
         address, _, token = process.stdout.readline().strip().partition("#")
         assert "Ctrl-C" in process.stderr.readline()
         while not seen.exists():

@@ -100,7 +100,6 @@ def test_only_marked_edges_are_drawn(browser: Browser, tmp_path: Path) -> None:
     assert sum(wanted.values()) == 12 * 12 + 0 + 1  # each eight faces mark twelve; two are left: none and CA
     (file,) = viewed(path)
     scene = file.loaded.scene
-    assert scene is not None
     back = np.linalg.inv(Axes(scene.space).root_matrix())
     viewer = Viewer([file])
     try:

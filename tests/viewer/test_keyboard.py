@@ -26,10 +26,8 @@ def running(browser: Browser) -> Iterator[Viewer]:
 
 
 @pytest.fixture(params=[False, True], ids=["light", "dark"])
-def shown(browser: Browser, running: Viewer, request: pytest.FixtureRequest) -> Iterator[Watched]:
-    with browser.page(running.url, dark=request.param) as watched:
-        yield watched
-        assert watched.troubles == []
+def dark(request: pytest.FixtureRequest) -> bool:
+    return bool(request.param)
 
 
 def tabbed(shown: Watched) -> dict[str, float]:

@@ -15,7 +15,7 @@ import pytest
 
 import keyframer
 from keyframer.viewer import packed_page
-from tests.exchange.reading.making import glb, split_glb
+from tests.building.gltf import glb, split_glb
 from tests.fuzz.mutating import Input
 from tests.fuzz.operations import Place, view
 from tests.viewer.foreign_gltf import write_foreign

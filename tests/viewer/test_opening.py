@@ -11,17 +11,16 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import pytest
-from PIL import Image
 
 import keyframer
 from keyframer.limits import Limits
 from keyframer.viewer import Viewer
 from keyframer.viewer.dropping import MOST_FILES, BadDrop, DroppedFile, dropped_files, view_dropped
+from tests.building.images import picture
 from tests.viewer.browser import Browser
 from tests.viewer.foreign_gltf import write_foreign
 from tests.viewer.hostile import hostile_file
@@ -110,19 +109,19 @@ def test_preflight_request_of_another_site_is_refused(viewer: Viewer) -> None:
     check_headers(answer)
 
 
-@pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "PATCH", "DELETE", "post"])
-def test_opening_must_be_a_post(viewer: Viewer, method: str) -> None:
-    answer = post(viewer, WINDMILL, method=method)
-    assert answer.status == 405
-    assert answer.headers["allow"] == "POST"
-    assert count(viewer) == 1
-
-
-@pytest.mark.parametrize("path", ["/open/", "/open?x", "/data/files", "/data/0/scene", "/session", "/", "/opened"])
-def test_no_other_path_accepts_a_post(viewer: Viewer, path: str) -> None:
-    answer = post(viewer, WINDMILL, path)
-    assert answer.status == 405
-    assert answer.headers["allow"] == "GET, HEAD"
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [
+        *((method, "/open", "POST") for method in ("GET", "HEAD", "PUT", "PATCH", "DELETE", "post")),
+        *(
+            ("POST", path, "GET, HEAD")
+            for path in ("/open/", "/open?x", "/data/files", "/data/0/scene", "/session", "/", "/opened")
+        ),
+    ],
+)
+def test_opening_is_the_only_post(viewer: Viewer, method: str, path: str, allowed: str) -> None:
+    answer = post(viewer, WINDMILL, path, method=method)
+    assert (answer.status, answer.headers["allow"]) == (405, allowed)
     assert count(viewer) == 1
 
 
@@ -216,12 +215,6 @@ def test_invalid_bodies_are_refused(viewer: Viewer, body: bytes) -> None:
     assert count(viewer) == 1
 
 
-def picture(kind: str) -> bytes:
-    stream = BytesIO()
-    Image.new("RGB", (4, 4), (250, 10, 20)).save(stream, kind)
-    return stream.getvalue()
-
-
 def losses_of(*files: tuple[str, bytes]) -> dict[str, Any]:
     (first, *_) = view_dropped([DroppedFile(*file) for file in files], LIMITS)
     losses: dict[str, Any] = json.loads(first.losses() or b"")
@@ -249,9 +242,7 @@ def test_dropped_file_is_not_its_own_image(tmp_path: Path) -> None:
     assert [loss["status"] for loss in losses_of(scene)["images"]] == ["missing"]
     other = DroppedFile("maps/self.png", picture("PNG"))
     (file,) = view_dropped([DroppedFile(*scene), other], LIMITS)
-    assert file.loaded.scene is not None
     (embedded,) = [map.embedded for material in file.loaded.scene.materials for map in material.maps.values()]
-    assert embedded is not None
     assert embedded.data == other.data
 
 

@@ -27,8 +27,6 @@ needs_hatchling = pytest.mark.skipif(
 def is_fresh() -> bool:
     """Return whether building a package uses the existing page: rebuilding it would disturb other tests."""
     spec = importlib.util.spec_from_file_location("build_viewer", ROOT / "tools/build_viewer.py")
-    assert spec is not None
-    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return bool(module.is_fresh())

@@ -170,7 +170,6 @@ def test_page_fits_1280_by_720(shown: Watched) -> None:
     assert shown.page.evaluate(size) == [1280, 720]
     for name in ("play", "scrub", "time", "dope", "stage", "theme", "search"):
         box = shown.page.locator(f"#{name}").bounding_box()
-        assert box is not None
         assert box["x"] >= 0
         assert box["x"] + box["width"] <= 1280
         assert box["y"] + box["height"] <= 720

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import struct
 from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
@@ -17,6 +15,7 @@ from keyframer.exchange.gltf.conventions import Axes
 from keyframer.exchange.gltf.write import export
 from keyframer.exchange.gltf.write.options import GltfOptions
 from keyframer.viewer import Viewer, packed_page
+from tests.building.gltf import glb
 from tests.viewer.browser import Browser, Watched
 from tests.viewer.foreign_gltf import described, numbers
 from tests.viewer.hostile import hostile_file
@@ -32,11 +31,8 @@ def two_animations(folder: Path) -> Path:
     run["channels"] = [{**channel, "sampler": channel["sampler"] - 2} for channel in run["channels"]]
     walk |= {"name": "walk", "channels": walk["channels"][:2], "samplers": walk["samplers"][:2]}
     root["animations"] = [walk, run]
-    text = json.dumps(root).encode()
-    text += b" " * (-len(text) % 4)
-    chunks = struct.pack("<I4s", len(text), b"JSON") + text + struct.pack("<I4s", len(content), b"BIN\0") + content
     path = folder / "two.glb"
-    path.write_bytes(struct.pack("<4sII", b"glTF", 2, 12 + len(chunks)) + chunks)
+    path.write_bytes(glb(root, content))
     return path
 
 
@@ -66,7 +62,6 @@ def test_panel_borders_can_be_dragged(shown: Watched) -> None:
     for name, (across, down) in {"left": (70, 0), "right": (-60, 0), "lower": (0, -50)}.items():
         before = width(shown, f".{name}")
         box = shown.page.locator(f"#splitter-{name}").bounding_box()
-        assert box is not None
         x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
         if name == "lower":
             x = 600
@@ -179,7 +174,6 @@ def test_every_animation_can_be_selected(shown: Watched, running: Viewer) -> Non
     shown.open_file(1)
     assert shown.page.locator("#clip option").all_inner_texts() == ["walk", "run"]
     scene = running.resources.files[1].loaded.scene
-    assert scene is not None
     axes = Axes(scene.space)
     kinds = []
     for clip in (0, 1, 0):
@@ -235,7 +229,6 @@ def test_picture_model_and_page_can_be_saved(shown: Watched, running: Viewer, br
             shown.page.click("#save-close")
     with Image.open(BytesIO(saved["picture"])) as picture:
         box = shown.page.locator("#stage").bounding_box()
-        assert box is not None
         assert picture.size == pytest.approx((box["width"], box["height"]), abs=1)
         assert len(picture.convert("RGB").getcolors(1 << 20) or []) > 50  # not just the background
     assert saved["as"] == running.resources.files[0].save(0)

@@ -247,8 +247,6 @@ def in_sight(shown: Watched, node: int) -> bool:
     shown.settle()
     name = shown.page.locator(f"#node-{node} .name").bounding_box()
     tree = shown.page.locator("#tree").bounding_box()
-    assert name is not None
-    assert tree is not None
     across = tree["x"] <= name["x"] + 1 and name["x"] + name["width"] <= tree["x"] + tree["width"] + 1
     down = tree["y"] <= name["y"] + 1 and name["y"] + name["height"] <= tree["y"] + tree["height"] + 4
     return across and down and name["width"] > 20
@@ -263,8 +261,6 @@ def test_scrollbars_show_and_move_the_visible_range(shown: Watched, panel: str) 
     bar = shown.page.locator(f".scrollbar[aria-controls={panel}]")
     thumb = bar.locator(".thumb").bounding_box()
     track = bar.bounding_box()
-    assert thumb is not None
-    assert track is not None
     at, most = (
         f"document.querySelector('.scrollbar[aria-controls={panel}]').ariaValue{name}" for name in ("Now", "Max")
     )

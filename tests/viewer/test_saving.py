@@ -26,7 +26,6 @@ CUT = SAMPLES / "3ds/cut.3ds"
 
 def json_at(resources: Resources, path: str) -> Any:
     resource = resources.get(path)
-    assert resource is not None
     return json.loads(resource[1])
 
 
@@ -40,7 +39,6 @@ def saved(resources: Resources, ending: str, file: int = 0) -> tuple[str, bytes,
     """Return name, content and losses of a saved file."""
     number = choice(resources, ending, file)
     report, content = json_at(resources, f"/data/{file}/report/{number}"), resources.get(f"/data/{file}/save/{number}")
-    assert content is not None
     assert content[0] == "application/octet-stream"
     assert report["size"] == len(content[1])
     return report["name"], content[1], report["losses"]
@@ -70,7 +68,6 @@ def test_file_saved_in_its_own_format_is_the_same_file(path: Path) -> None:
                 content = resources.get(f"/data/0/save/{each['number']}")
             except CannotWrite:
                 continue
-            assert content is not None
             contents.append(content[1])
     assert path.read_bytes() in contents
 

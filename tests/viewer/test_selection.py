@@ -13,6 +13,7 @@ import keyframer
 from keyframer.exchange.gltf.conventions import Axes
 from keyframer.exchange.gltf.write import export
 from keyframer.inspecting.samples import Sample
+from tests.building.scenes import rotation_matrix
 from tests.viewer.browser import Watched
 from tests.viewer.opening import CUT, EXAMPLE, FILES
 
@@ -38,16 +39,6 @@ def turned(degrees: np.ndarray) -> np.ndarray:
     return np.asarray(about_z @ about_y @ about_x)
 
 
-def matrix_of(x: float, y: float, z: float, w: float) -> np.ndarray:
-    return np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
-            [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
-            [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
-        ]
-    )
-
-
 @pytest.mark.parametrize("number", range(CUT), ids=[path.name for path in FILES[:CUT]])
 def test_world_transform_is_that_of_sample(shown: Watched, number: int) -> None:
     """In right-handed and left-handed files, with Y or Z up, at keys and between them."""
@@ -71,8 +62,8 @@ def test_world_transform_is_that_of_sample(shown: Watched, number: int) -> None:
             assert np.abs(position - wanted_numbers[:3]).max() <= allowed, where
             np.testing.assert_allclose(scale, wanted_numbers[7:], rtol=1e-3, atol=1e-5, err_msg=where)
             if np.abs(scale).min() > 1e-6:
-                rotation = matrix_of(*wanted_numbers[3:7])
-                np.testing.assert_allclose(matrix_of(*xyzw), rotation, atol=1e-3, err_msg=where)
+                rotation = rotation_matrix(*wanted_numbers[3:7])
+                np.testing.assert_allclose(rotation_matrix(*xyzw), rotation, atol=1e-3, err_msg=where)
                 np.testing.assert_allclose(turned(degrees), rotation, atol=1e-3, err_msg=where)
 
 

@@ -123,7 +123,6 @@ def test_location_of_a_raw_row_is_its_numbers() -> None:
         spans = opened.keys(number)
         assert len(spans) == len(channel.values)
         for span, row in zip(spans, channel.values, strict=True):
-            assert span is not None
             width = (span[1] - span[0]) // 4
             assert list(struct.unpack_from(f"<{width}f", opened.data, span[0])) == row.tolist()
 
@@ -161,7 +160,6 @@ def test_length_of_chunks_matches_their_header(name: str) -> None:
 def test_byte_belongs_to_a_node() -> None:
     opened = Opened(EXAMPLE)
     places = opened.file.places
-    assert places is not None
     for number, info in enumerate(opened.info["nodes"]):
         start, end = info["places"][0]["span"]
         assert places.node_at(start) == places.node_at(end - 1) == number

@@ -44,7 +44,6 @@ from tests.waiting import PATIENCE
 
 def json_of(file: ViewedFile, path: str) -> dict[str, object]:
     answer = Resources([file]).get(f"/data/0/{path}")
-    assert answer is not None
     parsed: dict[str, object] = json.loads(answer[1])
     return parsed
 
@@ -92,7 +91,6 @@ def test_curves_do_not_depend_on_other_requested_tracks(monkeypatch: pytest.Monk
     """Tracks are sampled in groups; requested in reverse order, each is sampled with other tracks."""
     (file,) = viewed(SAMPLES / "3ds/tracks.3ds")
     scene = file.loaded.scene
-    assert scene is not None
     channels = scene.clips[0].channels
     together = [ClipCurves(scene.clips[0], 0.0, 30.0).curve(number) for number in range(len(channels))]
     monkeypatch.setattr(track_curves, "PORTION", 100)
@@ -198,7 +196,6 @@ def test_hostile_names_are_escaped_and_short(name: str, tmp_path: Path) -> None:
 
 def packed(page: bytes) -> str:
     match = re.search(rb'<script type="application/octet-stream" id="packed">([A-Za-z0-9+/=]*)</script>', page)
-    assert match is not None
     return match[1].decode()
 
 
@@ -217,7 +214,6 @@ def test_exported_page_contains_everything(tmp_path: Path) -> None:
 def test_exported_page_allows_only_hashed_scripts(tmp_path: Path) -> None:
     page = packed_page(viewed(EXAMPLE), assets(tmp_path)).decode()
     csp = re.search('<meta http-equiv="Content-Security-Policy" content="([^"]*)">', page)
-    assert csp is not None
     assert "unsafe" not in csp[1]
     assert "http" not in csp[1]
     assert "require-trusted-types-for 'script'" in csp[1]
@@ -333,9 +329,7 @@ def test_view_command_serves_until_ctrl_c() -> None:
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=heed
     ) as running:
-        assert running.stdout is not None
         match = re.fullmatch(r"(http://127\.0\.0\.1:\d+/)#[0-9a-f]{32}\n", running.stdout.readline())
-        assert match is not None
         with urllib.request.urlopen(match[1], timeout=PATIENCE) as answer:
             assert b"<title>Keyframer</title>" in answer.read()
         running.send_signal(signal.SIGINT)
@@ -364,7 +358,6 @@ def test_images_are_encoded_again(tmp_path: Path) -> None:
     )
     (file,) = viewed(path)
     model = file.model()
-    assert model is not None
     assert b"hidden words" not in model
     assert b"\xff\xd8\xff" not in model
     length = int.from_bytes(model[12:16], "little")
@@ -379,7 +372,6 @@ def test_images_are_encoded_again(tmp_path: Path) -> None:
     keyframer.save(keyframer.load(path), tmp_path / "mapped.glb")  # and so are those that a glTF file holds itself
     (inside,) = viewed(tmp_path / "mapped.glb")
     again = inside.model()
-    assert again is not None
     assert again.count(b"\x89PNG") == 1
     with Image.open(BytesIO(again[again.index(b"\x89PNG") :])) as drawn:
         assert drawn.getpixel((4, 4)) == (red, green, blue, alpha)
@@ -398,7 +390,6 @@ def test_tracks_of_hostile_files_are_short(attack: str, tmp_path: Path) -> None:
     (file,) = viewed(path)
     for number in range(min(file.track_count, 3)):
         answer = Resources([file]).get(f"/data/0/track/{number}")
-        assert answer is not None
         track = json.loads(answer[1])
         assert len(track["curve"]["times"]) <= track_curves.MOST_SAMPLES + len(track["keys"]["times"])
 

@@ -21,7 +21,6 @@ def test_answers_are_those_of_the_viewer() -> None:
     resources = Resources(viewed(EXAMPLE))
     for path in ("/data/0/clip/0", "/data/0/records", "/data/0/track/3", "/data/0/bytes/0"):
         wanted = resources.get(path)
-        assert wanted is not None
         assert answer(path, None) == (wanted[1], "")
     assert answer("/data/1/scene", None) == (None, "")
     content, error = answer("/open", memoryview(body_of(("a.u3d", (SAMPLES / "uto3d/maxscript.u3d").read_bytes()))))

@@ -10,9 +10,9 @@ from keyframer.errors import FormatError
 from keyframer.wire.cursor import Cursor
 from keyframer.wire.field_types import array_of_counts, choice, i32, linked_array, u8
 from keyframer.wire.key_table import KeyLayout, Keys, linked_keys
-from keyframer.wire.record import Record, dump_fields, read_fields, record, restore_fields, write_fields
-from keyframer.wire.sink import Sink
+from keyframer.wire.record import Record, dump_fields, read_fields, record, restore_fields
 from tests.samples import unhex
+from tests.wire.test_records import write
 
 PLAIN = KeyLayout(1, ("time", "value"), extras=(), time_name="time")
 FLAGGED = KeyLayout(1, ("time", "value", "flags", "extras"), flags="u1", time_name="time")
@@ -50,12 +50,6 @@ def read(cls: type[Record], data: bytes) -> Record:
     read_fields(record, cursor)
     assert cursor.left == 0
     return record
-
-
-def write(record: Record) -> bytes:
-    sink = Sink()
-    write_fields(record, sink)
-    return sink.getvalue()
 
 
 BAG = unhex("02 00 00 00  01  01 00 00 00  02 00 00 00  0a 00 0b 00 0c 00  07 08")

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import keyframer
+from tests.building.gltf import glb, triangle
+from tests.building.gltf_scenes import SCENES
 from tests.cli.running import EXAMPLE, Run, check_schema
-from tests.exchange.reading.making import glb, triangle
-from tests.exchange.scenes import SCENES
 from tests.exchange.truth import glb_of
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import keyframer
 from keyframer.errors import FormatError
-from tests.exchange.reading.making import Json, glb, loaded
+from tests.building.gltf import Json, glb, loaded
 
 DracoPy = pytest.importorskip("DracoPy")
 

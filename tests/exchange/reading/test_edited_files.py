@@ -15,10 +15,10 @@ import pytest
 
 import keyframer
 from keyframer.scene import Camera, Channel, Clip, Handedness, Light, LightType, Material, Node, NodeKind, Scene, Space
+from tests.building.gltf import Json, glb, loaded, split_glb
+from tests.building.gltf_scenes import SCENES, cube, tcb
 from tests.cli.running import Run
 from tests.exchange.players import PYTHON, needs_blender
-from tests.exchange.reading.making import Json, glb, loaded, split_glb
-from tests.exchange.scenes import SCENES, cube, tcb
 from tests.exchange.truth import ORACLES, glb_of, needs_node_tools
 
 FRAMES = np.linspace(0, 100, 21)

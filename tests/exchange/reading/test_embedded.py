@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import io
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -17,19 +16,13 @@ import keyframer
 from keyframer.errors import FormatError
 from keyframer.scene import Node, TextureMap
 from keyframer.scene.loss_report import Outcome
+from tests.building.gltf import data_uri, glb, loaded
+from tests.building.images import encoded
 from tests.cli.running import Run
 from tests.corpus import CORPUS, needs_corpus
-from tests.exchange.reading.making import data_uri, glb, loaded
 from tests.exchange.test_gltf_textures import image_bytes, outcome_of, picture, square, stencil
 from tests.exchange.truth import assert_valid, needs_node_tools
 from tests.oracles.gltf.sampler import Gltf
-
-
-def encoded(image: Image.Image, kind: str = "PNG") -> bytes:
-    stream = io.BytesIO()
-    image.save(stream, kind)
-    return stream.getvalue()
-
 
 BASE, BUMPS = encoded(picture((16, 8)), "JPEG"), encoded(Image.new("RGB", (4, 4), (128, 128, 255)))
 SHADE = encoded(Image.new("RGB", (2, 2), (200, 90, 180)))
@@ -161,7 +154,6 @@ def test_alpha_modes(tmp_path: Path) -> None:
         data = foreign(alphaMode=mode).replace(b'"mimeType": "image/jpeg"', b'"mimeType": "image/png" ')
         scene = loaded(data)
         embedded = scene.materials[0].maps["texture1"].embedded
-        assert embedded is not None
         scene.materials[0].maps["texture1"].embedded = type(embedded)(
             "soft.png", encoded(soft), "image/png", "color", embedded.alpha_is_opacity
         )
@@ -260,7 +252,6 @@ def test_image_outside_the_folder_is_not_copied(tmp_path: Path) -> None:
 def test_two_images_with_the_same_name(tmp_path: Path) -> None:
     scene = loaded(foreign("../../CON"))
     bump = scene.materials[0].maps["bump"]
-    assert bump.embedded is not None
     bump.embedded = type(bump.embedded)(bump.embedded.name, encoded(picture(), "JPEG"), "image/jpeg", "color")
     report = keyframer.save(scene, tmp_path / "x.3ds")
     assert sorted(Path(name).name for name in report.written) == ["CON2.JPG", "CON3.JPG", "IMAGE_2.PNG", "x.3ds"]

@@ -16,7 +16,7 @@ import pytest
 import keyframer
 from keyframer.errors import FormatError
 from keyframer.issues import Issue
-from tests.exchange.reading.making import data_uri, glb, loaded, triangle
+from tests.building.gltf import data_uri, glb, loaded, triangle
 from tests.exchange.reading.test_salvage import two_of_each
 from tests.growth import assert_linear
 from tests.slow import SLOW

@@ -13,8 +13,9 @@ from PIL import Image
 
 import keyframer
 from keyframer.errors import FormatError
-from tests.exchange.reading.making import data_uri, glb, loaded, split_glb, triangle
-from tests.exchange.reading.test_embedded import encoded, foreign
+from tests.building.gltf import data_uri, glb, loaded, split_glb, triangle
+from tests.building.images import encoded
+from tests.exchange.reading.test_embedded import foreign
 from tests.exchange.test_gltf_textures import image_bytes, in_gltf, picture
 from tests.exchange.truth import assert_valid, needs_node_tools
 from tests.oracles.gltf.sampler import Gltf
@@ -129,10 +130,9 @@ def test_sampler_of_a_changed_map_is_not_exported(tmp_path: Path) -> None:
 
 
 def test_webp_images(tmp_path: Path) -> None:
-    stream = io.BytesIO()
-    picture((16, 8)).save(stream, "WEBP", lossless=True)
+    webp = encoded(picture((16, 8)), "WEBP", lossless=True)
     root, binary = split_glb(foreign())
-    root["images"][0] = {"uri": data_uri(stream.getvalue()).replace("application/octet-stream", "image/webp")}
+    root["images"][0] = {"uri": data_uri(webp).replace("application/octet-stream", "image/webp")}
     root["textures"][0] = {"extensions": {"EXT_texture_webp": {"source": 0}}}
     root["extensionsUsed"] = root["extensionsRequired"] = ["EXT_texture_webp"]
     scene = loaded(glb(root, binary))

@@ -14,8 +14,8 @@ import pytest
 import keyframer
 from keyframer.errors import FormatError
 from keyframer.scene import Scene
-from tests.exchange.reading.making import Json, glb, loaded, split_glb
-from tests.exchange.scenes import SCENES
+from tests.building.gltf import Json, glb, loaded, split_glb
+from tests.building.gltf_scenes import SCENES
 from tests.exchange.truth import glb_of
 from tests.slow import SLOW
 
@@ -128,7 +128,6 @@ def test_one_part_is_left_out(place: str, value: Any, code: str, rest: tuple[Any
     scene = loaded(data, salvage=True)
     assert _summary(scene) == rest
     first = scene.issues.first_unsafe()
-    assert first is not None
     assert (first.code, first.path, first.offset) == (code, caught.value.path, caught.value.offset)
     keyframer.pose(scene, frames=[0, 10])
 
@@ -144,7 +143,6 @@ def test_nodes_keep_their_cameras_lights_and_materials() -> None:
     assert scene.lights[scene.nodes[2].light or 0].name == "b"
     spoiled = _with_value(root, "/materials/0/alphaMode", 3)
     scene = loaded(glb(spoiled, binary), salvage=True)
-    assert scene.meshes[0].face_materials is not None
     assert scene.meshes[0].face_materials.tolist() == [-1, 0]
     assert scene.materials[0].name == "two"
 

@@ -18,8 +18,8 @@ from keyframer.errors import FormatError
 from keyframer.exchange.gltf.read import extras_reading
 from keyframer.exchange.gltf.read.json_text import Item
 from keyframer.limits import Budget
-from tests.exchange.reading.making import glb, loaded, split_glb, triangle
-from tests.exchange.scenes import SCENES
+from tests.building.gltf import glb, loaded, split_glb, triangle
+from tests.building.gltf_scenes import SCENES
 from tests.exchange.truth import glb_of
 from tests.growth import assert_linear
 

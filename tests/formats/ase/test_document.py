@@ -68,7 +68,6 @@ def test_unusual_text_is_parsed_and_kept() -> None:
     unknown = next(line for line in document.find(r.Line) if line.keyword == b"SCENE_MOOD")
     assert unknown.text == ' "cheerful { * }" 7'
     vertices = document.first(r.VertexList)
-    assert vertices is not None
     np.testing.assert_array_equal(vertices.values, [[0.5, 1.0, -0.5], [np.nan, np.nan, np.inf], [100.0, 0.2, 0.0]])
     assert [record.data for record in document.find(r.RawText)] == [b"// a remark that is no keyword", b"1 2 3"]
 
@@ -76,13 +75,11 @@ def test_unusual_text_is_parsed_and_kept() -> None:
 def test_tables() -> None:
     document = keyframer.read(SAMPLES / "textured.ase")
     faces = document.first(r.FaceList)
-    assert faces is not None
     assert faces.corners.tolist() == [[0, 1, 2]]
     assert faces.edges.tolist() == [[1, 0, 1]]
     assert faces.smoothing.tolist() == [0b101]  # groups 1 and 3
     assert faces.materials.tolist() == [1]
     normals = document.first(r.Normals)
-    assert normals is not None
     assert normals.normals.tolist() == [[0.0, 0.0, 1.0]]
     assert normals.corners.tolist() == [[0, 1, 2]]
     keys = [keys for keys in document.find(r.Keys) if keys.keyword == b"CONTROL_POS_TRACK"]
@@ -96,7 +93,6 @@ def test_only_edited_lines_change() -> None:
     line = next(line for line in document.find(r.Line) if line.keyword == b"SCENE_LASTFRAME")
     line.values = (99,)
     vertices = document.first(r.VertexList)
-    assert vertices is not None
     moved = vertices.values.copy()
     moved[1, 2] = 0.123456
     vertices.values = moved

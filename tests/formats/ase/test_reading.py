@@ -40,13 +40,9 @@ def test_vertices_are_relative_to_their_node() -> None:
     mesh = scene.meshes[0]
     np.testing.assert_allclose(mesh.positions, [[0, 0, 0], [1, 0, 0], [0, 1, 0]], atol=1e-12)
     assert mesh.corners.tolist() == [[0, 1, 2]]
-    assert mesh.uv is not None
     assert mesh.uv.tolist() == [[0, 0], [1, 0], [0, 1]]
-    assert mesh.color_corners is not None
     assert mesh.color_corners.tolist() == [[0, 1, 1]]
-    assert mesh.smoothing is not None
     assert mesh.smoothing.tolist() == [5]
-    assert mesh.edges is not None
     assert mesh.edges.tolist() == [0b101]
     assert (mesh.casts_shadows, mesh.receives_shadows) == (True, False)
 
@@ -90,7 +86,6 @@ def test_the_faces_of_a_mirrored_node_are_flipped_back() -> None:
     mesh = document.format.to_scene(document, {}).meshes[0]
     np.testing.assert_allclose(mesh.positions, [[0, 0, 0], [1, 0, 0], [0, 1, 0]], atol=1e-12)
     assert mesh.corners.tolist() == [[1, 2, 0]]  # counter-clockwise in the node's own space
-    assert mesh.edges is not None
     assert mesh.edges.tolist() == [0b010]  # 0-2 of the file is the second edge now
 
 
@@ -98,7 +93,6 @@ def test_sub_materials_are_chosen_by_the_face_id() -> None:
     scene = keyframer.load(SAMPLES / "textured.ase")
     assert [material.name for material in scene.materials] == ["red", "stone", "blue"]
     faces = scene.meshes[0].face_materials
-    assert faces is not None
     assert faces.tolist() == [1]
     red, stone, _ = scene.materials
     assert (red.diffuse, red.shininess, red.shading) == ((1.0, 0.0, 0.0), 0.25, "phong")
@@ -134,16 +128,12 @@ def test_controllers_become_tracks_with_their_keys() -> None:
     assert tracks["Linear", "position"].interpolation is Interpolation.LINEAR
     tcb = tracks["Tcb", "position"]
     assert tcb.interpolation is Interpolation.TCB
-    assert tcb.tension is not None
     assert tcb.tension.tolist() == [0, 0.5, 0]
-    assert tcb.continuity is not None
     assert tcb.continuity.tolist() == [0, -0.5, 0]
-    assert tcb.bias is not None
     assert tcb.bias.tolist() == [0, 0.25, 0]
     assert tracks["Tcb", "rotation"].values[1, 3] == pytest.approx(2 * math.pi, abs=1e-4)  # a full turn
     bezier = tracks["Bezier", "position"]
     assert bezier.interpolation is Interpolation.CUBIC
-    assert bezier.tangents_in is not None
     assert bezier.tangents_in[1].tolist() == [0.0125, 0, 0]
 
 

@@ -63,9 +63,7 @@ def test_tcb_keys_are_kept(tmp_path: Path) -> None:
     assert position.interpolation is rotation.interpolation is Interpolation.TCB
     np.testing.assert_array_equal(position.times, [0, 640, 1600])
     np.testing.assert_array_equal(position.values, track.values)
-    assert position.tension is not None
     assert position.tension.tolist() == [0, 0.5, 0]
-    assert position.ease_to is not None
     assert position.ease_to.tolist() == [0, 0.25, 0]
     np.testing.assert_allclose(rotation.values, turn.values, atol=1e-6)  # more than a full turn
 
@@ -152,9 +150,7 @@ def test_a_mesh_with_two_materials(tmp_path: Path) -> None:
     scene, _ = save_and_reload(Scene(nodes=[Node("Box", mesh=0)], meshes=[mesh], materials=materials), tmp_path)
     assert [material.name for material in scene.materials] == ["stone", "unused", "red"]
     loaded_mesh = scene.meshes[0]
-    assert loaded_mesh.face_materials is not None
     assert loaded_mesh.face_materials.tolist() == [2, 0]
-    assert loaded_mesh.smoothing is not None
     assert loaded_mesh.smoothing.tolist() == [0, 1 << 31 | 1]
     assert (scene.materials[0].two_sided, scene.materials[0].shading) == (True, "metal")
     bump = scene.materials[0].maps["bump"]
@@ -176,13 +172,10 @@ def test_mirrored_nodes_keep_their_faces(tmp_path: Path) -> None:
     given = Scene(nodes=[Node("Box", mesh=0, scale=np.array([-1.0, 1, 1]))], meshes=[mesh])
     scene, _ = save_and_reload(given, tmp_path)
     document = keyframer.read(tmp_path / "made.ase")
-    faces = document.first(r.FaceList)
-    assert faces is not None
-    assert faces.corners.tolist() == [[2, 1, 0]]  # counter-clockwise in the world
+    assert document.first(r.FaceList).corners.tolist() == [[2, 1, 0]]  # counter-clockwise in the world
     for one in (given, scene):
         placed = keyframer.pose(one, frames=[0]).vertices(0)[0][one.meshes[0].corners[0]]
         np.testing.assert_allclose(placed, [[0, 0, 0], [-1, 0, 0], [0, 1, 0]], atol=1e-9)
-    assert scene.meshes[0].edges is not None
     assert scene.meshes[0].edges.tolist() == [0b011]
 
 

@@ -125,7 +125,6 @@ def test_a_signalling_nan_is_kept() -> None:
     data = samples()["signalling-nan.anim"]
     document = keyframer.decode(data)
     record = document.first(Joint)
-    assert record is not None
     assert np.asarray(record.orientation, "<f4").view("<u4").tolist() == [0x7FA00001, 0, 0, 0]
     assert keyframer.encode(document) == data
     copy = Joint()
@@ -156,7 +155,6 @@ def test_counts_are_updated() -> None:
     top = document.records[0]
     del top.children[1]
     frames = document.first(Frames)
-    assert frames is not None
     frames.rows = frames.rows[:2, :8]
     decoded = keyframer.decode(keyframer.encode(document)).records[0]
     assert isinstance(decoded, Animation)

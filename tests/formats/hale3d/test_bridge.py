@@ -75,7 +75,6 @@ def test_time_boxes_and_extras() -> None:
     scene = load(wave())
     clip = scene.clips[0]
     assert (clip.unit, clip.start, clip.end, clip.frames_per_second) == ("frame", 0, 4, 24)
-    assert clip.bounds is not None
     np.testing.assert_array_equal(clip.bounds[:, 1, 2], [1, 2, 3, 4, 5])
     np.testing.assert_array_equal(clip.bounds[:, 0], -np.ones((5, 3)))
     assert clip.extras["hale3d"] == {"version": 1}
@@ -134,7 +133,6 @@ def test_animation_and_model_together_are_skinned_textured_and_animated() -> Non
     assert scene.meshes[0].uv is not None
     np.testing.assert_array_equal(scene.meshes[0].uv, [(0, 0), (1, 0), (1, 1), (0, 1)])
     assert scene.meshes[0].corners.tolist() == [[0, 2, 1], [0, 3, 2]]  # the file has them clockwise
-    assert scene.meshes[1].face_materials is not None
     assert scene.meshes[1].face_materials.tolist() == [1]
     pose = keyframer.pose(scene, frames=range(5))
     for number in range(5):

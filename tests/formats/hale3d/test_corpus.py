@@ -29,7 +29,6 @@ def test_animation() -> None:
     assert {joint.shown_name for joint in joints} == {"origin"}
     assert [joint.start_index for joint in joints] == [6 * index for index in range(33)]
     frames = document.first(Frames)
-    assert frames is not None
     assert frames.rows.shape == (141, 204)
     assert np.isfinite(frames.rows).all()
     assert np.array_equal(frames.components[140], frames.components[0])
@@ -39,7 +38,6 @@ def test_animation() -> None:
 def test_the_hierarchy_is_that_of_the_md5_file() -> None:
     text = (FOLDER / "Bob.md5anim").read_text(encoding="utf-8", errors="replace")
     block = re.search(r"hierarchy\s*\{(.*?)\}", text, re.DOTALL)
-    assert block is not None
     rows = re.findall(r'"([^"]*)"\s+(-?\d+)\s+(\d+)\s+(\d+)', block.group(1))
     animation = keyframer.read(FOLDER / "bob_lamp_update.anim")
     assert [(joint.parent, joint.flags, joint.start_index) for joint in animation.find(Joint)] == [

@@ -69,13 +69,11 @@ def test_dialects(name: str) -> None:
 def test_counts_are_updated() -> None:
     document = keyframer.decode(arm())
     surface = document.first(Mesh)
-    assert surface is not None
     surface.triangles = surface.triangles[:1]
     del document.records[0].children[1]
     decoded = keyframer.decode(keyframer.encode(document))
     top, smaller = decoded.records[0], decoded.first(Mesh)
     assert isinstance(top, Model)
-    assert smaller is not None
     assert (top.mesh_count, top.joint_count) == (1, 3)
     assert smaller.triangle_count == 1
     assert decoded.issues.total == 0
@@ -94,7 +92,6 @@ def test_building_a_model() -> None:
 def test_a_table_of_the_wrong_type_is_refused() -> None:
     document = keyframer.decode(TINY)
     surface = document.first(Mesh)
-    assert surface is not None
     surface.vertices = np.zeros((1, 4), "<f4")
     with pytest.raises(ValueError, match=r"Mesh\.vertices"):
         keyframer.encode(document)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +25,9 @@ from keyframer.formats.kit.scene_reading import scene_of
 from keyframer.formats.kit.scene_writing import Written
 from keyframer.operating import change_rate, cut, reverse, scale
 from keyframer.scene import Channel, Mesh, Node, NodeKind, Scene, Skin
+from tests.building import editing
 from tests.building import hale3d as w
-from tests.building.editing import Edit, rewrite_reasons, set_fields
+from tests.building.editing import Edit, Merge, NewFile, rewrite_reasons, set_fields, set_node
 from tests.corpus import CORPUS, needs_corpus
 
 QUAD = {
@@ -106,20 +108,11 @@ def without_column(*names: str) -> Columns:
     return {name: column for name, column in COLUMNS.items() if name not in names}
 
 
-@pytest.fixture(params=["animation", "model"])
-def main(request: pytest.FixtureRequest) -> str:
-    """The file of the pair that is loaded; the other one is its companion."""
-    return str(request.param)
+def load() -> Scene:
+    return editing.load("hale3d", animation(), model=decode(model()))
 
 
-def load(main: str = "animation") -> Scene:
-    files = {"animation": animation(), "model": model()}
-    other = "model" if main == "animation" else "animation"
-    return scene_of(keyframer.decode(files[main], format="hale3d"), {other: decode(files[other])})
-
-
-def load_alone(data: bytes) -> Scene:
-    return scene_of(keyframer.decode(data, format="hale3d"), {})
+load_alone = partial(editing.load, "hale3d")
 
 
 def save(scene: Scene) -> Written:
@@ -224,10 +217,6 @@ FLAG = w.mesh(
 TIP = w.joint(b'"tip"', 2, 0b000100, 6, (0, 0.5, 0), (0, 0, 0, -1))
 
 
-def named(name: str) -> Callable[[Scene], Any]:
-    return lambda scene: scene.node(name)
-
-
 EDITS: dict[str, tuple[Edit, bytes, bytes]] = {
     "nothing": (lambda scene: None, animation(), model()),
     "rate": (lambda scene: setattr(scene.clips[0], "rate", 30.0), animation(rate=30), model()),
@@ -248,18 +237,18 @@ EDITS: dict[str, tuple[Edit, bytes, bytes]] = {
         model(),
     ),
     "rest rotation": (
-        set_fields(named("root"), rotation_xyzw=np.array([0.0, 0.6, 0.0, -0.8])),
+        set_node("root", rotation_xyzw=np.array([0.0, 0.6, 0.0, -0.8])),
         animation().replace(struct.pack("<7f", 0, 1, 2, 0, 0, 0, 1), struct.pack("<7f", 0, 1, 2, 0, 0.6, 0, -0.8)),
         model(),
     ),
-    "name": (set_fields(named("hand"), name="fist"), animation(), model().replace(b"hand", b"fist")),
+    "name": (set_node("hand", name="fist"), animation(), model().replace(b"hand", b"fist")),
     "parent": (
-        set_fields(named("hand"), parent=0),
+        set_node("hand", parent=0),
         animation(root(), arm(), tail(), hand(parent=0)),
         model(joints=[*BOUND[:3], w.model_joint(b'"hand"', 0, (2, 1, 2), (0.25, 0, 0))]),
     ),
     "no parent": (
-        set_fields(named("hand"), parent=None),
+        set_node("hand", parent=None),
         animation(root(), arm(), tail(), hand(parent=-1)),
         model(joints=[*BOUND[:3], w.model_joint(b'"hand"', -1, (2, 1, 2), (0.25, 0, 0))]),
     ),
@@ -302,13 +291,14 @@ EDITS: dict[str, tuple[Edit, bytes, bytes]] = {
 """an edit and the bytes of both files; a mesh that is written anew has only the weights that its vertices use"""
 
 
-@pytest.mark.parametrize("name", EDITS)
-def test_an_edit_changes_only_its_bytes(name: str, main: str) -> None:
-    edit, wanted_animation, wanted_model = EDITS[name]
-    scene = load(main)
-    edit(scene)
-    written = files(save(scene))
-    assert written == (wanted_animation, wanted_model)
+PAIR = {"animation": animation(), "model": model()}
+MERGED = {
+    f"{name}, loaded from the {first}": Merge(
+        PAIR[first], edit, tuple(pair) if first == "animation" else tuple(pair)[::-1], {second: decode(PAIR[second])}
+    )
+    for first, second in (tuple(PAIR), tuple(PAIR)[::-1])
+    for name, (edit, *pair) in EDITS.items()
+}
 
 
 def test_a_new_joint_is_written_before_its_children() -> None:
@@ -498,30 +488,25 @@ def test_a_new_object_becomes_a_joint_and_a_mesh() -> None:
     assert np.allclose(saved.meshes[0].positions, np.eye(3) + np.array([0, 0.0, 6.0]), atol=1e-5)
 
 
-NEW_FILES: dict[str, tuple[Edit, str]] = {
-    "scale": (set_fields(named("arm"), scale=np.array([2.0, 2, 2])), "a joint is scaled"),
-    "no clip": (set_fields(lambda scene: scene, clips=[]), "the clip was removed"),
-    "another bind pose in one skin": (
-        set_fields(lambda scene: scene.skins[0], inverse_bind=np.tile(np.eye(4), (4, 1, 1))),
-        "two skins have different bind poses",
+NEW_FILES: dict[str, NewFile] = {
+    **{
+        name: NewFile(animation(), edit, words, {"model": decode(model())})
+        for name, edit, words in (
+            ("scale", set_node("arm", scale=np.array([2.0, 2, 2])), "(a joint is scaled)"),
+            ("no clip", set_fields(lambda scene: scene, clips=[]), "(the clip was removed)"),
+            (
+                "another bind pose in one skin",
+                set_fields(lambda scene: scene.skins[0], inverse_bind=np.tile(np.eye(4), (4, 1, 1))),
+                "(two skins have different bind poses)",
+            ),
+        )
+    },
+    "moved joint of a model": NewFile(
+        model(),
+        set_fields(lambda scene: scene.nodes[0], position=np.array([5.0, 5.0, 5.0])),
+        "(a joint moved in a model, which has only the bind pose of its skins)",
     ),
 }
-
-
-@pytest.mark.parametrize("name", NEW_FILES)
-def test_edits_that_cannot_be_merged_cause_a_new_file(name: str) -> None:
-    edit, words = NEW_FILES[name]
-    scene = load()
-    edit(scene)
-    (why,) = rewrite_reasons(FORMAT.from_scene(scene))
-    assert f"({words})" in why
-
-
-def test_a_moved_joint_of_a_model_causes_a_new_file() -> None:
-    scene = load_alone(model())
-    scene.nodes[0].position = np.array([5.0, 5.0, 5.0])
-    (why,) = rewrite_reasons(FORMAT.from_scene(scene, {"file": "model"}))
-    assert "(a joint moved in a model, which has only the bind pose of its skins)" in why
 
 
 def test_a_mesh_with_two_materials_is_split() -> None:

@@ -68,7 +68,6 @@ def test_only_animated_components_are_stored(tmp_path: Path) -> None:
     assert (upper.flags, upper.start_index, upper.parent) == (0b000100, 0, -1)
     assert (lower.flags, lower.start_index, lower.parent) == (0b010000, 1, 0)
     top = document.first(Animation)
-    assert top is not None
     assert (top.frame_rate, top.frame_count, top.component_count) == (24, 3, 2)
     path = tmp_path / "arm.anim"
     path.write_bytes(keyframer.encode(document))
@@ -77,11 +76,9 @@ def test_only_animated_components_are_stored(tmp_path: Path) -> None:
 
 def test_boxes_contain_joints_or_vertices() -> None:
     frames = FORMAT.from_scene(arm()).document.first(Frames)
-    assert frames is not None
     assert frames.bounds.tolist() == [[[0, 0, z], [0, 3, z]] for z in (0, 1, 2)]
     scene = with_mesh()
     frames = FORMAT.from_scene(scene).document.first(Frames)
-    assert frames is not None
     posed = keyframer.pose(scene, frames=[0.0, 1.0, 2.0]).vertices(2)
     assert np.allclose(frames.bounds[:, 0], posed.min(axis=1), atol=1e-6)
     assert np.allclose(frames.bounds[:, 1], posed.max(axis=1), atol=1e-6)
@@ -126,7 +123,6 @@ def test_scale_is_removed_and_reported() -> None:
     written = FORMAT.from_scene(scene)
     assert "/nodes/upper/scale" in [loss.path for loss in written.report.of(Outcome.BAKED)]
     frames = written.document.first(Frames)
-    assert frames is not None
     posed = keyframer.pose(scene, frames=[0.0, 1.0, 2.0])
     assert np.allclose(frames.bounds[:, 1], posed.vertices(2).max(axis=1), atol=1e-5)
 
@@ -225,13 +221,10 @@ def test_the_frame_rate_is_rounded_to_an_integer() -> None:
     scene = figure()
     scene.clips[0].rate = 23.976
     written = write(scene)
-    top = written.document.first(Animation)
-    assert top is not None
-    assert top.frame_rate == 24
+    assert written.document.first(Animation).frame_rate == 24
     words = "sampled at 24 frames per second; the clip has 23.976"
     assert details(written.report, Outcome.APPROXIMATED)["/clips/rate"] == words
     faster = write(scene, fps=48).document.first(Animation)
-    assert faster is not None
     assert (faster.frame_rate, faster.frame_count) == (
         48,
         6,
@@ -299,9 +292,7 @@ def test_the_first_frame_is_the_first_key() -> None:
     written = write(scene)
     words = "frames begin at 0: all times are later by 0.333333 s"
     assert details(written.report, Outcome.APPROXIMATED)["/clips/start"] == words
-    top = written.document.first(Animation)
-    assert top is not None
-    assert top.frame_count == 16
+    assert written.document.first(Animation).frame_count == 16
 
 
 def test_animated_scale_is_dropped_and_reported() -> None:

@@ -116,22 +116,18 @@ def test_trailing_bytes_are_kept_if_the_format_is_given(whole: bytes, extra: byt
     assert keyframer.encode(document) == whole + extra
 
 
-def test_text_is_not_an_animation() -> None:
-    """The game ships a clip that consists of 104 bytes of text."""
-    text = (b"This is not an animation at all, whatever its name may say.\r\n" * 2)[:104]
-    for name in ("midtown", None):
-        with pytest.raises(keyframer.FormatError) as caught:
-            keyframer.decode(text, format=name)
-        assert caught.value.code == "IO_UNRECOGNISED"
-        assert "text" in caught.value.message
-
-
-def test_the_compressed_variant_is_recognised() -> None:
-    for name in ("midtown", None):
-        with pytest.raises(keyframer.FormatError) as caught:
-            keyframer.decode(b"cmp\0" + RETAIL[4:], format=name)
-        assert caught.value.code == "IO_UNRECOGNISED"
-        assert "Smuggler's Run 2" in caught.value.message
+@pytest.mark.parametrize("name", ["midtown", None])
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        ((b"This is not an animation at all, whatever its name may say.\r\n" * 2)[:104], "text"),
+        (b"cmp\0" + RETAIL[4:], "Smuggler's Run 2"),
+    ],
+    ids=["a clip of text, as the game has one", "the compressed variant"],
+)
+def test_other_files_are_recognised_and_refused(data: bytes, words: str, name: str | None) -> None:
+    with pytest.raises(keyframer.FormatError, match=rf"^IO_UNRECOGNISED\b.*{words}"):
+        keyframer.decode(data, format=name)
 
 
 @pytest.mark.parametrize("channels", [0, 1, 200])

@@ -225,5 +225,4 @@ def test_names_and_extras() -> None:
 def test_key_flags_are_kept() -> None:
     bone = Bone(b"a", LINEAR, (Key(3, 0.0, (1.0, 2.0, 3.0)), Key(256, 1.0, (1.0, 2.0, 3.0))))
     track = load(Clip((bone,))).clips[0].channels[0].track
-    assert track.flags is not None
     assert track.flags.tolist() == [3, 256]

@@ -110,7 +110,6 @@ def test_nodes_can_be_added_and_removed() -> None:
         clip = clips()["mixed"]
         document = keyframer.decode(write(clip, how), format="nodeanim")
         animations = document.first(Animations)
-        assert animations is not None
         del animations.children[2:]
         assert keyframer.encode(document) == write(replace(clip, bones=clip.bones[:2]), how)
         animations.children.append(Node(b"new"))
@@ -227,5 +226,4 @@ def test_a_document_without_a_dialect_uses_the_default_one() -> None:
 
 def test_extras_of_keys_without_ease() -> None:
     keys = NodeKeys.make([0, 1], [[0, 0, 0], [1, 1, 1]], tension=[0.5, 0], continuity=0, bias=[0, -1])
-    assert keys.extras is not None
     assert keys.extras.tolist() == [[0.5, 0, 0, 0, 0], [0, 0, -1, 0, 0]]

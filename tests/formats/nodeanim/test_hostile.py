@@ -62,9 +62,7 @@ def test_too_small_a_node_count() -> None:
     document = read(write(replace(CLIP, count=3), HOW))
     assert [code for code, _, _ in issues_of(document)] == ["STRUCT_CHUNK_SLACK"]
     assert nodes_of(document) == 3
-    animations = document.first(Animations)
-    assert animations is not None
-    assert animations.tail == bone_content(CLIP.bones[3], HOW)
+    assert document.first(Animations).tail == bone_content(CLIP.bones[3], HOW)
 
 
 @pytest.mark.parametrize(
@@ -115,25 +113,21 @@ def test_text_without_an_end() -> None:
 
 
 def test_limits() -> None:
-    with pytest.raises(keyframer.FormatError) as caught:
+    with pytest.raises(keyframer.FormatError, match=r"^LIMIT_NAME\b"):
         keyframer.decode(write(CLIP, HOW), limits=keyframer.Limits(name=5))
-    assert caught.value.code == "LIMIT_NAME"
-    with pytest.raises(keyframer.FormatError) as caught:
+    with pytest.raises(keyframer.FormatError, match=r"^LIMIT_NAME\b"):
         keyframer.decode(write(CLIP, Framing(text="u16")), limits=keyframer.Limits(name=5))
-    assert caught.value.code == "LIMIT_NAME"
     with pytest.raises(keyframer.FormatError) as caught:
         keyframer.decode(write(CLIP, HOW), limits=keyframer.Limits(records=4))
     assert (caught.value.code, caught.value.path) == ("LIMIT_RECORDS", "/animations/nodes[2]")
-    with pytest.raises(keyframer.FormatError) as caught:
+    with pytest.raises(keyframer.FormatError, match=r"^LIMIT_RECORDS\b"):
         keyframer.decode(ONE + chunk(7, b"", HOW) * 9 + TWO, limits=keyframer.Limits(records=4))
-    assert caught.value.code == "LIMIT_RECORDS"
 
 
 def test_other_data_is_refused() -> None:
     for data in (b"\0", b"\x01", b"nothing of the kind", bytes(500), b"\x03\x00\x06\x00\x00\x00"):
-        with pytest.raises(keyframer.FormatError) as caught:
+        with pytest.raises(keyframer.FormatError, match=r"^IO_UNRECOGNISED\b"):
             read(data)
-        assert caught.value.code == "IO_UNRECOGNISED"
 
 
 def hostile_files(size: int) -> dict[str, bytes]:

@@ -44,7 +44,6 @@ def test_every_framing_can_be_written(dialect: Dialect, tmp_path: Path) -> None:
     path = tmp_path / "made.nanim"
     keyframer.save(figure(), path, dialect=str(dialect))
     scene = keyframer.load(path, format="nodeanim")
-    assert scene.origin is not None
     assert scene.origin.document.dialect == dialect
     assert largest_difference(figure(), scene)[0] < 1e-6
 

@@ -81,22 +81,6 @@ def test_a_scene_without_nodes_is_written_without_a_keyframer() -> None:
 
 
 @pytest.mark.parametrize(
-    ("start", "end", "stored", "words"),
-    [
-        (2.0, 9.0, (2, 9), None),
-        (0.0, 9.25, (0, 9), "the active segment became 0 to 9"),
-        (math.nan, 9.0, (0, 9), "the active segment became 0 to 9"),
-    ],
-)
-def test_the_active_segment(start: float, end: float, stored: tuple[int, int], words: str | None) -> None:
-    document, report, _ = write(Scene([Node("box", NodeKind.DUMMY)], clips=[Clip(start=start, end=end)]))
-    frames = document.first(r.Frames)
-    assert frames is not None
-    assert (frames.start, frames.end) == stored
-    assert details(report, Outcome.APPROXIMATED).get("/clips/segment") == words
-
-
-@pytest.mark.parametrize(
     ("metres", "source_format", "scale"),
     [
         (None, None, 1.0),
@@ -115,8 +99,6 @@ def test_the_unit_that_a_source_states_is_stored_as_master_scale_in_inches(
     scene.space = Space(metres_per_unit=metres)
     document, report, _ = write(scene)
     chunk, track = document.first(r.MasterScale), document.first(r.PositionTrack)
-    assert chunk is not None
-    assert track is not None
     assert chunk.scale == pytest.approx(scale, rel=1e-7)
     assert track.keys.value.tolist() == [[39.5, -2.0, 0.25]]
     words = {"/space": "lengths in metres are written without conversion; master scale 1 means inches"}
@@ -130,7 +112,6 @@ def test_the_unit_that_a_source_states_is_stored_as_master_scale_in_inches(
 def test_whole_percentages_are_stored_as_integers(value: float, kind: type) -> None:
     document, _, scene = write(Scene(materials=[Material("paint", shininess=value)]))
     parent = document.first(r.MaterialShininess)
-    assert parent is not None
     assert [type(child) for child in parent.children] == [kind]
     assert scene.materials[0].shininess == pytest.approx(value)
 
@@ -148,9 +129,7 @@ def test_whole_percentages_are_stored_as_integers(value: float, kind: type) -> N
 def test_file_names_are_shortened_to_dos_names(given: str, stored: bytes) -> None:
     material = Material("paint", maps={"texture1": TextureMap(given)})
     document, report, _ = write(Scene(materials=[material]))
-    chunk = document.first(r.MapName)
-    assert chunk is not None
-    assert chunk.name == stored
+    assert document.first(r.MapName).name == stored
     renamed = details(report, Outcome.BAKED)
     assert renamed == ({} if stored.decode() == given else {f"/maps/{given}": f"renamed to {stored.decode()}"})
 
@@ -196,7 +175,6 @@ def test_ambient_light_becomes_a_node() -> None:
     scene.clips = one_clip(slide(0, "color", (0.5, 0.25, 1.0), (1.0, 1.0, 0.0)))
     document, _, loaded = write(scene)
     node = document.first(r.AmbientNode)
-    assert node is not None
     assert [child.id_ for child in node.children if isinstance(child, r.NodeId)] == [-1]
     track = next(channel.track for channel in loaded.clips[0].channels if channel.track.kind == "color")
     assert track.values.tolist() == [[0.5, 0.25, 1], [1, 1, 0]]
@@ -210,7 +188,6 @@ def test_cameras_keep_cone_ranges_and_lens() -> None:
     document, report, loaded = write(scene)
     assert details(report, Outcome.DROPPED) == {"/cameras/eye": "clip planes cannot be stored"}
     body = document.first(r.Camera)
-    assert body is not None
     assert (body.lens, body.bank) == (48.0, 12.0)
     assert (loaded.cameras[0].ranges, loaded.cameras[0].shows_cone) == ((1, 20), True)
 
@@ -219,9 +196,7 @@ def test_a_lens_that_contradicts_the_field_of_view_is_replaced() -> None:
     eye = Camera("eye", 60.0)
     eye.extras["3ds"] = {"lens": 48.0}
     scene = Scene([Node("eye", NodeKind.CAMERA, camera=0, target=1), Node("goal", NodeKind.TARGET)], cameras=[eye])
-    body = write(scene)[0].first(r.Camera)
-    assert body is not None
-    assert body.lens == pytest.approx(40.0)
+    assert write(scene)[0].first(r.Camera).lens == pytest.approx(40.0)
 
 
 @pytest.mark.parametrize("what", ["an object", "a target of another camera"])
@@ -406,7 +381,6 @@ def test_edge_flags_of_a_mirrored_face_stay_with_their_corners() -> None:
         node = Node("box", mesh=0, scale=np.array([scale, 1.0, 1.0]))
         scene = Scene([node], [triangle(edges=np.array([0b010]))])
         loaded_mesh = write(scene)[2].meshes[0]
-        assert loaded_mesh.edges is not None
         corners, seen = loaded_mesh.corners[0], int(loaded_mesh.edges[0])
         sides = [(corners[0], corners[1]), (corners[1], corners[2]), (corners[2], corners[0])]
         assert [set(side) for bit, side in enumerate(sides) if seen >> bit & 1] == [{1, 2}]
@@ -440,6 +414,5 @@ def test_smoothing_groups_and_missing_materials() -> None:
     with as_read_from_a_file():
         damaged = Scene([Node("box", mesh=0)], [surface], [Material("paint")])
     document, _, scene = write(damaged)
-    assert scene.meshes[0].smoothing is not None
     assert scene.meshes[0].smoothing.tolist() == [5]
     assert document.first(r.MaterialGroup) is None

@@ -52,11 +52,8 @@ def test_the_smallest_mesh_of_the_specification() -> None:
     ]
     assert [record.offset for _, record in document.walk()] == [0, 6, 12, 22, 28, 72, 88]
     assert reports(document) == [("STRUCT_CHUNK_SLACK", "/4d4d/3d3d/4000[0]/4100", 95)]
-    mesh = document.first(records.Mesh)
-    assert mesh is not None
-    assert mesh.tail == unhex("01 02 03 04")
+    assert document.first(records.Mesh).tail == unhex("01 02 03 04")
     points = document.first(records.PointArray)
-    assert points is not None
     assert points.points.tolist() == [[0, 0, 0], [1, 0, 0], [0, 1, 0]]
 
 
@@ -156,17 +153,13 @@ def test_signalling_nans_survive() -> None:
     assert [issue.severity.label for issue in document.issues] == ["warning", "warning"]
     bits = lambda array: np.ascontiguousarray(array).view("<u4").tolist()  # noqa: E731
     points = document.first(records.PointArray)
-    assert points is not None
     assert bits(points.points)[0] == [0x7FA00001, 0xFFADBEEF, 0x7FC00001]
     track = document.first(records.RotationTrack)
-    assert track is not None
     assert bits(track.keys.tension) == [0x7FA00001, 0]
     assert bits(track.keys.continuity) == [0, 0xFFADBEEF]
     morph = document.first(records.MorphTrack)
-    assert morph is not None
     assert bits(morph.keys.extras)[0] == [0x7FA00001, 0xFFADBEEF, 0x7FC00001, 0x7FA00001, 0x7FA00001]
     planes = document.first(records.ConstructionPlanes)
-    assert planes is not None
     assert np.isnan(planes.planes[0])
     assert planes.planes[1] == float("inf")
 
@@ -203,9 +196,7 @@ class TestLengths:
         document = decoded(in_container(0x3D3D, chunk(0x1101), rest))
         (flag,) = innermost(document, 0x3D3D)
         assert isinstance(flag, records.UseBackgroundBitmap)
-        editor = document.first(records.Editor)
-        assert editor is not None
-        assert editor.tail == rest
+        assert document.first(records.Editor).tail == rest
         assert reports(document) == [("STRUCT_CHUNK_TOO_SMALL", "/4d4d/3d3d/3d3e", 6 + 6 + 6 + 2)]
 
     @pytest.mark.parametrize("length", [0x80000000, 0xFFFFFFFF, 17])
@@ -214,7 +205,6 @@ class TestLengths:
         data = struct.pack("<HI", 0x4D4D, len(data) + 10) + data[6:] + VERSION
         document = decoded(data)
         scale = document.first(records.MasterScale)
-        assert scale is not None
         assert (scale.scale, scale.claimed) == (2.0, (length, 10))
         assert reports(document) == [("STRUCT_CHUNK_OVERRUN", "/4d4d/3d3d/0100", 14)]
         assert document.first(records.Version) is not None
@@ -347,7 +337,6 @@ class TestLimits:
         none = keyframer.decode(data, limits=keyframer.Limits(issues=0)).issues
         assert (len(none), none.total, none.truncated) == (0, 31, True)
         error = none.first_unsafe()  # the cap on the list hides no error
-        assert error is not None
         assert error.code == "STRUCT_CHUNK_TOO_SMALL"
 
 
@@ -432,11 +421,9 @@ def test_building_a_document() -> None:
     assert not list(reread.issues)
     assert keyframer.detect(data).score == 1.0
     position = reread.first(records.PositionTrack)
-    assert position is not None
     assert position.keys.value.tolist() == [[0, 0, 0], [5, 0, 0]]
     assert position.keys.ease_to.tolist() == [0, 1]
     header = reread.first(records.NodeHeader)
-    assert header is not None
     assert (header.name, header.parent) == (b"Tri", -1)
     assert paths(reread) == paths(document)
 

@@ -93,9 +93,7 @@ def test_any_record_can_be_replaced_by_raw_bytes(data: st.DataObject) -> None:
 
 
 def children(document: keyframer.Document, kind: type[Record]) -> list[Record]:
-    record = document.first(kind)
-    assert record is not None
-    return record.children
+    return document.first(kind).children
 
 
 def test_adding_removing_and_reordering() -> None:
@@ -164,7 +162,6 @@ class TestWrongLengths:
     def test_corrected_if_the_chunk_is_edited(self) -> None:
         document = decoded(self.data)
         record = document.first(records.NamedObject)
-        assert record is not None
         record.name = b"Sphere"
         assert keyframer.encode(document) == in_container(0x3D3D, chunk(0x1101), chunk(0x4000, b"Sphere\0"))
 
@@ -183,7 +180,6 @@ class TestWrongLengths:
     def test_corrected_if_the_parent_gets_a_tail(self) -> None:
         document = decoded(self.data)
         editor = document.first(records.Editor)
-        assert editor is not None
         editor.tail = b"???"
         assert keyframer.encode(document) == in_container(0x3D3D, chunk(0x1101), chunk(0x4000, b"Box\0"), b"???")
 
@@ -214,7 +210,6 @@ def test_trailing_bytes_of_lists_are_kept_when_edited() -> None:
 def test_error_for_a_value_that_does_not_fit_names_the_field() -> None:
     document = decoded(WINDMILL)
     points = document.first(records.PointArray)
-    assert points is not None
     points.points = np.zeros((70_000, 3))
     with pytest.raises(ValueError, match=r"PointArray\.points: 70000 entries, but a file can store at most 65535"):
         keyframer.encode(document)

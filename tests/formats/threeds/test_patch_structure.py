@@ -320,7 +320,6 @@ def shapes_shown(scene: Scene) -> np.ndarray:
 def test_edited_shapes_are_shown_by_a_new_file(morphing: Path, tmp_path: Path) -> None:
     scene = keyframer.load(morphing)
     morph = scene.node("box").morph
-    assert morph is not None
     place = morph.names.index("large")
     shapes = list(morph.positions)
     shapes[place] = shapes[place] + [(1.0, 0.0, 2.0), (0, 0, 0), (0, 0, 0), (0, 0, 0)]

@@ -29,14 +29,9 @@ from keyframer.scene import (
     TextureMap,
 )
 from keyframer.scene.loss_report import LossReport, Outcome
-from tests.building.scenes import one_node
+from tests.building.scenes import TRIANGLE, one_node, triangle
 
 WINDMILL = Path(__file__).parents[2] / "samples/3ds/windmill.3ds"
-TRIANGLE = np.array([[0.0, 0, 0], [2, 0, 0], [0, 3, 1]])
-
-
-def mesh(name: str = "box", **parts: object) -> Mesh:
-    return Mesh(name, TRIANGLE, np.array([[0, 1, 2]]), **parts)  # type: ignore[arg-type]
 
 
 def moving(node: int, kind: str = "position", **parts: object) -> Channel:
@@ -64,7 +59,7 @@ def renamed(report: LossReport) -> list[str]:
 
 def test_names_are_short_and_unique_and_renames_are_reported() -> None:
     names = ["A long name of a node", "A long name of another", "a long nam", "Box"]
-    scene = Scene(nodes=[Node(name, mesh=0) for name in names], meshes=[mesh()])
+    scene = Scene(nodes=[Node(name, mesh=0) for name in names], meshes=[triangle()])
     document, report = write(scene)
     stored = [thing.name for thing in document.find(r.NamedObject)]
     assert stored == [b"A long nam", b"A long na2", b"a long na3", b"Box"]
@@ -83,12 +78,10 @@ def test_names_of_materials_and_maps_are_shortened() -> None:
 
 
 def test_the_order_of_chunks() -> None:
-    scene = Scene(nodes=[Node("child", parent=1, mesh=0), Node("parent", mesh=0)], meshes=[mesh()])
+    scene = Scene(nodes=[Node("child", parent=1, mesh=0), Node("parent", mesh=0)], meshes=[triangle()])
     scene.materials = [Material("paint")]
     document, _ = write(scene)
     editor, keyframer_ = document.first(r.Editor), document.first(r.Keyframer)
-    assert editor is not None
-    assert keyframer_ is not None
     kinds = [type(child) for child in editor.children]
     assert kinds.index(r.Material) < kinds.index(r.NamedObject)
     assert [type(child) for child in keyframer_.children[:3]] == [r.KeyframerHeader, r.Frames, r.CurrentTime]
@@ -102,8 +95,6 @@ def test_the_order_of_chunks() -> None:
         assert {r.PositionTrack, r.RotationTrack, r.ScaleTrack} <= {type(child) for child in node.children}
     assert [next(document.find(kind)) is not None for kind in (r.Version, r.MeshVersion, r.MasterScale)]
     version, scale = document.first(r.Version), document.first(r.MasterScale)
-    assert version is not None
-    assert scale is not None
     assert (version.version, scale.scale) == (3, 1.0)
 
 
@@ -113,14 +104,12 @@ def test_stored_vertices_and_keyframer_agree(tmp_path: Path) -> None:
     parent = Node("parent", NodeKind.DUMMY, position=np.array([5.0, 1, 0]), rotation_xyzw=turn)
     parent.scale = np.array([2.0, 1.0, 0.5])
     child = Node("child", parent=0, mesh=0, pivot=np.array([0.5, 0.5, 0.0]))
-    scene = Scene(nodes=[parent, child], meshes=[mesh()], clips=[Clip(channels=[moving(1)], end=10.0)])
+    scene = Scene(nodes=[parent, child], meshes=[triangle()], clips=[Clip(channels=[moving(1)], end=10.0)])
     document, report = write(scene)
     points = document.first(r.PointArray)
-    assert points is not None
     posed = keyframer.pose(scene, frames=[0.0, 4.0, 10.0])
     assert np.allclose(points.points, posed.vertices(1)[0], atol=1e-5)
     matrix = document.first(r.MeshMatrix)
-    assert matrix is not None
     axes = np.array([matrix.x_axis, matrix.y_axis, matrix.z_axis, matrix.origin]).T
     assert np.allclose(axes, posed.world[0, 1, :3], atol=1e-5)
     loaded = save_and_reload(document, tmp_path)
@@ -137,7 +126,6 @@ def test_rotation_keys_are_clockwise_increments_about_unit_axes() -> None:
     scene = one_node(track, end=9)
     document, _ = write(scene)
     chunk = document.first(r.RotationTrack)
-    assert chunk is not None
     assert np.allclose(chunk.keys.value, [[0.5, 0, 0, -1], [1.0, 0, 1, 0], [0.0, 0, 0, 1]])
     assert (chunk.time_min, chunk.time_max) == (0, 0)
 
@@ -172,7 +160,6 @@ def test_texture_seams_duplicate_vertices(tmp_path: Path) -> None:
     document, report = write(Scene(nodes=[Node("square", mesh=0)], meshes=[square]))
     mesh = save_and_reload(document, tmp_path).meshes[0]
     assert len(mesh.positions) == 5
-    assert mesh.uv is not None
     assert np.allclose(mesh.uv[mesh.corners], square.uv[square.uv_corners])
     assert np.allclose(mesh.positions[mesh.corners], square.positions[square.corners])
     assert any("duplicated" in loss.detail for loss in report)
@@ -221,7 +208,7 @@ def test_a_free_camera_gets_a_target_and_a_roll(tmp_path: Path) -> None:
 
 def test_visibility(tmp_path: Path) -> None:
     track = Track("visible", np.array([0.0, 5, 6, 9]), np.array([0.0, 1, 1, 0]), Interpolation.STEP)
-    scene = Scene(nodes=[Node("box", mesh=0)], meshes=[mesh()], clips=[Clip(channels=[Channel(0, track)], end=12)])
+    scene = Scene(nodes=[Node("box", mesh=0)], meshes=[triangle()], clips=[Clip(channels=[Channel(0, track)], end=12)])
     loaded = save_and_reload(write(scene)[0], tmp_path)
     frames = np.arange(12.0)
     assert (keyframer.pose(loaded, frames=frames).visible == keyframer.pose(scene, frames=frames).visible).all()
@@ -232,11 +219,8 @@ def test_rates(tmp_path: Path) -> None:
     scene = Scene(nodes=[Node("box", NodeKind.DUMMY)], clips=[clip])
     written = FORMAT.from_scene(scene, {"fps": 24.0})
     assert written.reader_options == {"fps": 24.0}
-    chunk = written.document.first(r.PositionTrack)
-    assert chunk is not None
-    assert chunk.keys.time.tolist() == [0, 10]
+    assert written.document.first(r.PositionTrack).keys.time.tolist() == [0, 10]
     usual = write(scene)[0].first(r.PositionTrack)
-    assert usual is not None
     assert usual.keys.time.tolist() == [0, 12, 13]  # 10 / 24 seconds are 12.5 frames: frame 12 is on the way
 
 
@@ -266,7 +250,7 @@ def test_constant_morph_weights_are_baked(tmp_path: Path) -> None:
     nodes = [Node("one", mesh=0, morph=Morph(["", "up", "large"], shapes)), Node("other", mesh=0)]
     weights = np.array([[0.25, 0.5, 0.25]])
     still = Channel(0, Track("morph", np.zeros(1), weights, Interpolation.LINEAR))
-    scene = Scene(nodes=nodes, meshes=[mesh()], clips=[Clip(channels=[still], rate=30.0)])
+    scene = Scene(nodes=nodes, meshes=[triangle()], clips=[Clip(channels=[still], rate=30.0)])
     document, report = write(scene)
     back = save_and_reload(document, tmp_path)
     wanted = [0.25 * TRIANGLE + 0.5 * above + 0.75 * TRIANGLE, TRIANGLE]
@@ -284,7 +268,7 @@ def test_constant_morph_weights_are_baked(tmp_path: Path) -> None:
 
 def test_the_cone_of_a_directional_light_is_not_overridden_by_its_tracks(tmp_path: Path) -> None:
     nodes = [Node("sun", NodeKind.LIGHT, light=0, position=np.array([0.0, 0, 9])), Node("box", mesh=0)]
-    scene = Scene(nodes=nodes, meshes=[mesh()], lights=[Light("sun", LightType.DIRECTIONAL)])
+    scene = Scene(nodes=nodes, meshes=[triangle()], lights=[Light("sun", LightType.DIRECTIONAL)])
     document, _ = write(scene)
     pose = keyframer.pose(save_and_reload(document, tmp_path), [0.0])
     assert (pose.light_hotspot_degrees[0, 0], pose.light_falloff_degrees[0, 0]) == (80.0, 90.0)
@@ -297,7 +281,7 @@ def test_the_cone_of_a_directional_light_is_not_overridden_by_its_tracks(tmp_pat
 def test_names_of_objects_and_files_are_cut_at_characters(tmp_path: Path) -> None:
     name = "\u041a\u043e\u0440\u043e\u0431\u043a\u0430"
     material = Material(name + name, maps={"texture1": TextureMap(f"{name}.png")})
-    scene = Scene(nodes=[Node(name, mesh=0)], meshes=[mesh()], materials=[material])
+    scene = Scene(nodes=[Node(name, mesh=0)], meshes=[triangle()], materials=[material])
     back = save_and_reload(write(scene)[0], tmp_path)
     assert back.nodes[0].name == name[:5]
     assert back.materials[0].name == (name + name)[:8]
@@ -306,7 +290,9 @@ def test_names_of_objects_and_files_are_cut_at_characters(tmp_path: Path) -> Non
 
 def test_rounded_visibility_times_are_reported() -> None:
     blink = Track("visible", np.array([0.0, 5.4]), np.array([1.0, 0.0]), Interpolation.STEP)
-    scene = Scene(nodes=[Node("box", mesh=0)], meshes=[mesh()], clips=[Clip(channels=[Channel(0, blink)], rate=30.0)])
+    scene = Scene(
+        nodes=[Node("box", mesh=0)], meshes=[triangle()], clips=[Clip(channels=[Channel(0, blink)], rate=30.0)]
+    )
     (loss,) = (channel for channel in write(scene)[1] if channel.path == "/nodes/box/visible")
     assert (loss.outcome, loss.unit) == (Outcome.APPROXIMATED, "second")
     assert loss.error == pytest.approx(0.4 / 30)

@@ -313,14 +313,10 @@ def test_all_fields_of_a_mesh() -> None:
     np.testing.assert_array_equal(full.colors, COLOURS["colours"])  # type: ignore[arg-type]
     np.testing.assert_array_equal(full.color_corners, COLOURS["colour_faces"])  # type: ignore[arg-type]
     np.testing.assert_array_equal(full.corners, parts["faces"])
-    assert full.edges is not None
     assert full.edges.tolist() == [3, 6]
     assert (full.casts_shadows, full.dynamic) == (True, True)
-    assert full.bounding_sphere is not None
     assert full.bounding_sphere[0].tolist() == [0.5, 0.5, 0.0]
     assert full.bounding_sphere[1] == 0.75
-    assert full.face_materials is not None
-    assert plain.face_materials is not None
     assert [material.name for material in loaded.materials] == ["Steel", "Gläser"]
     assert full.face_materials.tolist() == [0, 1]  # by id
     assert plain.face_materials.tolist() == [1, -1]  # no record has the id 1: it is used as an index
@@ -338,7 +334,6 @@ def test_invalid_corner_indices(manner: Manner) -> None:
         load(Scene(meshes=[wrong]), manner)
     scene = load(Scene(meshes=[wrong]), manner, salvage=True)
     assert scene.meshes[0].corners.tolist() == [[0, 1, 2]]
-    assert scene.meshes[0].edges is not None
     assert scene.meshes[0].edges.tolist() == [3]
 
 
@@ -429,11 +424,9 @@ def test_sample_files_keep_their_keys() -> None:
     channels = load(scene).clips[0].channels
     assert [channel.track.kind for channel in channels] == ["position", "scale", "scale_axes"]
     track = channels[0].track
-    assert track.flags is not None
     assert track.flags.tolist() == [0, 31, 5]
     for name, wanted in zip(slow.COLUMNS, (0.1, 0.2, 0.3, 0.4, 0.5), strict=True):
         assert getattr(track, name)[1] == pytest.approx(wanted)
-    assert track.bias is not None
     assert track.bias[2] == pytest.approx(0.3)  # flags 5: tension and bias
     assert track.extras["uto3d"]["controller_id"] == 5  # type: ignore[index]
 

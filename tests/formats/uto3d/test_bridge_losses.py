@@ -12,7 +12,6 @@ import pytest
 import keyframer
 from keyframer.curves import Interpolation, RotationForm, Track
 from keyframer.formats.uto3d import records as r
-from keyframer.formats.uto3d.sections import Main
 from keyframer.scene import (
     Camera,
     Channel,
@@ -54,9 +53,7 @@ def test_a_pivot_is_applied_to_the_vertices() -> None:
     scene = Scene([Node("box", mesh=0, pivot=np.array([1.0, 2, 3]))], [triangle()])
     document, report, _ = write(scene)
     assert details(report, Outcome.BAKED) == {"/nodes/box/pivot": "applied to the vertices"}
-    record = document.first(r.Mesh)
-    assert record is not None
-    assert record.vertices.tolist() == (TRIANGLE - [1, 2, 3])[:, [0, 2, 1]].tolist()
+    assert document.first(r.Mesh).vertices.tolist() == (TRIANGLE - [1, 2, 3])[:, [0, 2, 1]].tolist()
 
 
 @pytest.mark.parametrize("kind", [NodeKind.DUMMY, NodeKind.BONE])
@@ -94,7 +91,6 @@ def test_cameras_store_ranges_or_clip_planes_depending_on_the_dialect(dialect: s
     document, report, _ = write(scene, dialect=dialect)
     assert details(report, Outcome.DROPPED) == {"/nodes/eye/camera": f"this dialect cannot store {lost}"}
     record = document.first(r.Camera)
-    assert record is not None
     assert (record.near, record.far) == getattr(eye, kept)
 
 
@@ -120,9 +116,7 @@ def test_light_settings_that_are_stored(dialect: str) -> None:
 def test_the_flexporter_dialect_stores_free_lights(type: LightType, target: Any, stored: int) -> None:
     light = Light("lamp", type, target=target, falloff_degrees=40.0)
     document, report, scene = write(lit(light), dialect="A")
-    record = document.first(r.FlexporterLight)
-    assert record is not None
-    assert record.type == stored
+    assert document.first(r.FlexporterLight).type == stored
     assert details(report, Outcome.DROPPED) == {
         "/nodes/lamp/cone": "this dialect cannot store the angles of spot lights"
     }
@@ -152,7 +146,6 @@ def test_a_free_light_gets_a_target_point(type: LightType) -> None:
     """From height 9 straight down by one unit: (0, 0, 8) of the scene is 0, 8, 0 in the file."""
     document, report, _ = write(lit(Light("lamp", type)))
     record = document.first(r.Light)
-    assert record is not None
     assert record.target_id == -1
     assert record.target_position == pytest.approx((0, 8, 0))
     assert details(report, Outcome.BAKED) == {
@@ -295,30 +288,6 @@ def test_small_fields_of_view_are_not_read_as_radians(degrees: tuple[float, floa
     assert track_of(scene, "fov").values.tolist() == pytest.approx(degrees)
 
 
-# --- the active segment ----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("start", "end", "stored", "words"),
-    [
-        (0.0, 30.0, (0, 4800), None),
-        (5.0, 30.0, (5 * 160, 4800), None),
-        (0.0, 10.5, (0, 10), "the active segment became frames 0 to 10"),
-        (0.0, 0.4, (0, 160), "the active segment became ticks 0 to 160"),
-    ],
-)
-def test_the_active_segment(start: float, end: float, stored: tuple[int, int], words: str | None) -> None:
-    scene = Scene([Node("box", mesh=0)], [triangle()], clips=[Clip(start=start, end=end)])
-    document, report, loaded = write(scene)
-    main = document.first(Main)
-    assert main is not None
-    frames = {stored, (stored[0] // 160, stored[1] // 160)}  # ticks and frames agree if both are whole
-    assert (main.first_frame, main.last_frame) in frames
-    assert details(report, Outcome.APPROXIMATED).get("/clips/segment") == words
-    if words is None:
-        assert (loaded.clips[0].start, loaded.clips[0].end) == stored
-
-
 # --- skins -----------------------------------------------------------------------------------------------------------
 
 
@@ -376,7 +345,6 @@ def test_a_rigid_skin_with_stored_offsets() -> None:
     rigid = {"vertex_indices": np.arange(3), "joint_indices": np.array([0, 1, 1]), "weights": np.ones(3), "rigid": True}
     document, _, _ = write(skinned_figure(positions=offsets, **rigid))
     record = document.first(r.Mesh)
-    assert record is not None
     assert record.skin_type == r.SIMPLE_SKIN
     assert record.vertices.tolist() == offsets[:, [0, 2, 1]].tolist()
 

@@ -121,12 +121,9 @@ def test_contradicting_counts_are_kept_until_records_change() -> None:
 
     document = keyframer.decode(write(writers.maxscript_scene(), writers.B))
     section = document.first(MaterialSection)
-    assert section is not None
     assert section.claimed == (24, 2)
     section.children.append(Material(b"Third", 9))
-    decoded_main = keyframer.decode(keyframer.encode(document)).first(Main)
-    assert decoded_main is not None
-    assert decoded_main.material_count == 3
+    assert keyframer.decode(keyframer.encode(document)).first(Main).material_count == 3
 
 
 def test_text_of_a_dialect() -> None:

@@ -50,8 +50,6 @@ def test_building_a_document() -> None:
     decoded = keyframer.decode(keyframer.encode(document))
     assert not decoded.issues
     main, controller = decoded.first(Main), decoded.first(Controller)
-    assert main is not None
-    assert controller is not None
     assert (main.object_count, main.material_count, main.controller_count, main.delta_time) == (1, 1, 1, 160)
     assert controller.keys.tension.tolist() == [0.5, 0.0]
     assert controller.keys.value.tolist() == [[0, 0, 0], [1, 2, 3]]
@@ -81,16 +79,13 @@ def test_the_bytes_of_a_small_scene() -> None:
 def test_editing_updates_the_counts() -> None:
     document = keyframer.decode(writers.samples()["maxscript.u3d"])
     section = document.first(MeshSection)
-    assert section is not None
     section.children.append(triangle())
     mesh = section.children[0]
     assert isinstance(mesh, Mesh)
     mesh.uvs = np.zeros((3, 2), np.float32)
     mesh.uv_faces = np.zeros((2, 3), np.int32)
     decoded = keyframer.decode(keyframer.encode(document))
-    main = decoded.first(Main)
-    assert main is not None
-    assert main.object_count == 3
+    assert decoded.first(Main).object_count == 3
     assert [len(record.uvs) for record in decoded.find(Mesh)] == [3, 3, 0]
 
 

@@ -152,7 +152,6 @@ def test_only_five_flag_bits_announce_floats() -> None:
     plain = (160, (1.0, 2.0, 3.0), 0xE0, ())
     data, _ = controller_scene({"type": 0, "id": 1, "owner": 1, "scheme": 1, "keys": [key, plain]})
     controller = decode(data).first(Controller)
-    assert controller is not None
     assert controller.keys.flags.tolist() == [0xFF, 0xE0]
     assert controller.keys.ease_from.tolist() == [0.5, 0.0]
 
@@ -168,9 +167,8 @@ def test_padding_other_than_255_is_reported() -> None:
 
 @pytest.mark.parametrize("data", [b"UTO!", b"UTO!\0", b"UTO?\0\x09MAIN", b"MAIN"])
 def test_other_data_is_refused(data: bytes) -> None:
-    with pytest.raises(keyframer.FormatError) as caught:
+    with pytest.raises(keyframer.FormatError, match=r"^IO_UNRECOGNISED\b"):
         keyframer.decode(data, format="uto3d")
-    assert caught.value.code == "IO_UNRECOGNISED"
     assert keyframer.detect(data).format is None
 
 
@@ -200,14 +198,12 @@ def test_searching_for_sampled_controllers_takes_linear_time() -> None:
 def test_the_signature_and_main() -> None:
     for data in samples().values():
         match = FORMAT.sniff(data[:4096], len(data))
-        assert match is not None
         assert (match.score, match.version) == (1.0, "0.9")
 
 
 @pytest.mark.parametrize(("data", "score"), [(b"UTO!\0\x09", 0.8), (b"UTO!\0\x09MA", 0.8), (b"UTO!\0\x09MESH", 0.7)])
 def test_damaged_headers_score_lower(data: bytes, score: float) -> None:
     match = FORMAT.sniff(data, len(data))
-    assert match is not None
     assert match.score == score
 
 

@@ -18,7 +18,7 @@ from keyframer.scene import Channel, Mesh, Scene
 from keyframer.scene.loss_report import Outcome
 from tests.building import editing
 from tests.building import uto3d as w
-from tests.building.editing import rewrite_reasons, set_fields
+from tests.building.editing import Merge, NewFile, merged, set_fields
 
 MANNERS: dict[str, tuple[Callable[[], w.Scene], w.Manner]] = {
     "A": (w.flexporter_scene, w.A),
@@ -30,9 +30,13 @@ MANNERS: dict[str, tuple[Callable[[], w.Scene], w.Manner]] = {
 load = partial(editing.load, "uto3d")
 
 
-def original(manner: str) -> bytes:
+def original(manner: str, *edits: Callable[[w.Scene], None]) -> bytes:
+    """A file with edits of the data of the independent writer."""
     make, how = MANNERS[manner]
-    return w.write(make(), how)
+    plain = make()
+    for edit in edits:
+        edit(plain)
+    return w.write(plain, how)
 
 
 def save_edited(manner: str, edit: editing.Edit) -> Written:
@@ -103,48 +107,18 @@ FLEXPORTER: dict[str, Edit] = {
         set_stored("meshes", 0, flags=4),
     ),
 }
-CASES = [(manner, name, *edit) for manner in MANNERS for name, edit in EVERYWHERE.items()]
-CASES += [(manner, name, *edit) for manner in ("B", "literal") for name, edit in SPOTS.items()]
-CASES += [("literal", name, *edit) for name, edit in UNSKINNED.items()]
-CASES += [("A", name, *edit) for name, edit in FLEXPORTER.items()]
-CASES += [("B", name, *edit) for name, edit in MAXSCRIPT.items()]
-
-
-@pytest.mark.parametrize(("manner", "name", "edit", "data_edit"), CASES, ids=[f"{case[0]}-{case[1]}" for case in CASES])
-def test_an_edit_changes_only_its_bytes(manner: str, name: str, edit: Any, data_edit: Any) -> None:
-    make, how = MANNERS[manner]
-    plain = make()
-    data_edit(plain)
-    written = save_edited(manner, edit)
-    assert rewrite_reasons(written) == []
-    assert keyframer.encode(written.document) == w.write(plain, how)
-
-
-def keys_of(scene: Scene, kind: str) -> Channel:
-    return next(channel for channel in scene.clips[0].channels if channel.track.kind == kind)
-
-
-def test_edited_keys_keep_the_ids_and_the_position_of_their_controller() -> None:
-    def edit(scene: Scene) -> None:
-        channel = keys_of(scene, "fov")
-        channel.track = Track("fov", np.array([0.0, 320.0]), np.array([40.0, 50.0]), Interpolation.LINEAR)
-
-    plain = w.small_scene()
-    plain.controllers[2] = {"type": 3, "id": 2, "owner": 20, "scheme": 0, "keys": [(0, (40.0,)), (320, (50.0,))]}
-    written = save_edited("literal", edit)
-    assert rewrite_reasons(written) == []
-    assert keyframer.encode(written.document) == w.write(plain, w.LITERAL)
-
-
-def test_removing_a_track_removes_its_controller() -> None:
-    def edit(scene: Scene) -> None:
-        scene.clips[0].channels.remove(keys_of(scene, "fov"))
-
-    plain = w.small_scene()
-    del plain.controllers[2]
-    written = save_edited("literal", edit)
-    assert rewrite_reasons(written) == []
-    assert keyframer.encode(written.document) == w.write(plain, w.LITERAL)
+MERGED = {
+    f"{name}, {manner}": Merge(original(manner), edit, original(manner, data_edit))
+    for manners, edits in (
+        (MANNERS, EVERYWHERE),
+        (("B", "literal"), SPOTS),
+        (("literal",), UNSKINNED),
+        (("A",), FLEXPORTER),
+        (("B",), MAXSCRIPT),
+    )
+    for manner in manners
+    for name, (edit, data_edit) in edits.items()
+}
 
 
 def test_a_new_track_is_written_last_with_a_new_id() -> None:
@@ -165,47 +139,37 @@ def test_the_first_track_adds_a_controller_section() -> None:
     scene = load(w.write(plain, w.A))
     track = Track("position", np.array([0.0, 320.0]), np.array([[1.0, 2, 3], [4, 5, 6]]), Interpolation.LINEAR)
     scene.clips[0].channels.append(Channel(0, track))
-    written = FORMAT.from_scene(scene)
-    assert rewrite_reasons(written) == []
-    (channel,) = load(keyframer.encode(written.document)).clips[0].channels
+    (channel,) = load(merged(FORMAT.from_scene(scene))).clips[0].channels
     assert channel.track.values.tolist() == [[1, 2, 3], [4, 5, 6]]
 
 
-NOT_MERGEABLE: dict[str, tuple[str, Callable[[Scene], None], str]] = {
-    "cone of a Flexporter light": (  # another layout can store it
-        "A",
-        set_fields(light(1), falloff_degrees=5.0),
-        "lights of the Flexporter have no cone",
+NEW_FILES = {
+    "cone of a Flexporter light": NewFile(  # another layout can store it
+        original("A"), set_fields(light(1), falloff_degrees=5.0), "(lights of the Flexporter have no cone)"
     ),
 }
 
 
 def test_a_pivot_is_applied_to_the_vertices() -> None:
     written = save_edited("B", set_fields(node("Mapped"), pivot=np.array([1.0, 0, 0])))
-    assert rewrite_reasons(written) == []
     assert "/nodes/Mapped/pivot" in [loss.path for loss in written.report.of(Outcome.BAKED)]
-    scene = load(keyframer.encode(written.document))
+    scene = load(merged(written))
     assert np.allclose(scene.meshes[1].positions, np.array(w.SQUARE["vertices"]) - (1, 0, 0))
 
 
 def test_a_flexporter_light_without_target_becomes_a_free_light() -> None:
-    written = save_edited("A", set_fields(node("Fspot01"), target=None))
-    assert rewrite_reasons(written) == []
-    assert load(keyframer.encode(written.document)).node("Fspot01").target is None
+    assert load(merged(save_edited("A", set_fields(node("Fspot01"), target=None)))).node("Fspot01").target is None
 
 
 def test_a_rigid_skin_can_become_a_weighted_one() -> None:
     written = save_edited("A", set_fields(lambda scene: scene.skins[0], rigid=False, positions=None))
-    assert rewrite_reasons(written) == []
-    before, loaded = load(w.write(w.flexporter_scene(), w.A)), load(keyframer.encode(written.document))
+    before, loaded = load(w.write(w.flexporter_scene(), w.A)), load(merged(written))
     assert not loaded.skins[0].rigid
     assert np.allclose(loaded.meshes[0].positions, before.meshes[0].positions, atol=1e-5)
 
 
 def test_a_roll_at_rest_becomes_a_key() -> None:
-    written = save_edited("B", set_fields(camera, roll_degrees=5.0))
-    assert rewrite_reasons(written) == []
-    channels = load(keyframer.encode(written.document)).clips[0].channels
+    channels = load(merged(save_edited("B", set_fields(camera, roll_degrees=5.0)))).clips[0].channels
     (track,) = [channel.track for channel in channels if channel.track.kind == "roll"]
     assert track.values.reshape(-1).tolist() == pytest.approx([5.0])
 
@@ -221,27 +185,16 @@ NOT_STORABLE: dict[str, Callable[[Scene], object]] = {
 @pytest.mark.parametrize("name", NOT_STORABLE)
 def test_edits_that_the_format_cannot_store_are_dropped(name: str) -> None:
     written = save_edited("B", NOT_STORABLE[name])  # type: ignore[arg-type]
-    assert rewrite_reasons(written) == []
-    assert keyframer.encode(written.document) == keyframer.encode(save_edited("B", lambda scene: None).document)
+    assert merged(written) == keyframer.encode(save_edited("B", lambda scene: None).document)
     assert len(written.report.of(Outcome.DROPPED)) == 1
-
-
-@pytest.mark.parametrize("name", NOT_MERGEABLE)
-def test_edits_that_cannot_be_merged_cause_a_new_file(name: str) -> None:
-    manner, edit, words = NOT_MERGEABLE[name]
-    written = save_edited(manner, edit)
-    (why,) = rewrite_reasons(written)
-    assert f"({words})" in why
-    assert load(keyframer.encode(written.document)).nodes, "there is a file all the same"
 
 
 @pytest.mark.parametrize("manner", "AB")
 def test_another_rate_keeps_all_keys(manner: str) -> None:
     """The same ticks per second in fewer frames: only the numbers in MAIN change."""
     written = save_edited(manner, lambda given: given.clips.__setitem__(0, change_rate(given, 25.0).clips[0]))
-    assert rewrite_reasons(written) == []
     data, original = (
-        keyframer.encode(written.document),
+        merged(written),
         keyframer.encode(save_edited(manner, lambda given: None).document),
     )
     assert len(data) == len(original)

@@ -74,7 +74,6 @@ def test_every_dialect_is_detected_when_read(dialect: str, tmp_path: Path) -> No
         assert np.allclose(theirs.vertices(numbers[name]), ours.vertices(mine)[..., [0, 2, 1]], atol=1e-5)
     track = next(channel.track for channel in loaded.clips[0].channels if channel.track.kind == "position")
     assert track.times.tolist() == [0, 4800, 9600]
-    assert track.tension is not None
     assert track.tension.tolist() == [0.0, 0.5, 0.0]
     assert (loaded.clips[0].start, loaded.clips[0].end) == (0.0, 9600.0)
 
@@ -82,7 +81,6 @@ def test_every_dialect_is_detected_when_read(dialect: str, tmp_path: Path) -> No
 def test_dialect_b_is_the_default_and_writes_all_sections() -> None:
     document = FORMAT.from_scene(scene()).document
     header = document.first(FileHeader)
-    assert header is not None
     assert [child.segment for child in header.children] == [
         "main",
         "mesh",
@@ -99,7 +97,6 @@ def test_dialect_b_is_the_default_and_writes_all_sections() -> None:
 def test_dialect_a_omits_empty_sections() -> None:
     document = FORMAT.from_scene(Scene(nodes=[Node("bone", NodeKind.BONE)]), {"dialect": "A"}).document
     header = document.first(FileHeader)
-    assert header is not None
     assert [child.segment for child in header.children if isinstance(child, Section)] == ["bone"]
 
 

@@ -6,16 +6,14 @@ import shutil
 import subprocess
 from pathlib import Path
 
-SOURCE = Path(__file__).parent / "evaluate.c"
 
-
-def build(folder: Path) -> Path:
-    """Compile the program into a folder and return its path; raises RuntimeError with the reason on failure."""
+def build(folder: Path, name: str = "evaluate") -> Path:
+    """Compile a program into a folder and return its path; raises RuntimeError with the reason on failure."""
     if shutil.which("gcc") is None:
         raise RuntimeError("gcc is not installed")
-    program = folder / "evaluate"
+    program, source = folder / name, Path(__file__).parent / f"{name}.c"
     done = subprocess.run(
-        ["gcc", "-O2", "-o", str(program), str(SOURCE), "-l3ds", "-lm"], capture_output=True, text=True, check=False
+        ["gcc", "-O2", "-o", str(program), str(source), "-l3ds", "-lm"], capture_output=True, text=True, check=False
     )
     if done.returncode:
         raise RuntimeError("lib3ds 1.3 is not installed (Debian: lib3ds-dev)")

@@ -173,12 +173,10 @@ def test_paths_streams_and_named_formats(tmp_path: Path) -> None:
         keyframer.load(path, format="4ds")
     with pytest.raises(OSError, match="nowhere"):
         keyframer.load(tmp_path / "nowhere.3ds")
-    with pytest.raises(keyframer.FormatError) as caught:
+    with pytest.raises(keyframer.FormatError, match=r"^IO_EMPTY\b"):
         keyframer.load(BytesIO(b""))
-    assert caught.value.code == "IO_EMPTY"
-    with pytest.raises(keyframer.FormatError) as caught:
+    with pytest.raises(keyframer.FormatError, match=r"^IO_UNRECOGNISED\b"):
         keyframer.load(BytesIO(b"MZ" + bytes(90)))
-    assert caught.value.code == "IO_UNRECOGNISED"
 
 
 def test_frames_per_second_is_an_option() -> None:

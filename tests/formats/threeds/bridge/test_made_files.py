@@ -14,7 +14,7 @@ import keyframer
 from keyframer.formats.threeds import records as r
 from keyframer.scene import NodeKind, Scene
 from tests.building import threeds_records as make
-from tests.exchange.reading.making import glb, split_glb
+from tests.building.gltf import glb, split_glb
 from tests.posing import plain
 from tests.reference_curves.slow import evaluate
 
