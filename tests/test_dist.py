@@ -8,6 +8,8 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -22,6 +24,25 @@ def find_python(version: str) -> str | None:
     """Return a Python of this version, also one that pyenv installed."""
     installed = sorted(Path.home().glob(f".pyenv/versions/{version}.*/bin/python"))
     return str(installed[-1]) if installed else shutil.which(f"python{version}")
+
+
+def test_page_on_pypi_has_only_whole_addresses() -> None:
+    """Pictures and links of the README are relative; on PyPI they would lead nowhere."""
+    command = [sys.executable, "-m", "hatchling", "metadata"]
+    facts = json.loads(subprocess.run(command, cwd=ROOT, check=True, capture_output=True).stdout)
+    links = re.findall(r"\]\(([^)]+)\)", facts["readme"]["text"])
+    assert [link for link in links if not link.startswith("https://")] == []
+    picture = f"{facts['urls']['Source']}/raw/v{facts['version']}/docs/pictures/windmill.gif"
+    assert f"![A windmill, turning]({picture})" in facts["readme"]["text"]
+
+
+def test_addresses_are_those_of_the_project() -> None:
+    urls = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["urls"]
+    own = (urls["Source"], urls["Documentation"])
+    assert [url for url in urls.values() if not url.startswith(own)] == []
+    for path in [ROOT / "CITATION.cff", ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), ROOT / "docs/llms.txt"]:
+        for url in re.findall(r"https://[\w./-]*keyframer[\w./-]*", path.read_text("utf-8")):
+            assert url.startswith(own), (path.name, url)
 
 
 @pytest.fixture(scope="module")
@@ -40,10 +61,10 @@ def test_release_is_complete(release: Path) -> None:
     assert names == [
         "SHA256SUMS",
         "keyframer-V-py3-none-any.whl",
+        *(f"keyframer-V-py{tag}-{sysconfig.get_platform()}.pyz" for tag in ("311", "312", "313", "314")),
         "keyframer-V.tar.gz",
         "keyframer-blender-V.zip",
         "keyframer.cdx.json",
-        "keyframer.pyz",
     ]
     subprocess.run(["sha256sum", "--check", "--quiet", "SHA256SUMS"], cwd=release, check=True)
     packages = [str(path) for pattern in ("*.whl", "*.tar.gz") for path in release.glob(pattern)]
@@ -53,10 +74,25 @@ def test_release_is_complete(release: Path) -> None:
 
 
 @pytest.mark.slow
-def test_single_file_runs(release: Path, tmp_path: Path) -> None:
-    command = [sys.executable, str(release / "keyframer.pyz"), "convert", str(EXAMPLE), str(tmp_path / "mill.glb")]
-    subprocess.run(command, env={**os.environ, "SHIV_ROOT": str(tmp_path)}, check=True, capture_output=True)
-    assert (tmp_path / "mill.glb").read_bytes()[:4] == b"glTF"
+@pytest.mark.parametrize("python", PYTHONS)
+def test_single_file_runs(release: Path, tmp_path: Path, python: str) -> None:
+    """Each file runs with its Python; any other gets one line that names both versions."""
+    program = find_python(python)
+    if program is None:
+        pytest.skip(f"Python {python} is not installed")
+    settings = {**os.environ, "SHIV_ROOT": str(tmp_path), "PYTHONPATH": ""}
+    for pyz in sorted(release.glob("*.pyz")):
+        target = tmp_path / f"{pyz.stem}.glb"
+        command = [program, str(pyz), "convert", str(EXAMPLE), str(target)]
+        ran = subprocess.run(command, env=settings, capture_output=True, text=True, check=False)
+        if f"-py{python.replace('.', '')}-" in pyz.name:
+            assert ran.returncode == 0, ran.stderr
+            assert target.read_bytes()[:4] == b"glTF"
+        else:
+            assert ran.returncode == 1
+            assert re.fullmatch(
+                rf"keyframer: {re.escape(pyz.name)} needs Python .*, this is {python}: .*\n", ran.stderr
+            )
 
 
 @pytest.mark.slow
