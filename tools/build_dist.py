@@ -100,12 +100,17 @@ def bill_of_materials(wheel: Path, files: list[Path]) -> dict[str, Any]:
     packages = {each["purl"]: each for pyz in files for each in packages_in(pyz)}
     components = [*packages.values(), *npm_packages()]
     own = next(each for each in components if each["name"] == "keyframer")
+    return cyclonedx({**own, "hashes": [sha256(wheel)]}, [each for each in components if each is not own])
+
+
+def cyclonedx(own: dict[str, Any], components: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return an SBOM of a program and what it contains."""
     return {
         "bomFormat": "CycloneDX",
         "specVersion": "1.6",
         "version": 1,
-        "metadata": {"component": {**own, "type": "application", "hashes": [sha256(wheel)]}},
-        "components": [each for each in components if each is not own],
+        "metadata": {"component": {**own, "type": "application"}},
+        "components": components,
     }
 
 
@@ -113,8 +118,9 @@ def sha256(path: Path) -> dict[str, str]:
     return {"alg": "SHA-256", "content": hashlib.sha256(path.read_bytes()).hexdigest()}
 
 
-def packages_in(pyz: Path) -> Iterator[dict[str, Any]]:
-    with zipfile.ZipFile(pyz) as archive:
+def packages_in(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the Python packages in a wheel or a .pyz."""
+    with zipfile.ZipFile(path) as archive:
         for name in sorted(archive.namelist()):
             if name.endswith(".dist-info/METADATA"):
                 facts = message_from_bytes(archive.read(name))
