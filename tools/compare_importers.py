@@ -35,16 +35,13 @@ import keyframer
 from keyframer.scene import Scene
 
 FILES = {
-    "`windmill.3ds`, the example": ROOT / "examples" / "windmill.3ds",
-    "`mak_running.3ds`, a robot": CORPUS / "makbot" / "mak_running.3DS",
-    "`city.3ds`, *Second Reality*": CORPUS / "secondreality" / "CITY.3DS",
-    "`red2.3ds`, a demo": CORPUS / "3ds" / "jumalauta__red2.3ds",
-    "`cheese.3ds`, a demo": CORPUS / "3ds" / "jumalauta__cheese.3ds",
+    "windmill": ROOT / "examples" / "windmill.3ds",
+    "mak_running": CORPUS / "makbot" / "mak_running.3DS",
+    "city": CORPUS / "secondreality" / "CITY.3DS",
+    "red2": CORPUS / "3ds" / "jumalauta__red2.3ds",
+    "cheese": CORPUS / "3ds" / "jumalauta__cheese.3ds",
 }
-HEAD = (
-    "file|measured against|Keyframer in Blender|Keyframer's glTF in Blender|"
-    "Blender's 3DS importer|assimp|lib3ds|three.js"
-)
+HEAD = "file|against|Keyframer|its glTF|Blender|assimp|lib3ds|three.js"
 Places = dict[int, Any]
 """(frames, vertices, 3) for each node with a mesh, in the order of the file; NaN where the place is not known"""
 
@@ -203,7 +200,7 @@ def rows() -> Iterator[tuple[str, ...]]:
                 error_of(case.scene, truth, in_lib3ds(case, truth, program)),
                 error_of(case.scene, truth, in_three(case, truth)),
             ]
-            yield title, source, *(f"{100 * error:.2g} %" if error >= 1e-5 else "< 0.001 %" for error in errors)
+            yield title, source, *(f"{100 * error:.2g}" if error >= 1e-5 else "<0.001" for error in errors)
 
 
 def main() -> None:
