@@ -50,7 +50,7 @@ blender: $(BIN)/.test  ## the Blender extension: a wheel and a zip in build, val
 	PYTHON=$(PYTHON) sh tools/install_blender.sh
 	$(BIN)/python tools/build_blender.py --validate
 
-dist: $(BIN)/.test  ## everything of a release in dist: wheel, source archive, keyframer.pyz, Blender extension, SBOM; built twice and compared
+dist: $(BIN)/.test  ## everything of a release in dist: wheel, source archive, a .pyz for each Python, Blender extension, SBOM; built twice and compared
 	$(BIN)/python tools/build_dist.py
 
 lint: $(BIN)/.test  ## style, types and the import contract

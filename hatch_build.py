@@ -1,4 +1,4 @@
-"""Builds the page of the viewer and adds it to the package; ``make viewer`` builds it, too.
+"""Builds the page of the viewer and adds it to the package (``make viewer`` builds it, too); makes the page for PyPI.
 
 KEYFRAMER_NO_VIEWER=1 builds a wheel without the page. An editable install never builds it, because work on the
 Python code must not need Node. An existing page, as in a source archive, is used unchanged.
@@ -7,12 +7,14 @@ Python code must not need Node. An existing page, as in a source archive, is use
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 STATIC = Path("src/keyframer/viewer/static")
 
@@ -30,3 +32,26 @@ class ViewerBuildHook(BuildHookInterface[Any]):
             subprocess.run([sys.executable, str(root / "tools/build_viewer.py"), "--for-package"], cwd=root, check=True)
         if (root / STATIC / "index.html").is_file():
             build_data["artifacts"].append(f"{STATIC.as_posix()}/**")
+
+
+class ReadmeMetadataHook(MetadataHookInterface):
+    """The hook that gives packages the README, with links that work outside the repository."""
+
+    PLUGIN_NAME = "custom"
+
+    def update(self, metadata: dict[str, Any]) -> None:
+        text = Path(self.root, "README.md").read_text("utf-8")
+        source, version = metadata["urls"]["Source"], metadata["version"]
+        metadata["readme"] = {
+            "content-type": "text/markdown",
+            "text": with_absolute_links(text, f"{source}/{{}}/v{version}"),
+        }
+
+
+def with_absolute_links(text: str, address: str) -> str:
+    """Return Markdown whose relative links and pictures lead to the repository: {} becomes "blob" or "raw"."""
+    return re.sub(
+        r"(!?)(\[[^\]]*\]\()(?![a-z]+:|#)",
+        lambda found: f"{found[0]}{address.format('raw' if found[1] else 'blob')}/",
+        text,
+    )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shutil
+from pathlib import Path
 
 from sphinx.application import Sphinx
 
@@ -36,5 +38,13 @@ def without_links_outside(app: Sphinx, docname: str, source: list[str]) -> None:
     source[0] = re.sub(r"\[([^\]]+)\]\(\.\./(?:benchmarks/|CONTRIBUTING)[^)]*\)", r"`\1`", source[0])
 
 
+def with_the_page(app: Sphinx, error: Exception | None) -> None:
+    """Put the page that runs Keyframer in a browser into try/, if ``make page`` has built it."""
+    page = Path(app.srcdir).parent / "build/page"
+    if error is None and page.is_dir():
+        shutil.copytree(page, Path(app.outdir, "try"), dirs_exist_ok=True)
+
+
 def setup(app: Sphinx) -> None:
     app.connect("source-read", without_links_outside)
+    app.connect("build-finished", with_the_page)

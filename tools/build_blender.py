@@ -20,6 +20,8 @@ SOURCE = ROOT / "blender"
 BLENDER = ROOT / ".venv-blender"
 STAMP = (2026, 1, 1, 0, 0, 0)
 """time of all members: the same source gives the same zip"""
+BUILD = "0noviewer"
+"""build tag of the wheel, which has the version of the wheel of the release but other content"""
 
 
 def build_wheel(folder: Path) -> Path:
@@ -31,7 +33,7 @@ def build_wheel(folder: Path) -> Path:
     settings = {**os.environ, "KEYFRAMER_NO_VIEWER": "1"}
     subprocess.run(command, cwd=ROOT, check=True, env=settings, capture_output=True)
     (wheel,) = folder.glob("keyframer-*.whl")
-    return wheel
+    return wheel.rename(wheel.with_name(wheel.name.replace("-py3-", f"-{BUILD}-py3-")))
 
 
 def manifest(wheel: Path) -> str:

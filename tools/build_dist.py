@@ -1,8 +1,8 @@
 """Builds everything that a release consists of, twice, and compares: ``python tools/build_dist.py`` writes ``dist/``.
 
-The wheel, the source archive, ``keyframer.pyz`` (one file with numpy and Pillow, for this platform and version of
-Python), the extension for Blender, an SBOM of everything that these contain (CycloneDX), and SHA256SUMS. Exit 1 if two
-builds differ.
+The wheel, the source archive, one ``.pyz`` for each version of Python (a file with numpy and Pillow, for this
+platform), the extension for Blender, an SBOM of everything that these contain (CycloneDX), and SHA256SUMS. Exit 1 if
+two builds differ.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import zipfile
 from collections.abc import Iterator
@@ -27,6 +28,16 @@ import build_blender
 ROOT = build_blender.ROOT
 STAMP = "1767225600"
 """time of all members of archives, in seconds: the same source gives the same bytes"""
+PYTHONS = ("3.11", "3.12", "3.13", "3.14")
+"""versions that get a .pyz; the compiled parts of numpy and Pillow fit only one"""
+PREAMBLE = """import os, sys
+if sys.version_info[:2] != ({comma}):
+    here = "%d.%d" % sys.version_info[:2]
+    name = os.path.basename(archive)
+    sys.exit("keyframer: %s needs Python {version}, this is %s: take the file for py%s, or run python{version} %s" % (
+        name, here, here.replace(".", ""), name))
+"""
+"""runs before the program in a .pyz; shiv sets ``archive``"""
 
 
 def main() -> int:
@@ -57,8 +68,8 @@ def build(folder: Path) -> Path:
     shutil.rmtree(folder / "blender")
     run("hatchling", "build", "-t", "wheel", "-t", "sdist", "-d", str(folder))
     (wheel,) = folder.glob("*.whl")
-    build_pyz(wheel, folder / "keyframer.pyz")
-    sbom = json.dumps(bill_of_materials(wheel, folder / "keyframer.pyz"), indent=2, ensure_ascii=False)
+    files = [build_pyz(wheel, python) for python in PYTHONS]
+    sbom = json.dumps(bill_of_materials(wheel, files), indent=2, ensure_ascii=False)
     folder.joinpath("keyframer.cdx.json").write_text(f"{sbom}\n", "utf-8")
     sums = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in sorted(folder.iterdir())]
     folder.joinpath("SHA256SUMS").write_text("".join(sums))
@@ -69,24 +80,37 @@ def run(module: str, *arguments: str) -> None:
     subprocess.run([sys.executable, "-m", module, *arguments], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
 
 
-def build_pyz(wheel: Path, target: Path) -> None:
-    """Put the wheel and what it needs into one file that Python runs."""
+def build_pyz(wheel: Path, python: str) -> Path:
+    """Put the wheel and what it needs into one file that this version of Python runs; returns the file."""
     requirement = "==".join(wheel.name.split("-")[:2])
-    settings = ["--reproducible", "--python", "/usr/bin/env python3", "--console-script", "keyframer"]
-    pip = ["--quiet", "--disable-pip-version-check", "--find-links", str(wheel.parent), requirement]
-    run("shiv.cli", *settings, "--output-file", str(target), *pip)
+    tag = f"py{python.replace('.', '')}-{sysconfig.get_platform()}"
+    target = wheel.with_name(f"{requirement.replace('==', '-')}-{tag}.pyz")
+    settings = ["--reproducible", "--python", f"/usr/bin/env python{python}", "--console-script", "keyframer"]
+    pip = ["--quiet", "--disable-pip-version-check", "--only-binary=:all:", "--python-version", python]
+    with tempfile.TemporaryDirectory() as folder:
+        preamble = Path(folder, "check_version.py")
+        preamble.write_text(PREAMBLE.format(version=python, comma=python.replace(".", ", ")))
+        settings += ["--preamble", str(preamble), "--output-file", str(target)]
+        run("shiv.cli", *settings, *pip, "--find-links", str(wheel.parent), requirement)
+    return target
 
 
-def bill_of_materials(wheel: Path, pyz: Path) -> dict[str, Any]:
-    """Return the SBOM, as CycloneDX: the packages in the pyz, and the npm packages in the script of the viewer."""
-    components = [*packages_in(pyz), *npm_packages()]
+def bill_of_materials(wheel: Path, files: list[Path]) -> dict[str, Any]:
+    """Return the SBOM, as CycloneDX: the packages in the .pyz, and the npm packages in the script of the viewer."""
+    packages = {each["purl"]: each for pyz in files for each in packages_in(pyz)}
+    components = [*packages.values(), *npm_packages()]
     own = next(each for each in components if each["name"] == "keyframer")
+    return cyclonedx({**own, "hashes": [sha256(wheel)]}, [each for each in components if each is not own])
+
+
+def cyclonedx(own: dict[str, Any], components: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return an SBOM of a program and what it contains."""
     return {
         "bomFormat": "CycloneDX",
         "specVersion": "1.6",
         "version": 1,
-        "metadata": {"component": {**own, "type": "application", "hashes": [sha256(wheel)]}},
-        "components": [each for each in components if each is not own],
+        "metadata": {"component": {**own, "type": "application"}},
+        "components": components,
     }
 
 
@@ -94,8 +118,9 @@ def sha256(path: Path) -> dict[str, str]:
     return {"alg": "SHA-256", "content": hashlib.sha256(path.read_bytes()).hexdigest()}
 
 
-def packages_in(pyz: Path) -> Iterator[dict[str, Any]]:
-    with zipfile.ZipFile(pyz) as archive:
+def packages_in(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the Python packages in a wheel or a .pyz."""
+    with zipfile.ZipFile(path) as archive:
         for name in sorted(archive.namelist()):
             if name.endswith(".dist-info/METADATA"):
                 facts = message_from_bytes(archive.read(name))

@@ -22,8 +22,10 @@ import tempfile
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+import build_dist
 import build_viewer
 
 ROOT = build_viewer.ROOT
@@ -62,8 +64,12 @@ Keyframer (MIT), see LICENSE.txt
 three.js (MIT), see THIRD-PARTY-LICENCES.txt
 Pyodide {PYODIDE} (MPL-2.0), unchanged; source: https://github.com/pyodide/pyodide
 CPython 3.14 and its standard library (PSF-2.0), as part of Pyodide; source: https://www.python.org
-numpy (BSD-3-Clause) and Pillow (MIT-CMU), built by Pyodide, without tests and headers; licences below
+numpy (BSD-3-Clause) and Pillow (MIT-CMU), built by Pyodide, without tests and headers
+
+The texts of these licences follow. keyframer-page.cdx.json lists the same parts for programs (CycloneDX).
 """
+TEXTS = {"Pyodide": "MPL-2.0.txt", "CPython": "PSF-2.0.txt"}
+"""licences whose texts are not in the packages, in web/page"""
 
 
 def main(arguments: list[str]) -> int:
@@ -119,6 +125,8 @@ def build(given: Path | None) -> None:
         page.joinpath("index.html").write_text(index_page(page.joinpath("index.html").read_text("utf-8")), "utf-8")
         page.joinpath("LICENSE.txt").write_bytes((ROOT / "LICENSE").read_bytes())
         page.joinpath("LICENCES.txt").write_text(LICENCES + "".join(licence_texts(wheels)), "utf-8")
+        sbom = bill_of_materials(lock["info"]["python"], wheels)
+        page.joinpath("keyframer-page.cdx.json").write_text(json.dumps(sbom, indent=2) + "\n", "utf-8")
         page.joinpath("service-worker.js").write_text(service_worker(page), "utf-8")
         shutil.rmtree(PAGE, ignore_errors=True)
         page.rename(PAGE)
@@ -227,7 +235,22 @@ def index_page(viewer: str) -> str:
     return page
 
 
+def bill_of_materials(python: str, wheels: list[Path]) -> dict[str, Any]:
+    """Return the SBOM of the page, as CycloneDX."""
+    version = re.search(r'__version__ = "(.*)"', (ROOT / "src/keyframer/__init__.py").read_text("utf-8"))
+    assert version is not None
+    packages = [metadata for wheel in wheels for metadata in build_dist.packages_in(wheel)]
+    runtime = [
+        build_dist.component("npm", "pyodide", PYODIDE, "MPL-2.0"),
+        build_dist.component("generic", "cpython", python, "PSF-2.0"),
+    ]
+    own = build_dist.component("pypi", "keyframer", version[1], "MIT")
+    return build_dist.cyclonedx(own, [*runtime, *packages, *build_dist.npm_packages()])
+
+
 def licence_texts(wheels: list[Path]) -> Iterator[str]:
+    for part, name in TEXTS.items():
+        yield f"\n\n{part}: {name.removesuffix('.txt')}\n\n{(SOURCES / name).read_text('utf-8').strip()}\n"
     for wheel in wheels:
         with zipfile.ZipFile(wheel) as archive:
             for name in sorted(archive.namelist()):

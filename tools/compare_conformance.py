@@ -24,12 +24,13 @@ from scipy.spatial.transform import Rotation, Slerp
 from tests.blender.outside import OLDEST, python_of
 from tests.oracles.lib3ds import build
 from tests.truth.test_lib3ds import difference, evaluate, kind_in_lib3ds
-from tools.compare_blender_importers import ADDON
 from tools.make_conformance import FRAMES, ROOT, Case, cases
 
 import keyframer
 from keyframer.scene import NodeKind, Scene
 
+ADDON = "io_scene_3ds==2.8.6"
+"""the 3DS importer of Blender"""
 RIGHT = 1e-3
 """largest error, relative to the size of the scene, that counts as right"""
 Errors = list[float]
@@ -52,32 +53,40 @@ def distances(expected: list[Any], found: list[Any]) -> Errors:
     ]
 
 
-def assimp(path: Path, scene: Scene, folder: Path) -> Errors | None:
-    """Return the errors of assimp; None if it does not read the file."""
+def assimp_scene(path: Path, folder: Path) -> dict[str, Any] | None:
+    """Return what assimp reads; None if it does not read the file."""
     out = folder / "assimp.json"
     out.unlink(missing_ok=True)
     command = ["assimp", "export", str(path), str(out), "-f", "assjson"]
     subprocess.run(command, capture_output=True, timeout=60, check=False)
-    if not out.exists():
-        return None
-    read = json.loads(out.read_text(encoding="utf-8"))
+    return json.loads(out.read_text(encoding="utf-8")) if out.exists() else None
+
+
+def assimp_placed(read: dict[str, Any], time: float) -> Iterator[tuple[str, Any, Any]]:
+    """Yield the name of the node, the vertices and the world matrix of each mesh at a time in ticks."""
     animation = (read.get("animations") or [{"channels": []}])[0]
     channels = {channel["name"]: channel for channel in animation["channels"]}
-    ticks = animation.get("tickspersecond")  # 0 in 3D Studio files: times are frames
+    # The root only converts to Y up.
+    waiting = [(child, np.eye(4)) for child in read["rootnode"].get("children", [])]
+    while waiting:
+        node, parent = waiting.pop()
+        matrix = parent @ _local(node, channels.get(node["name"]), time)
+        for number in node.get("meshes", []):
+            yield node["name"], np.reshape(read["meshes"][number]["vertices"], (-1, 3)), matrix
+        waiting += [(child, matrix) for child in node.get("children", [])]
+
+
+def assimp(path: Path, scene: Scene, folder: Path) -> Errors | None:
+    """Return the errors of assimp; None if it does not read the file."""
+    read = assimp_scene(path, folder)
+    if read is None:
+        return None
+    ticks = (read.get("animations") or [{}])[0].get("tickspersecond")  # 0 in 3D Studio files: times are frames
     seconds = keyframer.pose(scene, frames=FRAMES).times_seconds
-    times = (seconds * ticks).tolist() if ticks else FRAMES
     found = []
-    for time in times:
-        points: list[Any] = []
-        # The root only converts to Y up.
-        waiting = [(child, np.eye(4)) for child in read["rootnode"].get("children", [])]
-        while waiting:
-            node, parent = waiting.pop()
-            matrix = parent @ _local(node, channels.get(node["name"]), time)
-            for number in node.get("meshes", []):
-                vertices = np.reshape(read["meshes"][number]["vertices"], (-1, 3))
-                points.append(vertices @ matrix[:3, :3].T + matrix[:3, 3])
-            waiting += [(child, matrix) for child in node.get("children", [])]
+    for time in (seconds * ticks).tolist() if ticks else FRAMES:
+        placed = assimp_placed(read, time)
+        points = [vertices @ matrix[:3, :3].T + matrix[:3, 3] for _, vertices, matrix in placed]
         if not points:
             return None
         found.append(np.concatenate(points))

@@ -323,6 +323,10 @@ COMPLETIONS = {"bash": "keyframer.bash", "zsh": "_keyframer", "fish": "keyframer
 _COMPLETED = {"FILE": shtab.FILE, "OUT": shtab.FILE, "PAGE": shtab.FILE, "LIST": shtab.FILE, "DIR": shtab.DIRECTORY}
 
 
+_TYPED = r"local typed=${1//[\\\"\']/}"
+"""bash gives words as they were typed: names with spaces have backslashes or quotes"""
+
+
 def desktop_pages() -> Iterator[tuple[str, str]]:
     """Yield name and text of the completion for each shell, and of the man page of each command."""
     parser = build_parser()
@@ -332,7 +336,8 @@ def desktop_pages() -> Iterator[tuple[str, str]]:
             if isinstance(action.metavar, str) and action.metavar in _COMPLETED:
                 action.complete = _COMPLETED[action.metavar]  # type: ignore[attr-defined]
     for shell, name in COMPLETIONS.items():
-        yield name, shtab.complete(parser, shell=shell)
+        text = shtab.complete(parser, shell=shell)
+        yield name, re.sub(r"compgen -([fd]) -- \$1", lambda found: f'{_TYPED}; compgen -{found[1]} -- "$typed"', text)
     whole = _man_page("keyframer", ABOUT.rstrip("."), build_parser(with_options=False))
     pages = ", ".join(rf"\fBkeyframer\-{command}\fR(1)" for command in commands)
     yield (

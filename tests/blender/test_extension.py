@@ -290,12 +290,14 @@ def test_blenders_own_command_line_accepts_the_zip(archive: Path) -> None:
     assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
-def test_zip_contains_manifest_licence_and_the_unchanged_wheel(archive: Path) -> None:
+def test_zip_contains_manifest_licence_and_a_wheel_of_its_own_name(archive: Path) -> None:
+    """The wheel has no viewer, so it must not have the name of the wheel of the release."""
     with zipfile.ZipFile(archive) as members:
         manifest = tomllib.loads(members.read("blender_manifest.toml").decode())
         (wheel,) = manifest["wheels"]
+        assert wheel == f"./wheels/keyframer-{keyframer.__version__}-0noviewer-py3-none-any.whl"
         assert members.read(wheel.removeprefix("./")) == next(archive.parent.glob("*.whl")).read_bytes()
-        assert "LICENSE.md" in members.namelist()
+        assert b"0noviewer" in members.read("LICENSE.md")
     assert manifest["name"] == "Keyframer: legacy animation formats"
     assert "blender" not in manifest["name"].lower() + manifest["id"]
     assert manifest["version"] == keyframer.__version__

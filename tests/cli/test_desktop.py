@@ -95,52 +95,128 @@ def test_extension_of_several_formats_is_registered_for_none() -> None:
 class Home:
     """A home directory for ``keyframer setup``, which runs as a command."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, tools: str = "tools") -> None:
         self.folder = folder
-        self.bin = folder / "tools/bin"
-        self.bin.mkdir(parents=True)
-        command = self.bin / "keyframer"
-        command.write_text(f'#!/bin/sh\nexec {sys.executable} -m keyframer "$@"\n')
-        command.chmod(0o755)
+        self.command = folder / tools / "keyframer"
+        self.command.parent.mkdir(parents=True)
+        self.command.write_text(f"#!{sys.executable}\nimport sys, keyframer.cli\nsys.exit(keyframer.cli.main())\n")
+        self.command.chmod(0o755)
+        self.before = self.paths()
 
-    def setup(self, *options: str) -> list[str]:
-        unset = {"XDG_DATA_HOME": "", "XDG_CONFIG_HOME": ""}
-        environment = {**os.environ, **unset, "HOME": str(self.folder), "PATH": f"{self.bin}:{os.environ['PATH']}"}
+    def setup(self, *options: str, run: tuple[str, ...] = (), **settings: str) -> list[str]:
+        unset = {"XDG_DATA_HOME": "", "XDG_CONFIG_HOME": "", "PATH": "/usr/bin:/bin"}
+        environment = {**os.environ, **unset, "HOME": str(self.folder), **settings}
         ran = subprocess.run(
-            ["keyframer", "setup", *options], env=environment, capture_output=True, text=True, check=True
-        )
+            [*(run or (str(self.command),)), "setup", *options],
+            env=environment, cwd=self.folder, capture_output=True, text=True, check=True,
+        )  # fmt: skip
         assert ran.stderr == ""
         return ran.stdout.splitlines()
 
-    def files(self) -> set[str]:
-        """Return the files that the home directory contains, without those that the desktop's programs make."""
-        found = {path.relative_to(self.folder) for path in self.folder.rglob("*") if path.is_file()}
-        made = ("tools", ".local/share/mime", ".local/share/applications/mimeinfo.cache")
-        packages = {path for path in found if "packages" in path.parts}
-        return {str(path) for path in found if not str(path).startswith(made)} | {str(path) for path in packages}
+    def paths(self) -> set[Path]:
+        """Return all that the home directory contains, also empty folders."""
+        return set(self.folder.rglob("*"))
+
+    def files(self) -> set[Path]:
+        """Return the new files, without those that the desktop's programs make of them."""
+        made = (self.folder / ".local/share/mime", self.folder / ".local/share/applications/mimeinfo.cache")
+        new = {path for path in self.paths() - self.before if path.is_file()}
+        return {path for path in new if path.parent.name == "packages" or not path.is_relative_to(made[0])} - {made[1]}
+
+    def entry(self) -> str:
+        return (self.folder / ".local/share/applications/keyframer.desktop").read_text()
 
 
 def test_setup_writes_what_it_names_and_removes_it_again(tmp_path: Path) -> None:
     home = Home(tmp_path)
     planned = home.setup("--dry-run")
-    assert home.files() == set()
-    *written, zsh = home.setup()
-    assert home.files() == {str(Path(line.removeprefix("wrote ")).relative_to(tmp_path)) for line in written}
-    assert [line.removeprefix("would write ") for line in planned[:-1]] == [
-        each.removeprefix("wrote ") for each in written
-    ]
+    assert home.paths() == home.before
+    *written, zsh, man = home.setup()
+    assert home.files() == {Path(line.removeprefix("wrote ")) for line in written}
+    assert planned == [*(line.replace("wrote", "would write") for line in written), zsh, man]
     assert zsh.startswith("zsh:")
-    entry = (tmp_path / ".local/share/applications/keyframer.desktop").read_text()
-    assert f"\nExec={home.bin}/keyframer view %F\n" in entry
-    assert f"\nTryExec={home.bin}/keyframer\n" in entry
-    assert home.setup() == [*written, zsh]  # again, after an update
+    assert f"\nExec={home.command} view %F\n" in home.entry()
+    assert f"\nTryExec={home.command}\n" in home.entry()
+    assert home.setup() == [*written, zsh, man]  # again, after an update
     assert home.setup("--undo") == [line.replace("wrote", "removed") for line in written]
-    assert home.files() == set()
+    assert home.paths() == home.before  # also nothing of update-mime-database, and no folder
     assert home.setup("--undo") == []
 
 
-def completed(*words: str) -> set[str]:
-    """Return what bash offers for the last word."""
+def test_undo_keeps_an_empty_home(tmp_path: Path) -> None:
+    home = Home(tmp_path / "tools", "")
+    (tmp_path / "home").mkdir()
+    (tmp_path / "data").mkdir()
+    for settings in ({}, {"XDG_DATA_HOME": str(tmp_path / "data")}):
+        home.setup(HOME=str(tmp_path / "home"), **settings)
+        home.setup("--undo", HOME=str(tmp_path / "home"), **settings)
+        assert {path.name for path in tmp_path.rglob("*")} == {"tools", "keyframer", "home", "data"}
+
+
+def test_undo_keeps_what_others_made(tmp_path: Path) -> None:
+    if shutil.which("update-mime-database") is None:
+        pytest.skip("update-mime-database is not installed")
+    other = tmp_path / ".local/share/mime/packages/other.xml"
+    other.parent.mkdir(parents=True)
+    other.write_text(TYPES.read_text().replace("x-uto3d", "x-other"))
+    home = Home(tmp_path)
+    home.setup()
+    home.setup("--undo")
+    assert home.files() == set()
+    assert "x-other" in (tmp_path / ".local/share/mime/types").read_text()
+
+
+def test_man_is_explained_only_if_it_does_not_find_the_pages(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    path = f"{tmp_path}/.local/bin:/usr/bin:/bin"
+    assert (
+        home.setup()[-1]
+        == f'man: to find the pages, add to your profile: export MANPATH="{tmp_path}/.local/share/man:"'
+    )
+    assert home.setup(PATH=path)[-1].startswith("zsh:")
+    if shutil.which("manpath"):
+        found = subprocess.run(
+            ["manpath", "-q"], env={"HOME": str(tmp_path), "PATH": path}, capture_output=True, text=True, check=True
+        )
+        assert f"{tmp_path}/.local/share/man" in found.stdout.split(":")
+
+
+def test_desktop_gets_the_command_that_ran(tmp_path: Path) -> None:
+    """Not another one on the PATH."""
+    other = Home(tmp_path / "other")
+    home = Home(tmp_path / "home")
+    home.setup(PATH=f"{other.command.parent}:/usr/bin:/bin")
+    assert f"\nExec={home.command} view" in home.entry()
+
+
+def test_path_with_special_characters_is_quoted(tmp_path: Path) -> None:
+    home = Home(tmp_path, 'my tools 5% "new" $x')
+    home.setup()
+    line = next(line for line in home.entry().splitlines() if line.startswith("Exec="))
+    value = line.removeprefix("Exec=").replace("\\\\", "\\")  # escapes of values, then those of quotes
+    words = subprocess.run(["sh", "-c", f"printf '%s\n' {value}"], capture_output=True, text=True, check=True)
+    assert words.stdout.replace("%%", "%").splitlines() == [str(home.command), "view", "%F"]
+    assert f"\nTryExec={home.command}\n" in home.entry()
+
+
+def test_without_a_command_there_are_no_files_for_desktops(tmp_path: Path) -> None:
+    """As from a .pyz."""
+    home = Home(tmp_path)
+    lines = home.setup(run=(sys.executable, "-m", "keyframer"))
+    assert "no files for desktops: the command keyframer is not installed, this is another way to run it" in lines
+    names = {path.name for path in home.files()}
+    assert {"keyframer", "_keyframer", "keyframer.fish", "keyframer.1"} <= names
+    assert not names & {"keyframer.desktop", "keyframer.svg", "keyframer.thumbnailer", "keyframer.xml"}
+
+
+def test_relative_base_directory_is_ignored(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    lines = home.setup("--dry-run", XDG_DATA_HOME="data", XDG_CONFIG_HOME="./config")
+    assert lines == home.setup("--dry-run")
+
+
+def completed(*words: str, folder: Path = ROOT) -> set[str]:
+    """Return what bash offers for the last word; words are given as they are typed."""
     script = f"""
         source {shlex.quote(str(DESKTOP / "keyframer.bash"))}
         COMP_WORDS=({shlex.join(words)}); COMP_CWORD={len(words) - 1}
@@ -148,7 +224,7 @@ def completed(*words: str) -> set[str]:
         printf '%s\\n' "${{COMPREPLY[@]}}"
     """
     bash = ["bash", "--norc", "-c", script]
-    return set(subprocess.run(bash, capture_output=True, text=True, check=True, cwd=ROOT).stdout.split())
+    return set(subprocess.run(bash, capture_output=True, text=True, check=True, cwd=folder).stdout.splitlines())
 
 
 def test_bash_completes_commands_options_values_and_files() -> None:
@@ -157,6 +233,13 @@ def test_bash_completes_commands_options_values_and_files() -> None:
     assert completed("keyframer", "convert", "--keys", "") == {"linear", "cubic", "frames"}
     assert "check" in completed("keyframer", "batch", "")
     assert completed("keyframer", "info", "examples/windm") == {"examples/windmill.3ds"}
+
+
+def test_bash_completes_names_with_spaces(tmp_path: Path) -> None:
+    for name in ("my scene.3ds", "my other.3ds"):
+        (tmp_path / name).touch()
+    for typed in ("my\\ s", '"my s', "'my s"):
+        assert completed("keyframer", "info", typed, folder=tmp_path) == {"my scene.3ds"}
 
 
 @pytest.mark.parametrize(("shell", "name"), [("zsh", "_keyframer"), ("fish", "keyframer.fish")])

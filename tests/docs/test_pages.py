@@ -1,4 +1,4 @@
-"""Pages show what really happens: the blocks of README, tutorial and how-to pages are run, and the site is built."""
+"""Pages show what really happens: the blocks of README, tutorial and other pages are run, and the site is built."""
 
 from __future__ import annotations
 
@@ -8,21 +8,28 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from itertools import count, groupby, pairwise
 from pathlib import Path
 
 import pytest
 
 import keyframer
-from keyframer.cli.parser import COMMANDS
+from keyframer.cli.parser import COMMANDS, build_parser
+from tests.page.conftest import PAGE
 
 ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"
-PAGES = [README, ROOT / "docs/tutorial.md", *sorted((ROOT / "docs/howto").glob("*.md"))]
+PAGES = [README, ROOT / "docs/tutorial.md", ROOT / "docs/scenes.md", *sorted((ROOT / "docs/howto").glob("*.md"))]
 COMMAND = f"{shlex.quote(sys.executable)} -m keyframer "
 
 
 def run_console(block: str, folder: Path) -> None:
-    """Run each command of a block and compare its output; "…" stands for anything."""
+    """Run each command of a block and compare its output; "…" stands for anything.
+
+    The exit code is 0, that of a comment ("exit code 1"), or any if the block shows why: a message of the program, or
+    an error in a list of issues.
+    """
     for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
         command, _, expected = part.partition("\n")
         real = re.sub(r"\bkeyframer (?=\w)", lambda _: COMMAND, command.split("  #")[0])
@@ -30,6 +37,9 @@ def run_console(block: str, folder: Path) -> None:
         output = "\n".join(line.rstrip() for line in (done.stdout + done.stderr).strip().splitlines())
         pattern = re.escape(expected.strip()).replace("…", ".*")
         assert re.fullmatch(pattern, output), f"{command}\n{output}"
+        if not re.search("^keyframer: |^ *error: ", expected, re.MULTILINE):
+            stated = re.search(r"#.* exit code (\d+)", command)
+            assert done.returncode == int(stated[1] if stated else 0), command
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
@@ -44,6 +54,37 @@ def test_blocks(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
             run_console(block, tmp_path)
         else:
             exec(compile(block, page.name, "exec"), names)
+
+
+def commands_in(block: str) -> Iterator[list[str]]:
+    """Yield the words of each ``keyframer …`` of a shell script; variables become numbers."""
+    numbers = count()
+    block = re.sub(r"\$\{?\w+\}?", lambda _: str(next(numbers)), block.replace("\\\n", " "))
+    for line in block.splitlines():
+        lexer = shlex.shlex(line, posix=True, punctuation_chars="|;&")
+        lexer.whitespace_split = True
+        for is_operator, words in groupby(lexer, lambda word: set(word) <= set("|;&")):
+            program, *rest = words
+            if not is_operator and program == "keyframer":
+                yield rest
+
+
+def test_every_command_line_is_accepted_by_the_parser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of all pages, also where nothing can be run because the files are only names."""
+    monkeypatch.chdir(tmp_path)
+    parser, seen = build_parser(), 0
+    for page in [README, *sorted((ROOT / "docs").rglob("*.md"))]:
+        for block in re.findall(r"^```sh\n(.*?)^```", page.read_text("utf-8"), re.DOTALL | re.MULTILINE):
+            for words in commands_in(block):
+                seen += 1
+                for option, value in pairwise(words):
+                    if option == "--texture-path":  # must exist
+                        Path(value).mkdir(parents=True, exist_ok=True)
+                try:
+                    parser.parse_args(words)
+                except SystemExit:
+                    pytest.fail(f"{page.relative_to(ROOT)}: keyframer {shlex.join(words)}")
+    assert seen > 100
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
@@ -89,7 +130,21 @@ def test_site_sends_no_request_to_others(site: Path) -> None:
         assert re.findall(r"(?:url\(|@import )[\"']?(?:https?:)?//", sheet.read_text("utf-8")) == [], sheet.name
 
 
-def test_plain_summary_links_to_pages_of_the_site(site: Path) -> None:
+def test_site_contains_the_page_that_it_offers(site: Path) -> None:
+    assert '<a href="try/">Try it</a>' in (site / "index.html").read_text("utf-8")
+    if not PAGE.is_dir():
+        pytest.skip("the page is not built (make page)")
+    assert (site / "try/index.html").read_bytes() == (PAGE / "index.html").read_bytes()
+
+
+def test_site_has_the_file_of_the_tutorial(site: Path) -> None:
+    link = re.search(r'href="(_downloads/[^"]*/windmill\.3ds)"', (site / "tutorial.html").read_text("utf-8"))
+    assert link is not None
+    assert (site / link[1]).read_bytes() == (ROOT / "examples/windmill.3ds").read_bytes()
+
+
+def test_plain_summary_links_to_the_pages_of_the_site(site: Path) -> None:
     links = re.findall(r"\]\(([^)]+)\)", (site / "llms.txt").read_text("utf-8"))
-    assert len(links) > 8
-    assert [link for link in links if not (site / link).is_file()] == []
+    assert [link for link in links if not (site / link).is_file() and not link.startswith("try/")] == []
+    for folder in ("howto", "formats"):
+        assert {str(page.relative_to(site)) for page in (site / folder).glob("*.html")} <= set(links)

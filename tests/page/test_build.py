@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import re
 import shutil
 import zipfile
@@ -56,6 +57,13 @@ def test_built_page_contains_licences_and_compiled_modules(tmp_path: Path) -> No
     licences = (PAGE / "LICENCES.txt").read_text()
     for part in ("Pyodide", "MPL-2.0", "CPython", "numpy", "Pillow", "three.js"):
         assert part in licences
+    for words in ("Mozilla Public License Version 2.0", "PYTHON SOFTWARE FOUNDATION LICENSE VERSION 2"):
+        assert words in licences  # the texts, not only names
+    sbom = json.loads((PAGE / "keyframer-page.cdx.json").read_text())
+    assert [each["purl"].partition("@")[0] for each in sbom["components"]] == [
+        "pkg:npm/pyodide", "pkg:generic/cpython", "pkg:pypi/numpy", "pkg:pypi/pillow", "pkg:npm/three",
+    ]  # fmt: skip
+    assert all(each["version"] and each["licenses"][0]["expression"] for each in sbom["components"])
     with zipfile.ZipFile(PAGE / "python/library.zip") as library:
         names = library.namelist()
     assert "keyframer/viewer/worker.pyc" in names

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from itertools import takewhile
 from pathlib import Path
 
 from keyframer.cli.exit_handling import INPUTS_FAILED, SUCCESS
@@ -19,14 +22,20 @@ Writes below your home directory: completion for bash, zsh and fish, a man page
 for each command, and for desktops an entry in the menu, an icon, the types of
 the formats, and thumbnails in file managers. Every file is named on stdout.
 Nothing needs a password. Run it again after an update; --undo removes the
-files again.
+files again, and what the desktop made of them. Without an installed command
+(a .pyz, python -m keyframer) there are no files for desktops.
 
-zsh needs the folder of its completion in fpath; the last line of the output is
-for ~/.zshrc."""
+The last lines of the output say what zsh and man may need to find their files."""
 
 EXAMPLES = ("keyframer setup", "keyframer setup --dry-run", "keyframer setup --undo")
 
 SOURCES = Path(__file__).parent / "desktop"
+FOR_DESKTOPS = ("keyframer.desktop", "keyframer.svg", "keyframer.thumbnailer", "keyframer.xml")
+MIME_DATABASE = (
+    "aliases", "generic-icons", "globs", "globs2", "icons", "magic", "mime.cache", "subclasses", "treemagic", "types",
+    "version", "XMLnamespaces",
+)  # fmt: skip
+"""the files that update-mime-database makes of the packages"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,15 +47,16 @@ def run(options: argparse.Namespace) -> int:
     verbs = ("would write", "would remove") if options.dry_run else ("wrote", "removed")
     code = SUCCESS
     changed = False
+    command = _command()
     for source, target in _targets().items():
-        if options.undo and not target.is_file():
+        if not target.is_file() if options.undo else command is None and source in FOR_DESKTOPS:
             continue
         try:
             if not options.dry_run and options.undo:
                 target.unlink()
             elif not options.dry_run:
                 target.parent.mkdir(parents=True, exist_ok=True)
-                write_bytes(target, _content(SOURCES / source), overwrite=True)
+                write_bytes(target, _content(SOURCES / source, command), overwrite=True)
         except OSError as error:
             print(f"keyframer: {safe_text(str(target))}: {error.strerror or error}", file=sys.stderr)
             code = INPUTS_FAILED
@@ -56,23 +66,31 @@ def run(options: argparse.Namespace) -> int:
             print(f"{verbs[options.undo]} {safe_text(str(target))}")
     if changed:
         _refresh_desktop()
+    if options.undo and not options.dry_run:
+        _remove_traces()
     if not options.undo and not options.quiet:
-        _explain_zsh()
+        for line in _hints(command):
+            print(safe_text(line))
     return code
 
 
+def _base(variable: str, usual: str) -> Path:
+    """Return a folder of the XDG base directories, which ignore relative paths."""
+    given = os.environ.get(variable, "")
+    return Path(given) if os.path.isabs(given) else Path.home() / usual
+
+
 def _data_home() -> Path:
-    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share")
+    return _base("XDG_DATA_HOME", ".local/share")
 
 
 def _targets() -> dict[str, Path]:
     """Return where each file of the package belongs."""
     data = _data_home()
-    config = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
     targets = {
         "keyframer.bash": data / "bash-completion/completions/keyframer",
         "_keyframer": data / "zsh/site-functions/_keyframer",
-        "keyframer.fish": config / "fish/completions/keyframer.fish",
+        "keyframer.fish": _base("XDG_CONFIG_HOME", ".config") / "fish/completions/keyframer.fish",
         "keyframer.desktop": data / "applications/keyframer.desktop",
         "keyframer.svg": data / "icons/hicolor/scalable/apps/keyframer.svg",
         "keyframer.thumbnailer": data / "thumbnailers/keyframer.thumbnailer",
@@ -81,13 +99,29 @@ def _targets() -> dict[str, Path]:
     return targets | {page.name: data / "man/man1" / page.name for page in sorted(SOURCES.glob("*.1"))}
 
 
-def _content(source: Path) -> bytes:
+def _command() -> str | None:
+    """Return the whole path of the command: the one that runs, or the one on the PATH; None if it is not installed."""
+    own = os.path.abspath(sys.argv[0])
+    return own if os.path.basename(own) == "keyframer" and os.access(own, os.X_OK) else shutil.which("keyframer")
+
+
+def _content(source: Path, command: str | None) -> bytes:
     """Return a file; desktops get the whole path of the command, because their own path may not contain it."""
-    content = source.read_bytes()
-    command = shutil.which("keyframer") or shutil.which(os.path.abspath(sys.argv[0]))
-    if command and os.path.basename(command) == "keyframer" and source.suffix in (".desktop", ".thumbnailer"):
-        content = content.replace(b"Exec=keyframer", b"Exec=" + os.fsencode(command))  # also TryExec
-    return content
+    content = source.read_text("utf-8")
+    if command is not None and source.suffix in (".desktop", ".thumbnailer"):
+        escaped = command.replace("\\", r"\\")
+        content = content.replace("\nTryExec=keyframer", f"\nTryExec={escaped}")
+        content = content.replace("\nExec=keyframer", f"\nExec={_quoted(command)}")
+    return os.fsencode(content)
+
+
+def _quoted(command: str) -> str:
+    """Return a path for ``Exec=``, quoted if it has more than ordinary characters, as the desktop entry specification
+    says: escapes of the quotes, then those of every value."""
+    if re.fullmatch(r"[\w/.@+:,-]*", command):
+        return command
+    escaped = re.sub(r'(["`$\\])', r"\\\1", command).replace("%", "%%")
+    return '"' + escaped.replace("\\", r"\\") + '"'
 
 
 def _refresh_desktop() -> None:
@@ -98,6 +132,30 @@ def _refresh_desktop() -> None:
             subprocess.run([command, str(_data_home() / folder)], capture_output=True, check=False, timeout=60)
 
 
-def _explain_zsh() -> None:
-    folder = _data_home() / "zsh/site-functions"
-    print(f"zsh: if completion does not work, add before compinit in ~/.zshrc: fpath+=({safe_text(str(folder))})")
+def _remove_traces() -> None:
+    """Remove empty folders, and what the programs of the desktop made, if there is nothing left to make it from."""
+    mime, applications = _data_home() / "mime", _data_home() / "applications"
+    made = {mime / name for name in MIME_DATABASE} if not any(mime.glob("packages/*")) else set()
+    if not any(applications.glob("*.desktop")):
+        made.add(applications / "mimeinfo.cache")
+    for path in made:
+        path.unlink(missing_ok=True)
+    kept = {Path.home(), *(Path(os.environ.get(name, "")) for name in ("XDG_DATA_HOME", "XDG_CONFIG_HOME"))}
+    for path in [*_targets().values(), *(each / "type" for each in mime.glob("*/"))]:
+        for folder in takewhile(lambda each: each not in kept, path.parents):
+            try:
+                folder.rmdir()
+            except FileNotFoundError:
+                pass
+            except OSError:  # not empty
+                break
+
+
+def _hints(command: str | None) -> Iterator[str]:
+    data = _data_home()
+    if command is None:
+        yield "no files for desktops: the command keyframer is not installed, this is another way to run it"
+    yield f"zsh: if completion does not work, add before compinit in ~/.zshrc: fpath+=({data / 'zsh/site-functions'})"
+    searched = [Path(folder).parent / "share/man" for folder in os.environ.get("PATH", "").split(os.pathsep)]
+    if data / "man" not in searched:
+        yield f'man: to find the pages, add to your profile: export MANPATH="{data / "man"}:"'

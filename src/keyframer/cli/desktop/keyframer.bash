@@ -539,12 +539,12 @@ _shtab_keyframer___version_nargs=0
 
 # $1=COMP_WORDS[1]
 _shtab_compgen_files() {
-  compgen -f -- $1  # files
+  local typed=${1//[\\\"\']/}; compgen -f -- "$typed"  # files
 }
 
 # $1=COMP_WORDS[1]
 _shtab_compgen_dirs() {
-  compgen -d -- $1  # recurse into subdirs
+  local typed=${1//[\\\"\']/}; compgen -d -- "$typed"  # recurse into subdirs
 }
 
 # $1=COMP_WORDS[1]

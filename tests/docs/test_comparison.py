@@ -1,0 +1,51 @@
+"""README and docs/comparison.md have the same figures, and they are those that the tool measures."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.blender.outside import needs_blender
+from tests.corpus import needs_corpus
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def table(page: str) -> list[list[str]]:
+    """Return the cells of the table of five files."""
+    text = (ROOT / page).read_text("utf-8")
+    lines = re.search(r"^\| file \| against .*?(?=^$)", text, re.DOTALL | re.MULTILINE)
+    assert lines is not None
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[0].splitlines()]
+
+
+def test_readme_has_the_figures_of_the_comparison() -> None:
+    assert table("README.md") == table("docs/comparison.md")
+    assert len(table("README.md")) == 2 + 5
+
+
+@needs_blender
+@needs_corpus
+@pytest.mark.slow
+def test_figures_are_those_that_the_tool_measures() -> None:
+    """Errors below 0.01 % depend on rounding, so they may differ by half."""
+    for program in ("assimp", "gcc", "node"):
+        if shutil.which(program) is None:
+            pytest.skip(f"{program} is not installed")
+    from tools.compare_importers import rows
+
+    head, _, *stated = table("docs/comparison.md")
+    measured = rows()
+    assert list(next(measured)) == head
+    for row, expected in zip(measured, stated, strict=True):
+        assert list(row[:2]) == expected[:2]
+        for cell, figure in zip(row[2:], expected[2:], strict=True):
+            off = 0.5 if number(figure) < 0.01 else 0.02
+            assert number(cell) == pytest.approx(number(figure), rel=off), (row[0], cell, figure)
+
+
+def number(cell: str) -> float:
+    return float(cell.strip("< %"))

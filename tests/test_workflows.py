@@ -1,0 +1,75 @@
+"""What continuous integration does besides ``make test``: releases are guarded, and one missing package is only one."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import keyframer
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def jobs(name: str) -> dict[str, Any]:
+    return dict(yaml.safe_load((ROOT / ".github/workflows" / name).read_text("utf-8"))["jobs"])
+
+
+def test_nothing_is_released_without_tests() -> None:
+    release = jobs("release.yml")
+    assert release["tests"]["uses"] == "./.github/workflows/tests.yml"
+    assert release["build"]["needs"] == "tests"
+    assert {release[name]["needs"] for name in ("pypi", "github")} == {"build"}
+
+
+@pytest.mark.parametrize("wrong", [None, "tag", "address"])
+def test_tag_and_address_must_be_right(wrong: str | None) -> None:
+    (script,) = (step["run"] for step in jobs("release.yml")["build"]["steps"] if "tag" in step.get("name", ""))
+    address = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["urls"]["Source"]
+    server, repository = address[:18], address[19:]
+    values = {
+        "TAG": "v9.9.9" if wrong == "tag" else f"v{keyframer.__version__}",
+        "GITHUB_SERVER_URL": server,
+        "GITHUB_REPOSITORY": "somebody/else" if wrong == "address" else repository,
+    }
+    command = ["bash", "-e", "-c", script]
+    ran = subprocess.run(command, cwd=ROOT, env={**os.environ, **values}, capture_output=True, check=False)
+    assert (ran.returncode == 0) == (wrong is None)
+
+
+APT = """#!/bin/sh
+case "$*" in *chromium*) exit 100 ;; *" install "*) echo "$*" >> installed ;; esac
+"""
+"""stands for an apt that has all packages but one"""
+
+
+def test_missing_package_does_not_keep_the_others_out(tmp_path: Path) -> None:
+    programs = {"apt-get": APT, "dpkg-query": "#!/bin/sh\nexit 1\n", "id": "#!/bin/sh\necho 0\n"}
+    for name, text in programs.items():
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o755)
+    for name in ("sh", "grep"):
+        (tmp_path / name).symlink_to(str(shutil.which(name)))
+    command = ["sh", str(ROOT / "tools/install_test_tools.sh")]
+    settings = {"PATH": str(tmp_path)}
+    ran = subprocess.run(command, cwd=tmp_path, env=settings, capture_output=True, text=True, check=True)
+    assert ran.stdout.splitlines()[1:] == [
+        "could not install chromium-headless-shell: the tests that need it are skipped"
+    ]
+    installed = {line.split()[-1] for line in (tmp_path / "installed").read_text().splitlines()}
+    assert {"gcc", "lib3ds-dev", "assimp-utils"} <= installed
+
+
+def test_checkouts_keep_the_bytes_of_files() -> None:
+    """Git would otherwise change the ends of lines on Windows, also in samples."""
+    if not (ROOT / ".git").exists():
+        pytest.skip("not a checkout")
+    command = ["git", "check-attr", "text", "README.md", "tests/samples/ase/textured.ase"]
+    said = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    assert [line.split(": ")[-1] for line in said.splitlines()] == ["unset", "unset"]
