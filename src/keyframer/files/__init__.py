@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from keyframer.files.input_bytes import check_size, is_endless, read_bytes
+from keyframer.files.input_bytes import check_size, is_endless, read_bytes, read_named
 from keyframer.files.output_checks import OutputExists, OutputRefused, PathLike, check_output, note_input, running
 from keyframer.files.writing import content_name, sweep, write_bytes, write_set
 
@@ -16,6 +16,7 @@ __all__ = [
     "is_endless",
     "note_input",
     "read_bytes",
+    "read_named",
     "running",
     "sweep",
     "write_bytes",

@@ -27,6 +27,19 @@ def read_bytes(source: PathLike | IO[bytes], limits: Limits = DEFAULT_LIMITS, pa
     return data
 
 
+def read_named(path: PathLike, limits: Limits) -> bytes:
+    """Return the content of a file that an input names, and tell the current run about it, even if it is missing.
+
+    Raises OSError and `FormatError` like `read_bytes`, and OSError if it is not a regular file.
+    """
+    run = current_run()
+    if run is not None and run.depend_on is not None:
+        run.depend_on(path)
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        raise OSError(errno.EINVAL, "not a regular file", os.fspath(path))
+    return read_bytes(path, limits)
+
+
 def is_endless(path: PathLike) -> bool:
     """Return whether reading a path may never end: it is neither a regular file nor a pipe of the shell."""
     try:

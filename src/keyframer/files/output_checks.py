@@ -38,13 +38,22 @@ class OutputRefused(OSError):
 class Run:
     """The files read and written so far, by device and inode: a file can have several names."""
 
-    def __init__(self, *, is_job: bool, writer: str, upload: Callable[[str, bytes], None] | None) -> None:
+    def __init__(
+        self,
+        *,
+        is_job: bool,
+        writer: str,
+        upload: Callable[[str, bytes], None] | None,
+        depend_on: Callable[[PathLike], None] | None,
+    ) -> None:
         self.is_job = is_job
         """whether this is a job of a batch: an existing output with the same content then counts as written"""
         self.writer = writer
         """part of the names of temporary files, so that `sweep` can tell those of this batch from others"""
         self.upload = upload
         """gets name and content of each output instead of a disk"""
+        self.depend_on = depend_on
+        """gets the path of each file that an input names, before it is opened"""
         self.inputs: set[tuple[int, int]] = set()
         self.outputs: set[tuple[int, int]] = set()
         self.written: list[tuple[str, str]] = []
@@ -61,14 +70,18 @@ _RUN: ContextVar[Run | None] = ContextVar("_RUN", default=None)
 
 @contextmanager
 def running(
-    *, is_job: bool = False, writer: str = "", upload: Callable[[str, bytes], None] | None = None
+    *,
+    is_job: bool = False,
+    writer: str = "",
+    upload: Callable[[str, bytes], None] | None = None,
+    depend_on: Callable[[PathLike], None] | None = None,
 ) -> Iterator[Run]:
     """Start a run: inside this block, files that are read are inputs, which no output may replace.
 
     ``writer`` is empty or eight hex digits. With ``upload`` nothing is written to disks: it gets the name and the
-    content of each output, the named file of a set last.
+    content of each output, the named file of a set last. ``depend_on`` gets the files that `read_named` opens.
     """
-    run = Run(is_job=is_job, writer=writer, upload=upload)
+    run = Run(is_job=is_job, writer=writer, upload=upload, depend_on=depend_on)
     token = _RUN.set(run)
     try:
         yield run
