@@ -12,8 +12,7 @@ import numpy as np
 
 import keyframer
 from keyframer.curves import RotationForm, Track
-from keyframer.curves.cubic_fit import turn_degrees, vector_distance
-from keyframer.curves.key_reduction import fewest_keys, sample_together
+from keyframer.curves.key_reduction import fewest_keys, sample_together, turn_degrees, vector_distance
 from keyframer.exchange import Exporter
 from keyframer.exchange.gltf.conventions import shown_color
 from keyframer.formats.kit.coordinates import in_space
