@@ -17,8 +17,8 @@ from keyframer.exchange import Exporter
 from keyframer.exchange.gltf.conventions import shown_color
 from keyframer.formats.kit.coordinates import in_space
 from keyframer.maths import affine
-from keyframer.posing.aim_constraints import aim_matrices
 from keyframer.posing.bounds_and_duration import scene_size
+from keyframer.posing.local_matrices import aim_matrices
 from keyframer.scene import (
     Camera,
     Channel,

@@ -21,7 +21,7 @@ from PIL import Image
 import keyframer
 from keyframer.limits import Limits
 from keyframer.viewer import Viewer
-from keyframer.viewer.dropping import MOST_FILES, BadDrop, DroppedFile, dropped_files, view_dropped
+from keyframer.viewer.resources import MOST_FILES, BadDrop, DroppedFile, dropped_files, view_dropped
 from tests.viewer.browser import Browser
 from tests.viewer.foreign_gltf import write_foreign
 from tests.viewer.hostile import hostile_file

@@ -284,7 +284,7 @@ def _thumbnail(job: _RunningJob, result: Result) -> None:
     """Render a picture of a file."""
     from keyframer.operating import keep_clip
     from keyframer.rendering import Renderer
-    from keyframer.rendering.presentation import picture_options
+    from keyframer.rendering.renderer import picture_options
 
     settings, presentation = picture_options(job.options)
     scene = job.scene()

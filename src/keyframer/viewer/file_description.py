@@ -21,9 +21,8 @@ from keyframer.text import shortened
 from keyframer.textures import TextureSource
 from keyframer.textures.texture_usage import TextureUse
 from keyframer.viewer.json_data import number, numbers
-from keyframer.viewer.record_bytes import place_json
 from keyframer.viewer.saving import SAVE_CHOICES, SavedFile
-from keyframer.viewer.source_locations import SourceLocations
+from keyframer.viewer.source_locations import SourceLocations, place_json
 from keyframer.viewer.track_curves import ClipCurves, raw_moves
 
 if TYPE_CHECKING:

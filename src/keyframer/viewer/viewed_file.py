@@ -34,9 +34,8 @@ from keyframer.viewer.file_description import (
     glb_node_index,
 )
 from keyframer.viewer.json_data import to_json
-from keyframer.viewer.record_bytes import NoRecords, Records, rows_json
 from keyframer.viewer.saving import SAVE_CHOICES, SavedFile
-from keyframer.viewer.source_locations import SourceLocations
+from keyframer.viewer.source_locations import NoRecords, Records, SourceLocations, rows_json
 from keyframer.viewer.track_curves import ClipCurves, raw_curve
 
 BLOCK = 1 << 16
