@@ -49,7 +49,7 @@ def describe(name: str, loaded: LoadedFile, report: Report, places: SourceLocati
         "format": None if report.format is None else report.format.title,
         "verdict": report.verdict,
         "failure": None if loaded.failure is None else _failure(loaded.failure),
-        "issues": [{**issue_record(issue), "node": _node_at(places, issue.offset)} for issue in report.issues],
+        "issues": [{**issue_record(issue), "node": places and places.node_at(issue.offset)} for issue in report.issues],
         "unlisted": unlisted(report),
         "clips": [],
         "nodes": [],
@@ -144,10 +144,6 @@ def _failure(error: FormatError) -> Json:
         "message": shortened(error.message, 1_000),
         "hint": shortened("; ".join(getattr(error, "__notes__", ())), 1_000),
     }
-
-
-def _node_at(places: SourceLocations | None, offset: int) -> int | None:
-    return None if places is None else places.node_at(offset)
 
 
 def glb_node_index(scene: Scene, index: int) -> int:
