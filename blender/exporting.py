@@ -12,14 +12,13 @@ import numpy as np
 
 import keyframer
 from keyframer.curves import RotationForm, Track
-from keyframer.curves.cubic_fit import turn_degrees, vector_distance
-from keyframer.curves.key_reduction import fewest_keys, sample_together
+from keyframer.curves.key_reduction import fewest_keys, sample_together, turn_degrees, vector_distance
 from keyframer.exchange import Exporter
 from keyframer.exchange.gltf.conventions import shown_color
 from keyframer.formats.kit.coordinates import in_space
 from keyframer.maths import affine
-from keyframer.posing.aim_constraints import aim_matrices
 from keyframer.posing.bounds_and_duration import scene_size
+from keyframer.posing.local_matrices import aim_matrices
 from keyframer.scene import (
     Camera,
     Channel,

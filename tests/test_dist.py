@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.exchange.reading.making import glb
+from tests.building.gltf import glb
 from tests.exchange.reading.test_compressed import compressed
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -3,8 +3,9 @@
     .venv/bin/python tools/mutate.py [--seed 1] [--each 5] [--only ROOM]
 
 The places are chosen at random with a fixed seed: comparisons, arithmetic, ``and`` and ``or``, ``not``, numbers and
-truth values. Every mistake is made in a copy of the files under version control. One line per mistake says which test
-failed first; exit 1 if a mistake was not noticed.
+truth values. Every mistake is made in a copy of the files under version control, whose tests must pass first. One line
+per mistake says which test failed first. A mistake with which the tests cannot be collected says nothing about them:
+another is made instead. Exit 1 if a mistake was not noticed, 2 if tests fail without one.
 """
 
 from __future__ import annotations
@@ -53,6 +54,10 @@ ROOMS = {
     ),
 }
 """files below ``src/keyframer`` and the tests that should notice a mistake in them, the nearest first"""
+EQUIVALENT: dict[str, str] = {}
+"""changes that change no result, as printed (``curves/track.py `a < b` -> `a <= b```), and the reason"""
+BUILT = ("tests/oracles/node_modules", ".venv", "../shared", "src/keyframer/viewer/static")
+"""what tests need besides the files under version control"""
 _PAIRS: list[Any] = [
     (ast.Lt, ast.LtE),
     (ast.Gt, ast.GtE),
@@ -68,26 +73,25 @@ SWAPS: dict[type[ast.AST], Any] = {a: b for pair in _PAIRS for a, b in (pair, pa
 
 def mistakes(tree: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
     """Yield expressions of functions, each with a mistaken one."""
-    for function in ast.walk(tree):
-        if not isinstance(function, ast.FunctionDef):
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    inside = (node for function in functions for statement in function.body for node in ast.walk(statement))
+    for node in {id(node): node for node in inside}.values():  # once, if it is in a function in a function
+        mistaken: Any = copy.deepcopy(node)
+        value: Any = getattr(node, "value", None)
+        if isinstance(mistaken, ast.Compare) and type(mistaken.ops[0]) in SWAPS:
+            mistaken.ops[0] = SWAPS[type(mistaken.ops[0])]()
+        elif isinstance(mistaken, ast.BinOp | ast.BoolOp) and type(mistaken.op) in SWAPS:
+            mistaken.op = SWAPS[type(mistaken.op)]()
+        elif isinstance(mistaken, ast.UnaryOp) and isinstance(mistaken.op, ast.Not):
+            mistaken = mistaken.operand
+        elif isinstance(mistaken, ast.Constant) and isinstance(value, bool):
+            mistaken.value = not value
+        elif isinstance(mistaken, ast.Constant) and isinstance(value, int | float):
+            mistaken.value = value + 1
+        else:
             continue
-        for node in (inner for statement in function.body for inner in ast.walk(statement)):
-            mistaken: Any = copy.deepcopy(node)
-            value: Any = getattr(node, "value", None)
-            if isinstance(mistaken, ast.Compare) and type(mistaken.ops[0]) in SWAPS:
-                mistaken.ops[0] = SWAPS[type(mistaken.ops[0])]()
-            elif isinstance(mistaken, ast.BinOp | ast.BoolOp) and type(mistaken.op) in SWAPS:
-                mistaken.op = SWAPS[type(mistaken.op)]()
-            elif isinstance(mistaken, ast.UnaryOp) and isinstance(mistaken.op, ast.Not):
-                mistaken = mistaken.operand
-            elif isinstance(mistaken, ast.Constant) and isinstance(value, bool):
-                mistaken.value = not value
-            elif isinstance(mistaken, ast.Constant) and isinstance(value, int | float):
-                mistaken.value = value + 1
-            else:
-                continue
-            if isinstance(node, ast.expr) and isinstance(mistaken, ast.expr):
-                yield node, mistaken
+        if isinstance(node, ast.expr) and isinstance(mistaken, ast.expr):
+            yield node, mistaken
 
 
 def replaced(text: str, node: ast.expr, mistaken: ast.expr) -> str:
@@ -100,9 +104,13 @@ def replaced(text: str, node: ast.expr, mistaken: ast.expr) -> str:
     return (data[:start] + f"({ast.unparse(mistaken)})".encode() + data[end:]).decode()
 
 
+_FAILED = re.compile(r"^(?:FAILED|ERROR) ([^\s\[]+::[^\s\[]+(?:\[.*?\])?)(?: - |$)", re.MULTILINE)
+"""a test, whose parameters may contain blanks; without ``::`` it is a file that cannot be collected"""
+
+
 def first_failure(copied: Path, tests: list[str]) -> str | None:
-    """Return the first test that fails; None if all pass."""
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", *tests]
+    """Return the first test that fails; None if all pass, "" if none can be run."""
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-rfE", "-p", "no:cacheprovider", "-p", "no:xdist", *tests]
     environment = os.environ | {"PYTHONPATH": str(copied / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
     try:
         done = subprocess.run(
@@ -112,8 +120,8 @@ def first_failure(copied: Path, tests: list[str]) -> str | None:
         return "(does not end)"
     if done.returncode == 0:
         return None
-    found = re.search(r"^(?:FAILED|ERROR) (\S+)", done.stdout, re.MULTILINE)
-    return found[1] if found else f"({done.stdout.strip().splitlines()[-1:]})"
+    found = _FAILED.search(done.stdout)
+    return found[1] if found else ""
 
 
 def main() -> int:
@@ -129,22 +137,33 @@ def main() -> int:
         for name in filter(None, listed.stdout.split("\0")):
             (copied / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, copied / name)
-        for name in ("tests/oracles/node_modules", ".venv", "../shared"):
+        for name in BUILT:
             if (ROOT / name).exists():
                 (copied / name).symlink_to((ROOT / name).resolve())
         for room in [arguments.only] if arguments.only else ROOMS:
             patterns, tests = ROOMS[room]
             files = sorted(path for pattern in patterns for path in (ROOT / "src/keyframer").glob(pattern))
             places = [(path, *pair) for path in files for pair in mistakes(ast.parse(path.read_text()))]
-            for path, node, mistaken in random.Random(arguments.seed).sample(places, arguments.each):
+            if (red := first_failure(copied, tests.split())) is not None:
+                print(f"{room}: the tests fail without a mistake: {red or 'they cannot be collected'}")
+                return 2
+            left = arguments.each
+            for path, node, mistaken in random.Random(arguments.seed).sample(places, len(places)):
+                if not left:
+                    break
+                name = path.relative_to(ROOT / "src/keyframer").as_posix()
+                change = f"`{ast.unparse(node)}` -> `{ast.unparse(mistaken)}`"
+                if f"{name} {change}" in EQUIVALENT:
+                    continue
                 target = copied / path.relative_to(ROOT)
                 target.write_text(replaced(path.read_text(), node, mistaken))
                 killer = first_failure(copied, tests.split())
                 shutil.copy2(path, target)
+                if killer == "":
+                    continue
+                left -= 1
                 survivors += killer is None
-                where = f"{path.relative_to(ROOT / 'src/keyframer')}:{node.lineno}"
-                change = f"`{ast.unparse(node)}` -> `{ast.unparse(mistaken)}`"
-                print(f"{room} {where} {change}: {killer or 'NOT NOTICED'}", flush=True)
+                print(f"{room} {name}:{node.lineno} {change}: {killer or 'NOT NOTICED'}", flush=True)
     return 1 if survivors else 0
 
 

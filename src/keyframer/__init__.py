@@ -165,7 +165,7 @@ def __dir__() -> list[str]:
 
 _NOTEBOOK_FORMATTERS = {
     ("keyframer.scene.scene", "Scene"): ("notebooks", "scene_html"),
-    ("keyframer.posing.pose", "Pose"): ("notebooks", "pose_html"),
+    ("keyframer.posing.rig", "Pose"): ("notebooks", "pose_html"),
     ("keyframer.scene.clip", "Clip"): ("notebooks", "clip_html"),
     ("keyframer.scene.clip", "Channel"): ("notebooks", "channel_html"),
     ("keyframer.curves.track", "Track"): ("notebooks", "track_html"),

@@ -103,10 +103,6 @@ class Report:
         worst = self.issues.worst()
         return not self.readable or (worst is not None and worst >= Severity[fail_on.upper()])
 
-    def in_pass(self, name: str) -> list[Issue]:
-        """Return the listed issues of one pass."""
-        return [issue for issue in self.issues if pass_of(issue.code) == name]
-
     def restricted(
         self, only: Collection[str] = (), ignore: Collection[str] = (), severity: str | None = None
     ) -> Report:

@@ -59,8 +59,8 @@ def safe_text(text: str) -> str:
     return re.sub(_UNSAFE, lambda match: _visible(match.group()), text)
 
 
-def shortened(text: str, most: int) -> str:
-    """Return text from a file, safe to show and truncated to ``most`` characters."""
+def shortened(text: str, most: int = 200) -> str:
+    """Return text from a file, safe to show and truncated to ``most`` characters: a name may have a megabyte."""
     text = safe_text(text[: 2 * most])
     return text if len(text) <= most else f"{text[: most - 1]}…"
 

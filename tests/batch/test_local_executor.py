@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from keyframer.batch import Job, LocalExecutor, local_executor, run
-from keyframer.batch.local_executor import Stopped, Worker
+from keyframer.batch.local_executor import Stopped
 from keyframer.errors import FormatError
 from tests.batch.holding import apply_time_limit_only_if_hanging
 from tests.batch.holding import own_fork_server as own_fork_server  # the fixture
@@ -49,10 +49,11 @@ def test_exceptions_are_returned_and_the_worker_continues() -> None:
 
 
 def test_a_call_that_cannot_be_sent_leaves_no_process_behind() -> None:
+    before = {*multiprocessing.active_children()}
     with LocalExecutor(1) as executor:
         assert executor.submit(lambda: 1).exception() is not None
         assert executor.submit(double, 3).result() == 6
-        assert len(executor._alive) == 1
+        assert len({*multiprocessing.active_children()} - before) == 1
 
 
 @pytest.fixture
@@ -85,25 +86,6 @@ def test_failing_call_affects_only_itself(tmp_path: Path, hanging: None) -> None
     signals = {result["error"]["message"] for result in results if "kill" in result["source"]}
     assert signals == {"the worker process was killed by SIGKILL while it processed this file, twice"}
     assert not any("LIMIT_TIME" in str(result) and "hang" not in result["source"] for result in results)
-
-
-def test_time_limit_applies_to_each_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each call gets the whole time, also those that are sent together; the one that is late is ended."""
-    waited: list[float | None] = []
-    usual = Worker.has_answer
-
-    def has_answer(worker: Worker, seconds: float | None) -> bool:
-        waited.append(seconds)
-        return len(waited) < 4 and usual(worker, None)
-
-    monkeypatch.setattr(Worker, "has_answer", has_answer)
-    with LocalExecutor(1, seconds=10) as executor:
-        futures = [executor.submit(double, number) for number in range(4)]
-        assert [future.result() for future in futures[:3]] == [0, 2, 4]
-        late = futures[3].exception()
-    assert isinstance(late, FormatError)
-    assert late.code == "LIMIT_TIME"
-    assert waited == [10] * 4
 
 
 @needs_linux
@@ -166,11 +148,13 @@ def test_daemon_can_start_workers() -> None:
 
 
 def test_kill_ends_all_processes() -> None:
+    before = {*multiprocessing.active_children()}
     executor = LocalExecutor(2)
     futures = [executor.submit(time.sleep, 3_600) for _ in range(10)]
-    wait_for(lambda: len(executor._alive) == 2)
+    wait_for(lambda: len({*multiprocessing.active_children()} - before) == 2)
     executor.kill()
     executor.shutdown()
+    assert not {*multiprocessing.active_children()} - before
     assert all(future.cancelled() or isinstance(future.exception(), Stopped) for future in futures)
 
 
@@ -188,14 +172,14 @@ def test_shutdown_can_cancel_calls(tmp_path: Path) -> None:
 
 
 SCRIPT = """
-import time
+import multiprocessing, time
 from keyframer.batch import LocalExecutor
 executor = LocalExecutor(2)
 for _ in range(2):
     executor.submit(time.sleep, 300)
-while len(executor._alive) < 2:
+while len(multiprocessing.active_children()) < 2:
     time.sleep(0.01)
-print(*[worker.process.pid for worker in executor._alive], flush=True)
+print(*[worker.pid for worker in multiprocessing.active_children()], flush=True)
 time.sleep(300)
 """
 

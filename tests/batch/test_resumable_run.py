@@ -250,7 +250,9 @@ def test_changed_gltf_buffer_repeats_a_file(tmp_path: Path) -> None:
     result = perform(Job("convert", str(put(tmp_path / "b.3ds", OTHER)), str(place.source / "a.gltf")))
     text, numbers = (Path(output["path"]) for output in result["outputs"])
     assert (text.name, without_hash(numbers.name)) == ("a.gltf", "a.bin")
-    age(text)
+    renamed = numbers.rename(numbers.with_name("caf\N{LATIN SMALL LETTER E WITH ACUTE}.bin"))
+    put(text, text.read_bytes().replace(numbers.name.encode(), rb"caf\u00e9.bin"))
+    numbers = renamed
     age(numbers)
     assert "a.gltf" in place.run("info")[0]
     assert place.run("info")[0] == []

@@ -11,6 +11,7 @@ from keyframer.formats import format_by_name
 from keyframer.formats.document import Document
 from keyframer.formats.kit.scene_reading import scene_of
 from keyframer.formats.kit.scene_writing import Written
+from keyframer.inspecting.text_dump import dump_parts
 from keyframer.scene import Scene
 from keyframer.scene.loss_report import LossReport, Outcome
 from tests.samples import FOLDER
@@ -117,3 +118,8 @@ def rewrite_reasons(written: Written) -> list[str]:
 def details(report: LossReport, outcome: Outcome) -> dict[str, str]:
     """The details of all losses with this outcome, by path."""
     return {loss.path: loss.detail for loss in report.of(outcome)}
+
+
+def dump_text(document: Document, *, offsets: bool = True) -> str:
+    """The whole document as text."""
+    return "".join(dump_parts(document, offsets=offsets))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import keyframer
 from keyframer.curves import Interpolation, RotationForm, Track, Wrap
-from keyframer.curves.cubic_fit import turn_degrees
+from keyframer.curves.key_reduction import turn_degrees
 from keyframer.formats.kit.coordinates import in_space
 from keyframer.maths import affine
 from keyframer.posing import Rig

@@ -58,6 +58,16 @@ def test_suffix_as_output_writes_beside_each_input(run: Run, tmp_path: Path) -> 
     assert "a.json is already the output of" in ran.err
 
 
+def test_names_that_some_file_systems_treat_as_the_same_are_one_output(run: Run, tmp_path: Path) -> None:
+    for name in ("1/a.3ds", "2/A.3ds"):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_bytes(EXAMPLE.read_bytes())
+    ran = run("dump", tmp_path / "1/a.3ds", tmp_path / "2/A.3ds", "-o", tmp_path / "out")
+    assert ran.code == 3
+    assert "A.3ds.json is already the output of" in ran.err
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["a.3ds.json"]
+
+
 def test_several_files_need_an_output(run: Run) -> None:
     assert run("dump", EXAMPLE, EXAMPLE).code == 2
     assert run("build", EXAMPLE).code == 2

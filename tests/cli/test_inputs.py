@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.running import EXAMPLE, Run, check_schema, spawn
+from tests.viewer_page import needs_page
 
 
 @pytest.fixture
@@ -171,6 +172,7 @@ def test_utf8_names_without_the_flag_are_read(run: Run, tmp_path: Path) -> None:
     assert len(list((tmp_path / "out").rglob("M*hle.3ds*.json"))) == 1
 
 
+@needs_page
 def test_view_of_files_that_do_not_exist_ends(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def serve(*arguments: object, **options: object) -> None:
         raise AssertionError("the server was started")

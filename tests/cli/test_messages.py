@@ -13,6 +13,7 @@ from keyframer.formats import FORMATS
 from tests.batch.places import BAD, OTHER, put
 from tests.cli.running import EXAMPLE, Run
 from tests.samples import FOLDER as SAMPLES
+from tests.viewer_page import needs_page
 
 MAC = b"\x00\x05\x16\x07\x00\x02\x00\x00Mac OS X" + bytes(60)
 
@@ -60,6 +61,7 @@ def test_message_names_a_refused_report_once(run: Run, tmp_path: Path) -> None:
     assert ran.err.count(str(folder)) == 1
 
 
+@needs_page
 def test_export_of_no_readable_files_writes_no_page(run: Run, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     ran = run("view", tmp_path / "none.3ds", "--export", page)

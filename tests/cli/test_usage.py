@@ -13,6 +13,7 @@ import pytest
 from keyframer.batch.operations import OPERATIONS
 from keyframer.cli.parser import COMMANDS, Parser, command_module
 from tests.cli.running import EXAMPLE, Run
+from tests.viewer_page import needs_page
 
 VERBS = (
     *("Read", "Tell", "Summarise", "List", "Write", "Make", "Compute", "Convert", "Draw", "Compare", "Render", "Play"),
@@ -38,6 +39,7 @@ class TestOptionsAnywhere:
         assert "motion (" in ran.out
         assert "structure" not in ran.out
 
+    @needs_page
     def test_export_option_between_inputs(self, run: Run, tmp_path: Path) -> None:
         pack, page = tmp_path / "pack.zip", tmp_path / "p.html"
         with ZipFile(pack, "w") as archive:

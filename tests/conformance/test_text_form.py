@@ -13,7 +13,7 @@ from keyframer.formats import FORMATS
 from keyframer.formats.ase.keywords import BLOCKS, CONTROLLERS, LINES
 from keyframer.formats.ase.records import TABLES
 from keyframer.inspecting.text_build import build_bytes
-from keyframer.inspecting.text_dump import dump_text
+from tests.building.editing import dump_text
 from tests.conformance.shapes import SHAPES
 from tests.fuzz.mutating import mutate
 from tests.fuzz.seeds import all_seeds

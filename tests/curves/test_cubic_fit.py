@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from keyframer.curves.cubic_fit import Fit, Function, Functions, fit_cubic, turn_degrees, vector_distance
+from keyframer.curves.cubic_fit import Fit, Function, fit_cubic
+from keyframer.curves.key_reduction import turn_degrees, vector_distance
 from keyframer.curves.vector_curves import Hermite
 
 
@@ -24,10 +25,15 @@ def sample(keys: Hermite, times: np.ndarray) -> np.ndarray:
 
 
 def fit_one(
-    function: Function, breaks: np.ndarray, jumps: np.ndarray, tolerance: float, shortest: float = 0.0, **limits: int
+    function: Function,
+    breaks: np.ndarray,
+    jumps: np.ndarray,
+    tolerance: float,
+    shortest: float = 0.0,
+    most_keys: int = 1_000_000,
 ) -> Fit:
-    (fit,) = fit_cubic(Functions.one(function, breaks, jumps, tolerance, shortest), vector_distance, **limits)
-    return fit
+    limits = {"tolerance": tolerance, "shortest": shortest}
+    return fit_cubic(function, breaks, jumps, vector_distance, **limits, most_keys=most_keys)
 
 
 def wave(times: np.ndarray) -> np.ndarray:

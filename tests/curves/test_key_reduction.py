@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keyframer.curves import Interpolation, RotationForm, Track, compile_track, key_reduction
-from keyframer.curves.cubic_fit import turn_degrees, vector_distance
 from keyframer.curves.curve_bank import CurveBank
+from keyframer.curves.key_reduction import turn_degrees, vector_distance
 from keyframer.limits import Budget
 from tests.reference_curves import slow
 

@@ -27,7 +27,7 @@ MODULES = (
     "keyframer.inspecting.text_build",
     "keyframer.inspecting.charts",
     "keyframer.inspecting.samples",
-    "keyframer.rendering.presentation",
+    "keyframer.rendering.renderer",
     "keyframer.viewer",
 )
 

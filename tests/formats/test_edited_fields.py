@@ -18,7 +18,7 @@ import pytest
 
 import keyframer
 from keyframer.formats import format_by_name
-from keyframer.formats._scene_differences import Comparison
+from keyframer.formats._matching import Comparison
 from keyframer.formats.document import Document
 from keyframer.formats.kit.scene_reading import scene_of
 from keyframer.formats.kit.scene_writing import Written

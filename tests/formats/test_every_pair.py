@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 
 import keyframer
 from keyframer.curves import Interpolation, RotationForm, Track, Wrap
-from keyframer.formats._scene_differences import Comparison
+from keyframer.formats._matching import Comparison
 from keyframer.formats.kit.coordinates import in_space
 from keyframer.scene import Channel, Clip, Handedness, Mesh, Node, NodeKind, Scene, Space
 from keyframer.scene.loss_report import CannotWrite, Outcome

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from keyframer.curves import Interpolation, Track
-from keyframer.formats._scene_differences import Comparison, tracks_by_node_and_kind
+from keyframer.formats._matching import Comparison, tracks_by_node_and_kind
 from keyframer.scene import Channel, Clip, Material, Node, Scene, TextureMap
 
 

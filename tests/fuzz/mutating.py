@@ -22,7 +22,7 @@ from typing import Any
 
 import keyframer
 from keyframer.inspecting.text_build import build_bytes
-from keyframer.inspecting.text_dump import dump_text
+from tests.building.editing import dump_text
 
 LARGEST = 64 * 1024
 """bytes of an input: up to this size SAFETY promises two seconds and 300 MB for everything"""

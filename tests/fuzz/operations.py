@@ -23,8 +23,8 @@ from keyframer.batch.job_execution import perform
 from keyframer.cli import main
 from keyframer.formats import FORMATS
 from keyframer.inspecting.text_build import build_bytes
-from keyframer.inspecting.text_dump import dump_text
 from keyframer.issues import IssueLog
+from tests.building.editing import dump_text
 from tests.cli.running import check_schema
 from tests.fuzz.mutating import Input
 

@@ -12,7 +12,7 @@ from PIL import Image
 
 import keyframer
 from keyframer.formats import FORMATS
-from keyframer.inspecting.text_dump import dump_text
+from tests.building.editing import dump_text
 from tests.building.images import encoded
 from tests.fuzz.mutating import Seed
 from tests.samples import all_samples

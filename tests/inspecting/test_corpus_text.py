@@ -7,7 +7,7 @@ import pytest
 import keyframer
 from keyframer.inspecting.document_tables import document_tables, uninterpreted_bytes
 from keyframer.inspecting.text_build import build_bytes
-from keyframer.inspecting.text_dump import dump_text
+from tests.building.editing import dump_text
 from tests.corpus import CORPUS, needs_corpus, threeds_files
 
 GROUPS = 12

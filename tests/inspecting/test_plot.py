@@ -12,8 +12,7 @@ from PIL import Image
 
 import keyframer
 from keyframer.curves import Interpolation, RotationForm, Track, Wrap
-from keyframer.inspecting.braille import Dots, panels_as_text
-from keyframer.inspecting.charts import chart, tick_text, ticks, value_range
+from keyframer.inspecting.charts import Dots, chart, panels_as_text, tick_text, ticks, value_range
 from keyframer.inspecting.drawing import Area, Drawing, Line, Mark, TextLabel, escape_markup
 from keyframer.inspecting.motion_paths import motion_paths, path_drawing, paths_as_text
 from keyframer.inspecting.panels import (

@@ -20,7 +20,7 @@ from keyframer.inspecting.text_build import (
     show_path,
     values,
 )
-from keyframer.inspecting.text_dump import dump_text
+from tests.building.editing import dump_text
 from tests.samples import sample_files
 
 WINDMILL = next(path for path in sample_files("3ds") if path.name == "windmill.3ds")

@@ -28,8 +28,8 @@ from keyframer.formats.threeds.records import (
     Version,
 )
 from keyframer.inspecting.text_build import build_bytes
-from keyframer.inspecting.text_dump import dump_text
 from keyframer.wire.key_table import Keys
+from tests.building.editing import dump_text
 from tests.samples import all_samples, sample_files
 from tests.slow import SLOW
 

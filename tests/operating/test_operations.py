@@ -12,7 +12,7 @@ import pytest
 import keyframer
 from keyframer import operating
 from keyframer.curves import Interpolation, RotationForm, Track, Wrap
-from keyframer.formats._scene_differences import Comparison
+from keyframer.formats._matching import Comparison
 from keyframer.scene import Channel, Clip, Handedness, Node, NodeKind, Scene
 from tests.building.random_scenes import spinning
 from tests.building.scenes import one_node

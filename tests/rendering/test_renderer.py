@@ -14,7 +14,7 @@ from keyframer.curves import Track
 from keyframer.limits import Budget, Limits
 from keyframer.rendering import Renderer, Settings, encode_animation, encode_still
 from keyframer.rendering.encoding import durations
-from keyframer.rendering.presentation import Presentation
+from keyframer.rendering.renderer import Presentation
 from keyframer.rendering.viewpoint import fitted_view
 from keyframer.scene import (
     Camera,

@@ -19,7 +19,7 @@ import pytest
 import keyframer
 from keyframer.limits import Limits
 from keyframer.viewer import Viewer
-from keyframer.viewer.dropping import MOST_FILES, BadDrop, DroppedFile, dropped_files, view_dropped
+from keyframer.viewer.resources import MOST_FILES, BadDrop, DroppedFile, dropped_files, view_dropped
 from tests.building.images import picture
 from tests.viewer.browser import Browser
 from tests.viewer.foreign_gltf import write_foreign

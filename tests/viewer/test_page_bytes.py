@@ -13,7 +13,7 @@ import pytest
 import keyframer
 from keyframer.exchange.gltf.conventions import Axes
 from keyframer.viewer import Viewer
-from keyframer.viewer.record_bytes import PAGE
+from keyframer.viewer.source_locations import PAGE
 from tests.viewer.browser import Browser, Watched
 from tests.viewer.opening import EXAMPLE, SAMPLES, viewed
 

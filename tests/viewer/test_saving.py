@@ -15,8 +15,7 @@ import keyframer
 from keyframer.exchange import EXPORTERS
 from keyframer.limits import Limits
 from keyframer.scene.loss_report import CannotWrite
-from keyframer.viewer.dropping import BadDrop, DroppedFile, TooLarge, view_dropped
-from keyframer.viewer.resources import Resources
+from keyframer.viewer.resources import BadDrop, DroppedFile, Resources, TooLarge, view_dropped
 from tests.cli.running import Run
 from tests.viewer.opening import EXAMPLE, FILES, SAMPLES, viewed
 from tests.viewer.test_opening import body_of

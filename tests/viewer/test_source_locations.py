@@ -12,7 +12,7 @@ import pytest
 
 import keyframer
 from keyframer.viewer import ViewedFile
-from keyframer.viewer.record_bytes import PAGE, RecordRanges
+from keyframer.viewer.source_locations import PAGE, RecordRanges
 from tests.corpus import needs_corpus, threeds_files
 from tests.samples import all_samples
 from tests.viewer.bytewise import reader_for

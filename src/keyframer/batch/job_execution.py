@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote
 
 from keyframer import checking
 from keyframer.batch import dependencies, storage
@@ -21,14 +19,13 @@ from keyframer.catalogue import IO_MANIFEST_MISMATCH, IO_UNRECOGNISED, RUN_OUTPU
 from keyframer.errors import FormatError, reason_of
 from keyframer.exchange import Importer, exporter_for
 from keyframer.exchange.opening import OpenedFile, source_note
-from keyframer.files import OutputExists, OutputRefused, running, write_bytes
+from keyframer.files import OutputExists, OutputRefused, PathLike, running, write_bytes
 from keyframer.formats.contract import HEAD_SIZE
 from keyframer.inspecting import identity
 from keyframer.inspecting.records import json_file
 from keyframer.limits import Budget, limits_of
 from keyframer.scene.loss_report import Outcome
 from keyframer.textures import TextureFinder, TextureSource
-from keyframer.textures.file_names import split_name
 
 if TYPE_CHECKING:
     from keyframer.scene import Scene
@@ -58,7 +55,12 @@ def _perform(job: Job, result: Result) -> None:
     operation = _FUNCTIONS.get(job.operation)
     if operation is None:
         raise ValueError(f"unknown operation {job.operation!r} (known: {', '.join(_FUNCTIONS)})")
-    with running(is_job=True, writer=job.writer) as run, Budget(limits_of(job.options.get("limit", {}))).opened():
+
+    def depend_on(path: PathLike) -> None:
+        result["also"].append(dependencies.file_entry(path))
+
+    budget = Budget(limits_of(job.options.get("limit", {})))
+    with running(is_job=True, writer=job.writer, depend_on=depend_on) as run, budget.opened():
         running_job = _RunningJob(job, result)
         try:
             operation(running_job, result)
@@ -118,11 +120,9 @@ class _RunningJob:
         self.result["worst"] = None if worst is None else worst.label
 
     def note_companions(self) -> None:
-        """Record the files that belong to the input: its companions, or the files that a glTF file names."""
+        """Record the companions of the input; the files that it names are recorded when they are opened."""
         also, reader, folder = self.result["also"], self.opened.reader, self.opened.folder
         if isinstance(reader, Importer):
-            if folder is not None:
-                also += [dependencies.file_entry(folder / name) for name in named_files(self.data)]
             return
         values = (self.opened.given_options.get(companion.option) for companion in reader.companions)
         also += [dependencies.file_entry(value) for value in values if isinstance(value, (str, Path))]
@@ -283,7 +283,7 @@ def _thumbnail(job: _RunningJob, result: Result) -> None:
     """Render a picture of a file."""
     from keyframer.operating import keep_clip
     from keyframer.rendering import Renderer
-    from keyframer.rendering.presentation import picture_options
+    from keyframer.rendering.renderer import picture_options
 
     settings, presentation = picture_options(job.options)
     scene = job.scene()
@@ -311,15 +311,3 @@ _FUNCTIONS: Mapping[str, Callable[[_RunningJob, Result], None]] = {
     "thumbnail": _thumbnail,
     "gallery": _gallery,
 }
-
-_URI = re.compile(rb'"uri"\s{0,100}:\s{0,100}"(?!data:)([^"\\]{1,1000})"')
-_HEAD = 20
-"""bytes of a .glb before its JSON text"""
-
-
-def named_files(data: bytes) -> list[str]:
-    """Return the paths of the files that a glTF file names, without those outside its folder, which are never read."""
-    text = data[_HEAD : _HEAD + int.from_bytes(data[12:16], "little")] if data[:4] == b"glTF" else data
-    names = dict.fromkeys(unquote(uri.decode("utf-8", "replace")) for uri in _URI.findall(text))
-    split_names = [split_name(name) for name in names]
-    return ["/".join(name.parts) for name in split_names if name.parts and name.refusal is None]

@@ -99,7 +99,7 @@ def summarise(
 
 
 def _picture_suffix(options: Mapping[str, Any]) -> str:
-    from keyframer.rendering.presentation import picture_options
+    from keyframer.rendering.renderer import picture_options
 
     return f".{picture_options(options)[1].kind}"
 
@@ -111,7 +111,7 @@ _READING = (
     *(module for known in FORMATS for module in known.preload),
 )
 _WRITING = ("keyframer.exchange.gltf.write", "keyframer.exchange.saving")
-_RENDERING = ("keyframer.rendering.presentation", "keyframer.operating", "PIL.ImageDraw", "PIL.ImageFont")
+_RENDERING = ("keyframer.rendering.renderer", "keyframer.operating", "PIL.ImageDraw", "PIL.ImageFont")
 
 _ALL = (
     Operation(

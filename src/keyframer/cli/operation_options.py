@@ -357,7 +357,7 @@ def _picture(options: argparse.Namespace) -> dict[str, Any]:
     """Return the fields of `Settings` and `Presentation`; raises ValueError if they are invalid."""
     from keyframer.inspecting.samples import parse_frames  # these load the renderer
     from keyframer.rendering.encoding import ANIMATED, STILL, check_kind
-    from keyframer.rendering.presentation import picture_options
+    from keyframer.rendering.renderer import picture_options
 
     kind = options.to or "png"
     sheet = None if options.sheet is None else _pair(options.sheet, "--sheet")

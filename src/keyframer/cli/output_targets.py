@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
+from keyframer.batch.output_names import key_of
 from keyframer.cli import inputs
 from keyframer.cli.exit_handling import INPUTS_FAILED, SUCCESS
 from keyframer.cli.inputs import FileInput, Input, names_several_inputs
@@ -61,7 +62,8 @@ def refuse_file_as_folder(options: argparse.Namespace, reason: str) -> None:
 
 
 class Targets:
-    """Assigns an output to each input and refuses the same output for two inputs."""
+    """Assigns an output to each input and refuses the same output for two inputs, also if only some file systems treat
+    the names as the same."""
 
     def __init__(self, options: argparse.Namespace, rename: Callable[[str], str]) -> None:
         self.out: str | None = None if options.output in (None, STDOUT) else options.output
@@ -83,7 +85,7 @@ class Targets:
         path = self.unchecked_path(item)
         if path is None:
             return None
-        key = os.path.normcase(os.path.abspath(path))
+        key = key_of(os.path.abspath(path))
         if self._taken.setdefault(key, item.key) != item.key:
             raise FormatError("RUN_OUTPUT_COLLISION", 0, "/", f"{path} is already the output of {self._taken[key]}")
         check_file(path, force=self.force)

@@ -13,8 +13,7 @@ from keyframer.cli.inputs import Input
 from keyframer.cli.messages import note, shown_name
 from keyframer.cli.operation_options import add_clip
 from keyframer.errors import FormatError
-from keyframer.inspecting.braille import panels_as_text
-from keyframer.inspecting.charts import chart
+from keyframer.inspecting.charts import chart, panels_as_text
 from keyframer.inspecting.motion_paths import motion_paths, path_drawing, paths_as_text
 from keyframer.inspecting.panels import Panel, chosen_panels
 from keyframer.scene import Scene

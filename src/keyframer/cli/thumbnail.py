@@ -14,7 +14,7 @@ from keyframer.cli.messages import note
 from keyframer.errors import FormatError
 from keyframer.rendering import Renderer
 from keyframer.rendering.encoding import kind_of
-from keyframer.rendering.presentation import picture_options
+from keyframer.rendering.renderer import picture_options
 
 ABOUT = """Render a picture, a contact sheet or the playback, without a GPU.
 

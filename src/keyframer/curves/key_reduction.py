@@ -22,9 +22,10 @@ import numpy as np
 
 from keyframer.arrays import Flags, Floats
 from keyframer.limits import spend
+from keyframer.maths import quat
 from keyframer.maths.distinct_values import unique_values
+from keyframer.maths.trigonometry import arctan2
 
-from .cubic_fit import Distance
 from .curve_bank import CurveBank
 from .key_columns import Indices
 from .track import Interpolation, RotationForm, Track
@@ -33,6 +34,8 @@ Result = TypeVar("Result")
 Sampling = Generator[tuple[Track, Floats], Floats, Result]
 """A computation that needs tracks sampled: it yields a track and times, and is sent the values (T, components)."""
 
+Distance = Callable[[Floats, Floats], Floats]
+"""two arrays (..., k) to differences (...)"""
 Between = Callable[[Floats], Sampling[Floats]]
 """returns the exact values at any times"""
 
@@ -48,10 +51,25 @@ MOST_POINTS = 50_000
 """no further computation is started while this many samples are requested: a computation keeps several times as many
 numbers in memory as it requests
 """
+BEFORE_JUMP = 1e-9
+"""fraction of an interval: distance of a sample just before a jump"""
 PROBES = np.array((0.21, 0.5, 0.79))
-"""where the difference of a cubic from the line between two frames is largest: in the middle, or at the two extremes of
-an S
+"""fractions between two keys at which the difference from the line between them is largest: in the middle, at the two
+extremes of an S, and where players differ most between two rotations
 """
+
+
+def vector_distance(a: Floats, b: Floats) -> Floats:
+    """Return the Euclidean distance between vectors."""
+    return quat.length_of(a - b)
+
+
+def turn_degrees(a_xyzw: Floats, b_xyzw: Floats) -> Floats:
+    """Return the angle between rotations; they need not have unit length, and the sign of a quaternion is ignored."""
+    a = a_xyzw / quat.length_of(a_xyzw)[..., None]
+    b = b_xyzw / quat.length_of(b_xyzw)[..., None]
+    near, far = quat.length_of(a - b), quat.length_of(a + b)
+    return np.asarray(np.degrees(4.0 * arctan2(np.minimum(near, far), np.maximum(near, far))))
 
 
 def sample_together(computations: Iterable[Sampling[Result]]) -> list[Result]:

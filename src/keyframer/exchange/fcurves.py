@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.arrays import Flags, Floats
-from keyframer.curves.cubic_fit import Distance, Functions, fit_cubic
-from keyframer.curves.key_reduction import PROBES
+from keyframer.curves.cubic_fit import fit_cubic
+from keyframer.curves.key_reduction import PROBES, Distance
 from keyframer.curves.vector_curves import Hermite
 from keyframer.exchange.gltf.write.motion import (
     CUBIC,
@@ -335,9 +335,16 @@ class _ClipConverter:
             largest = float(np.nan_to_num(np.abs(motion.truth(motion.breaks))).max(initial=0.0))
             tolerance = max(tolerance, _SINGLE_PRECISION * largest)
         shortest = 4e-7 * max(float(motion.breaks[-1]) - self._span.begin, 1e-30)
-        functions = Functions.one(motion.truth, motion.breaks, motion.jumps, _FIT_MARGIN * tolerance, shortest)
         with np.errstate(all="ignore"):
-            (fit,) = fit_cubic(functions, motion.measure.distance, most_keys=most_keys())
+            fit = fit_cubic(
+                motion.truth,
+                motion.breaks,
+                motion.jumps,
+                motion.measure.distance,
+                tolerance=_FIT_MARGIN * tolerance,
+                shortest=shortest,
+                most_keys=most_keys(),
+            )
         curves = self._from_keys(node, name, CUBIC, fit.keys, motion.measure)
         curves.how = "fitted"
         return curves, charge("keys", len(fit.keys.times)) and fit.complete

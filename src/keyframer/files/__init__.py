@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
-from keyframer.files.input_bytes import check_size, is_endless, read_bytes
-from keyframer.files.output_checks import OutputExists, OutputRefused, PathLike, check_output, note_input, running
+from keyframer.files.runs import (
+    OutputExists,
+    OutputRefused,
+    PathLike,
+    check_output,
+    check_size,
+    is_endless,
+    note_input,
+    read_bytes,
+    read_named,
+    running,
+)
 from keyframer.files.writing import content_name, sweep, write_bytes, write_set
 
 __all__ = [
@@ -16,6 +26,7 @@ __all__ = [
     "is_endless",
     "note_input",
     "read_bytes",
+    "read_named",
     "running",
     "sweep",
     "write_bytes",

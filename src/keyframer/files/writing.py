@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
-from keyframer.files.output_checks import OutputExists, PathLike, check_output, current_run
+from keyframer.files.runs import OutputExists, PathLike, check_output, current_run
 
 try:
     import fcntl

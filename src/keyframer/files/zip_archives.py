@@ -12,7 +12,7 @@ from zlib import error as ZlibError
 
 from keyframer.catalogue import IO_READ_FAILED
 from keyframer.errors import FormatError
-from keyframer.files.input_bytes import check_size, read_bytes
+from keyframer.files.runs import check_size, read_bytes
 from keyframer.limits import DEFAULT_LIMITS, Budget, Limits
 
 _ENCRYPTED = 1

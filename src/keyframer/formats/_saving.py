@@ -14,8 +14,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from keyframer.errors import FormatError
-from keyframer.formats._matching import NODE_LINKS, Matching, identity_matching, match, new_parts, reorder_parts
-from keyframer.formats._scene_differences import Comparison, Path, path_text, tracks_by_node_and_kind
+from keyframer.formats._matching import (
+    NODE_LINKS,
+    Comparison,
+    Matching,
+    Path,
+    identity_matching,
+    match,
+    new_parts,
+    path_text,
+    reorder_parts,
+    tracks_by_node_and_kind,
+)
 from keyframer.formats.bridge import Merger, Original
 from keyframer.formats.contract import Format, make_options
 from keyframer.formats.document import Document

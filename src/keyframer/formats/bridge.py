@@ -6,8 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
 from typing import Any, ClassVar, Generic, NamedTuple
 
-from keyframer.formats._matching import Matching
-from keyframer.formats._scene_differences import Path
+from keyframer.formats._matching import Matching, Path
 from keyframer.formats.contract import Bridge, KeyLocation, O
 from keyframer.formats.document import Document
 from keyframer.formats.kit.declared_fields import Capabilities

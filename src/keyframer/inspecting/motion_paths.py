@@ -9,8 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from keyframer.arrays import Floats
-from keyframer.inspecting.braille import Dots
-from keyframer.inspecting.charts import COLORS, tick_text
+from keyframer.inspecting.charts import COLORS, Dots, tick_text
 from keyframer.inspecting.drawing import Area, Drawing, Line, Mark, Point, TextLabel
 from keyframer.inspecting.panels import value_label
 from keyframer.posing import pose

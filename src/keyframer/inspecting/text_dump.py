@@ -73,11 +73,6 @@ INFORMATION = ("segment", "offset")
 """keys of a record that are not read back"""
 
 
-def dump_text(document: Document, *, offsets: bool = True) -> str:
-    """Return the whole document as text."""
-    return "".join(dump_parts(document, offsets=offsets))
-
-
 def dump_parts(document: Document, *, offsets: bool = True) -> Iterator[str]:
     """Yield the text in parts, so that large texts are not in memory twice."""
     head: dict[str, object] = {"schema": SCHEMA, "schema_version": SCHEMA_VERSION, "format": document.format.name}

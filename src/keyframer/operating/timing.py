@@ -94,7 +94,8 @@ def _cut(track: Track, begin: float, end: float, unit: float, tolerance: Toleran
     inside = bool((track.times >= begin).all() and (track.times <= end).all()) and track.wrap is Wrap.SINGLE
     if inside:
         return replace(track, times=track.times - begin)
-    if track.interpolation is Interpolation.SAMPLED and track.wrap is Wrap.SINGLE and _has_keys_at(track, begin, end):
+    has_keys_at_ends = begin in track.times and end in track.times
+    if track.interpolation is Interpolation.SAMPLED and track.wrap is Wrap.SINGLE and has_keys_at_ends:
         chosen = np.flatnonzero((track.times >= begin) & (track.times <= end))
         sampled_track = select_keys(track, chosen)
         return replace(sampled_track, times=sampled_track.times - begin)
@@ -102,10 +103,6 @@ def _cut(track: Track, begin: float, end: float, unit: float, tolerance: Toleran
     times = np.unique(np.concatenate([even_times(begin, end, unit)[:-1], key_times, [end]]))
     sampled_track = yield from sampled(track, times, tolerance)
     return replace(sampled_track, times=sampled_track.times - begin)
-
-
-def _has_keys_at(track: Track, begin: float, end: float) -> bool:
-    return begin in track.times and end in track.times
 
 
 def reverse(scene: Scene, *, max_error: float = DEFAULT_MAX_ERROR) -> Scene:

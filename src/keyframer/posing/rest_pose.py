@@ -12,10 +12,9 @@ from keyframer.arrays import Floats, Indices
 from keyframer.curves.lazy_fields import stored
 from keyframer.maths import affine
 from keyframer.maths.distinct_values import unique_values
-from keyframer.posing.aim_constraints import aim_matrices, is_aimed, rest_roll, stored_target
 from keyframer.posing.channels import Channels, Samples, as_slice
 from keyframer.posing.evaluation_order import Order, evaluation_order
-from keyframer.posing.local_matrices import LocalMatrices
+from keyframer.posing.local_matrices import LocalMatrices, aim_matrices, is_aimed, rest_roll, stored_target
 from keyframer.scene import Clip, Node, Scene
 
 RowIndices = Indices | slice

@@ -17,12 +17,12 @@ from keyframer.rendering import Renderer, Settings
 from keyframer.rendering.lighting import file_lighting
 from keyframer.scene import Channel, Clip, LightType, Node, RawChannel, Scene
 from keyframer.scene.loss_report import Loss, LossReport, Outcome, error_text
+from keyframer.text import shortened
 from keyframer.textures import TextureSource
 from keyframer.textures.texture_usage import TextureUse
-from keyframer.viewer.json_data import number, numbers, shown
-from keyframer.viewer.record_bytes import place_json
+from keyframer.viewer.json_data import number, numbers
 from keyframer.viewer.saving import SAVE_CHOICES, SavedFile
-from keyframer.viewer.source_locations import SourceLocations
+from keyframer.viewer.source_locations import SourceLocations, place_json
 from keyframer.viewer.track_curves import ClipCurves, raw_moves
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def describe(name: str, loaded: LoadedFile, report: Report, places: SourceLocati
         "format": None if report.format is None else report.format.title,
         "verdict": report.verdict,
         "failure": None if loaded.failure is None else _failure(loaded.failure),
-        "issues": [{**issue_record(issue), "node": _node_at(places, issue.offset)} for issue in report.issues],
+        "issues": [{**issue_record(issue), "node": places and places.node_at(issue.offset)} for issue in report.issues],
         "unlisted": unlisted(report),
         "clips": [],
         "nodes": [],
@@ -63,7 +63,7 @@ def describe(name: str, loaded: LoadedFile, report: Report, places: SourceLocati
     }
     if scene is None:
         return description
-    description["clips"] = [shown(clip.name) for clip in scene.clips]
+    description["clips"] = [shortened(clip.name) for clip in scene.clips]
     description["nodes"] = _nodes(scene, places)
     description["counts"] = {
         "vertices": sum(len(mesh.positions) for mesh in scene.meshes),
@@ -97,7 +97,7 @@ def describe_losses(report: LossReport, images: Sequence[TextureUse]) -> Json:
     """
     not_exact = [outcome for outcome in reversed(Outcome) if outcome is not Outcome.EXACT]
     return {
-        "summary": shown(report.summary(), 1_000),
+        "summary": shortened(report.summary(), 1_000),
         "losses": [
             {
                 "outcome": outcome.value,
@@ -109,10 +109,10 @@ def describe_losses(report: LossReport, images: Sequence[TextureUse]) -> Json:
         ],
         "images": [
             {
-                "name": shown(use.name),
+                "name": shortened(use.name),
                 "status": "missing" if use.status == "not looked for" else use.status,
-                "note": shown(use.note or "", 300),
-                "users": [shown(user) for user in use.users[:MOST_USERS]],
+                "note": shortened(use.note or "", 300),
+                "users": [shortened(user) for user in use.users[:MOST_USERS]],
                 "more_users": max(0, len(use.users) - MOST_USERS),
             }
             for use in images
@@ -124,14 +124,14 @@ def describe_losses(report: LossReport, images: Sequence[TextureUse]) -> Json:
 def describe_saved(saved: SavedFile) -> Json:
     """Return name, size and losses of a saved file."""
     losses = None if saved.report is None else describe_losses(saved.report, [])
-    return {"name": shown(saved.name), "size": len(saved.data), "losses": losses}
+    return {"name": shortened(saved.name), "size": len(saved.data), "losses": losses}
 
 
 def _loss(loss: Loss) -> Json:
     error = "" if loss.error is None else f"error {error_text(loss.error, loss.unit)}"
     return {
-        "path": shown(loss.path),
-        "detail": shown("; ".join(part for part in (loss.detail, error) if part), 300),
+        "path": shortened(loss.path),
+        "detail": shortened("; ".join(part for part in (loss.detail, error) if part), 300),
         "offset": loss.source_offset,
     }
 
@@ -140,14 +140,10 @@ def _failure(error: FormatError) -> Json:
     return {
         "code": error.code,
         "offset": known_offset(error.code, error.offset, error.path),
-        "path": shown(error.path, 1_000),
-        "message": shown(error.message, 1_000),
-        "hint": shown("; ".join(getattr(error, "__notes__", ())), 1_000),
+        "path": shortened(error.path, 1_000),
+        "message": shortened(error.message, 1_000),
+        "hint": shortened("; ".join(getattr(error, "__notes__", ())), 1_000),
     }
-
-
-def _node_at(places: SourceLocations | None, offset: int) -> int | None:
-    return None if places is None else places.node_at(offset)
 
 
 def glb_node_index(scene: Scene, index: int) -> int:
@@ -158,7 +154,7 @@ def glb_node_index(scene: Scene, index: int) -> int:
 def _nodes(scene: Scene, places: SourceLocations | None) -> list[Json]:
     return [
         {
-            "name": shown(node.name),
+            "name": shortened(node.name),
             "kind": node.kind.value,
             "parent": _parent(scene, index),
             "gltf": glb_node_index(scene, index),
@@ -197,7 +193,7 @@ def _timing(clip: Clip) -> Json:
     first, last = span.begin / unit, span.end / unit
     start, end = _clamped(clip.start / unit, first, last), _clamped(clip.end / unit, first, last)
     return {
-        "name": shown(clip.name),
+        "name": shortened(clip.name),
         "first": first,
         "last": last,
         "start": start,
@@ -227,7 +223,7 @@ def _raw_track(channel: RawChannel, places: SourceLocations | None) -> Json:
     """Return a raw channel: numbers with unknown meaning, one row per frame, without a node."""
     return {
         "node": None,
-        "kind": shown(channel.name),
+        "kind": shortened(channel.name),
         "interpolation": "raw",
         "wrap": "single",
         "times": {"first": 0, "step": 1, "count": len(channel.values)},

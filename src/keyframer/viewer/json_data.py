@@ -8,20 +8,11 @@ import math
 import numpy as np
 
 from keyframer.arrays import Array
-from keyframer.text import shortened
-
-LONGEST_NAME = 200
-"""maximum number of characters of a name that are shown; a file may have a name of a megabyte"""
 
 
 def to_json(value: object) -> bytes:
     """Return ASCII JSON; raises ValueError for a non-finite number, which would be a bug."""
     return json.dumps(value, allow_nan=False, separators=(",", ":")).encode("ascii")
-
-
-def shown(text: str, longest: int = LONGEST_NAME) -> str:
-    """Return text from a file, safe to show and truncated."""
-    return shortened(text, longest)
 
 
 def number(value: float) -> float | None:

@@ -23,8 +23,7 @@ from keyframer.limits import DEFAULT_LIMITS, Limits
 from keyframer.scene.loss_report import CannotWrite
 from keyframer.text import safe_text
 from keyframer.viewer.access_control import NO_SESSION, SECURITY_HEADERS, AccessControl
-from keyframer.viewer.dropping import LONGEST_INDEX, BadDrop, TooLarge
-from keyframer.viewer.resources import JSON, Resources
+from keyframer.viewer.resources import JSON, LONGEST_INDEX, BadDrop, Resources, TooLarge
 from keyframer.viewer.standalone_page import Assets, packed_page
 from keyframer.viewer.viewed_file import ViewedFile
 

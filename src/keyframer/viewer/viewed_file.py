@@ -21,6 +21,7 @@ from keyframer.formats.document import Document
 from keyframer.limits import Budget
 from keyframer.scene import Channel, Clip, Material, RawChannel, Scene, TextureMap
 from keyframer.scene.loss_report import LossReport
+from keyframer.text import shortened
 from keyframer.textures import ImageRefused, TextureSource
 from keyframer.textures.image_files import decode_texture
 from keyframer.textures.texture_usage import scene_textures
@@ -32,10 +33,9 @@ from keyframer.viewer.file_description import (
     describe_saved,
     glb_node_index,
 )
-from keyframer.viewer.json_data import shown, to_json
-from keyframer.viewer.record_bytes import NoRecords, Records, rows_json
+from keyframer.viewer.json_data import to_json
 from keyframer.viewer.saving import SAVE_CHOICES, SavedFile
-from keyframer.viewer.source_locations import SourceLocations
+from keyframer.viewer.source_locations import NoRecords, Records, SourceLocations, rows_json
 from keyframer.viewer.track_curves import ClipCurves, raw_curve
 
 BLOCK = 1 << 16
@@ -75,7 +75,7 @@ class ViewedFile:
     """One file of the page. ``load`` is called once, when the file is first needed."""
 
     def __init__(self, name: str, load: Callable[[], LoadedFile], budget: Budget | None = None) -> None:
-        self.name = shown(name, 300)
+        self.name = shortened(name, 300)
         self._load = load
         self._lock = threading.RLock()
         self._compiled: dict[int, ClipCurves] = {}
@@ -297,7 +297,7 @@ def images_from(source: TextureSource) -> ImageSource:
         data = encoded[picture.data]
         if isinstance(data, Missing):
             return data
-        return replace(picture, name=shown(picture.name), data=data, mime_type="image/png")
+        return replace(picture, name=shortened(picture.name), data=data, mime_type="image/png")
 
     return image
 

@@ -8,8 +8,7 @@ from keyframer.errors import FormatError
 from keyframer.limits import Limits
 from keyframer.scene.loss_report import CannotWrite
 from keyframer.text import safe_text
-from keyframer.viewer.dropping import BadDrop, DroppedFile, view_dropped
-from keyframer.viewer.resources import Resources
+from keyframer.viewer.resources import BadDrop, DroppedFile, Resources, view_dropped
 from keyframer.viewer.standalone_page import packed_page
 
 LIMITS = Limits(file_size=256 * 1024 * 1024)

@@ -11,8 +11,8 @@ import keyframer
 from keyframer.formats.ase import records as r
 from keyframer.formats.ase.document import Dialect
 from keyframer.inspecting.text_build import build_bytes
-from keyframer.inspecting.text_dump import dump_text
 from tests.building import files as w
+from tests.building.editing import dump_text
 from tests.corpus import CORPUS, needs_corpus
 from tests.samples import FOLDER
 

@@ -273,11 +273,6 @@ def raw_name(raw: bytes | None, name: str, written_name: str | None) -> Json:
     return {"raw_name": raw.hex()} if written_name is None else {"name": written_name, "raw_name": raw.hex()}
 
 
-def shown_name(name: str) -> str:
-    """Return a name that is safe to show in any program."""
-    return safe_text(name)
-
-
 def original_gltf_values(extras: Json) -> Json:
     """Return the original values of a part that was read from glTF; empty for other parts."""
     content = extras.get("gltf")

@@ -175,7 +175,8 @@ def _check_show(show: Show, limits: Limits, issues: IssueLog) -> None:
         member = show.archive.find(name)
         if member is not None and member.filename not in checked and name.lower().endswith(_GLTF_EXTENSIONS):
             checked.add(member.filename)
-            for problem in _show_gltf_problems(_gltf_root(show.archive, member, limits, issues)):
+            for extension in _gltf_root(show.archive, member, limits, issues).entries("extensionsRequired"):
+                problem = f"it requires the extension {extension}"
                 issues.add(STAGE_GLTF_RULE, member.filename, member.header_offset, problem=problem)
 
 
@@ -245,10 +246,6 @@ def _gltf_root(archive: Archive, member: ZipInfo, limits: Limits, issues: IssueL
         return open_container(data, limits, findings).root
     except FormatError:
         return Item({}, "", findings)
-
-
-def _show_gltf_problems(root: Item) -> list[str]:
-    return [f"it requires the extension {name}" for name in root.entries("extensionsRequired")]
 
 
 def _fixture_gltf_problems(root: Item) -> list[str]:

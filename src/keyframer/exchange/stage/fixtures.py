@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cache, cached_property
 
 import numpy as np
 
 from keyframer.arrays import Floats, Ints
-from keyframer.catalogue import LINK_PARENT_CYCLE, LINK_UNRESOLVED_NAME, STAGE_FILE_MISSING, STRUCT_CHUNK_MISSING
+from keyframer.catalogue import LINK_UNRESOLVED_NAME, STAGE_FILE_MISSING, STRUCT_CHUNK_MISSING
 from keyframer.curves.lazy_fields import add_extras
 from keyframer.exchange.stage.archives import Archive
 from keyframer.exchange.stage.assembly import IDENTITY, Assembly, Model, to_archive_axes
-from keyframer.exchange.stage.xmltree import Element, fixture_matrix, number, parse
+from keyframer.exchange.stage.xmltree import Element, Walk, fixture_matrix, number, parse
 from keyframer.limits import Limits
 from keyframer.maths.trigonometry import sine_and_cosine
 from keyframer.scene import Light, LightType, Mesh, NodeKind
@@ -218,24 +217,12 @@ class FixtureBuilder:
 
     def _add_tree(self, root: Element, parent: int | None, rotations: dict[str, str]) -> None:
         """Add, without recursion, a geometry and its descendants, which may refer to other geometries."""
-        waiting: list[tuple[Iterator[Element], int | None, Element | None]] = [(iter([root]), parent, None)]
-        open_references: set[Element] = set()
-        while waiting:
-            elements, parent_number, open_reference = waiting[-1]
-            element = next(elements, None)
-            if element is None:
-                if open_reference is not None:
-                    open_references.discard(open_reference)
-                waiting.pop()
-                continue
+        walk = Walk(iter([root]), parent)
+        for element, parent_number in walk:
             referenced = self._referenced(element)
-            if referenced is not element:
-                if referenced in open_references:
-                    name = element.get("Name") or element.tag
-                    raise LINK_PARENT_CYCLE.failure(element.offset, element.path, name=name)
-                open_references.add(referenced)
+            walk.refuse_cycle(element, referenced, element.get("Name") or element.tag)
             number = self._add_geometry(element, referenced, parent_number, rotations)
-            waiting.append((referenced.all(*GEOMETRIES), number, referenced if referenced is not element else None))
+            walk.descend(referenced, referenced.all(*GEOMETRIES), number)
 
     def _referenced(self, element: Element) -> Element:
         """Return the geometry that a reference names; the element itself if there is no such geometry."""

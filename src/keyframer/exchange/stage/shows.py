@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 
 from keyframer.arrays import Floats
-from keyframer.catalogue import LINK_PARENT_CYCLE, LINK_UNRESOLVED_NAME, STAGE_FILE_MISSING, STRUCT_CHUNK_MISSING
+from keyframer.catalogue import LINK_UNRESOLVED_NAME, STAGE_FILE_MISSING, STRUCT_CHUNK_MISSING
 from keyframer.curves.lazy_fields import add_extras
 from keyframer.exchange.stage.archives import Archive
 from keyframer.exchange.stage.assembly import IDENTITY, Assembly, Model, to_archive_axes
 from keyframer.exchange.stage.fixtures import Fixture, FixtureBuilder
-from keyframer.exchange.stage.xmltree import Element, parse, show_matrix
+from keyframer.exchange.stage.xmltree import Element, Walk, parse, show_matrix
 from keyframer.limits import Limits
 
 DESCRIPTION = "GeneralSceneDescription.xml"
@@ -98,16 +97,8 @@ class ShowBuilder:
         recursion.
         """
         assembly = self._assembly
-        waiting: list[tuple[Iterator[Element], int, Element | None]] = [(geometries.all(*_GEOMETRIES), root, None)]
-        open_symbols: set[Element] = set()
-        while waiting:
-            elements, parent, open_symbol = waiting[-1]
-            element = next(elements, None)
-            if element is None:
-                if open_symbol is not None:
-                    open_symbols.discard(open_symbol)
-                waiting.pop()
-                continue
+        walk = Walk(geometries.all(*_GEOMETRIES), root)
+        for element, parent in walk:
             matrix = assembly.attempt(lambda element=element: show_matrix(element))  # type: ignore[misc]
             placement = IDENTITY if matrix is None else matrix
             if element.tag == "Geometry3D":
@@ -121,13 +112,11 @@ class ShowBuilder:
                 name = element.get("symdef")
                 assembly.issues.add(LINK_UNRESOLVED_NAME, element.path, element.offset, kind="symbol", name=name)
                 continue
-            if symbol in open_symbols:
-                raise LINK_PARENT_CYCLE.failure(element.offset, element.path, name=symbol.get("name"))
+            walk.refuse_cycle(element, symbol, symbol.get("name"))
             number = assembly.add_node(symbol.get("name") or "symbol", parent, placement)
             children = symbol.child("ChildList")
             if children is not None:
-                open_symbols.add(symbol)
-                waiting.append((children.all(*_GEOMETRIES), number, symbol))
+                walk.descend(symbol, children.all(*_GEOMETRIES), number)
 
     def _model(self, element: Element) -> Model | None:
         name = model_name(element)

@@ -9,7 +9,7 @@ from xml.parsers import expat
 import numpy as np
 
 from keyframer.arrays import Floats
-from keyframer.catalogue import LIMIT_DEPTH, LIMIT_RECORDS, STRUCT_SYNTAX
+from keyframer.catalogue import LIMIT_DEPTH, LIMIT_RECORDS, LINK_PARENT_CYCLE, STRUCT_SYNTAX
 from keyframer.errors import FormatError
 from keyframer.limits import Limits
 
@@ -76,6 +76,34 @@ class Element:
 
     def __repr__(self) -> str:
         return f"<{self.tag} of {self.path}>"
+
+
+class Walk:
+    """Goes through elements and those that they refer to, each with the number of its parent, without recursion."""
+
+    def __init__(self, elements: Iterator[Element], parent: int | None) -> None:
+        self._waiting: list[tuple[Iterator[Element], int | None, Element | None]] = [(elements, parent, None)]
+        self._open: set[Element | None] = set()
+
+    def __iter__(self) -> Iterator[tuple[Element, int | None]]:
+        while self._waiting:
+            elements, parent, owner = self._waiting[-1]
+            element = next(elements, None)
+            if element is None:
+                self._open.discard(owner)
+                self._waiting.pop()
+            else:
+                yield element, parent
+
+    def refuse_cycle(self, element: Element, referenced: Element, name: str) -> None:
+        """Raise `FormatError` if an element refers to one that contains it."""
+        if referenced in self._open:
+            raise LINK_PARENT_CYCLE.failure(element.offset, element.path, name=name)
+
+    def descend(self, owner: Element, elements: Iterator[Element], number: int) -> None:
+        """Go through the elements in ``owner``, whose node is ``number``, next."""
+        self._open.add(owner)
+        self._waiting.append((elements, number, owner))
 
 
 def parse(data: bytes, name: str, limits: Limits) -> Element:

@@ -17,8 +17,8 @@ import numpy.typing as npt
 from keyframer.arrays import Floats
 from keyframer.curves import RotationForm, Track
 from keyframer.maths import affine, quat
-from keyframer.posing.aim_constraints import is_aimed, stored_target
 from keyframer.posing.evaluation_order import evaluation_order
+from keyframer.posing.local_matrices import is_aimed, stored_target
 from keyframer.scene import Camera, Channel, Clip, Fog, Handedness, Light, Mesh, Morph, Node, Scene, Skin, Space
 
 _TO_Y_UP = {

@@ -14,7 +14,7 @@ import numpy as np
 
 from keyframer.arrays import Floats
 from keyframer.curves import Interpolation, even_times
-from keyframer.curves.cubic_fit import turn_degrees, vector_distance
+from keyframer.curves.key_reduction import turn_degrees, vector_distance
 from keyframer.formats.kit.scene_writing import CannotMerge, frames_per_second, plain_path, units_per_second
 from keyframer.formats.kit.unsupported_features import can_be_joint
 from keyframer.limits import budget_left, spend

@@ -13,7 +13,7 @@ import numpy as np
 
 from keyframer.arrays import Floats
 from keyframer.curves import Track
-from keyframer.curves.cubic_fit import Distance, turn_degrees, vector_distance
+from keyframer.curves.key_reduction import Distance, turn_degrees, vector_distance
 from keyframer.formats.document import Document
 from keyframer.posing import Rig
 from keyframer.posing.bounds_and_duration import scene_size

@@ -1,8 +1,7 @@
 """Tables that summarise a document: cells are numbers, text or names as stored.
 
-A format may have a module ``summary`` with ``summarise(document) -> list[Table]``; ``keyframer info`` shows these
-tables after those that every format has. A table named ``overview`` is merged with the general overview. The module may
-also have ``describe(record class) -> dict[str, str]``: text about a record for the documentation.
+``keyframer info`` shows the tables that `Bridge.summarise` of a format returns after those that every format has. A
+table named ``overview`` is merged with the general overview.
 """
 
 from __future__ import annotations

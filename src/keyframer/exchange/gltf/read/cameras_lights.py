@@ -22,9 +22,9 @@ from keyframer.issues import Severity
 from keyframer.maths import affine, quat
 from keyframer.maths.trigonometry import arctan2
 from keyframer.posing import Rig
-from keyframer.posing.aim_constraints import aim_matrices
 from keyframer.posing.bounds_and_duration import clip_span
 from keyframer.posing.evaluation_order import evaluation_order, reachable
+from keyframer.posing.local_matrices import aim_matrices
 from keyframer.scene import Camera, Channel, Clip, Light, LightType, Node, Scene
 
 _TYPES = {"point": LightType.OMNI, "spot": LightType.SPOT, "directional": LightType.DIRECTIONAL}

@@ -11,7 +11,6 @@ import binascii
 import json
 import os
 import re
-import stat
 import struct
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -37,7 +36,7 @@ from keyframer.catalogue import (
     STRUCT_UNKNOWN_CHUNK,
 )
 from keyframer.exchange.gltf.read.json_text import Findings, Item, Places, described
-from keyframer.files import check_size, read_bytes
+from keyframer.files import check_size, read_named
 from keyframer.issues import Severity
 from keyframer.limits import Budget, Limits
 from keyframer.text import safe_text
@@ -216,9 +215,7 @@ class Buffers:
                 is_inside = os.path.realpath(path).startswith(os.path.join(os.path.realpath(self._folder), ""))
                 if not is_inside:
                     raise item.fail(SEC_PATH_TRAVERSAL, "uri", name=safe_text(uri[:200]))
-                if not stat.S_ISREG(os.stat(path).st_mode):
-                    raise item.fail(IO_READ_FAILED, "uri", reason=f"{safe_text(path.name)} is not a regular file")
-                content = read_bytes(path, self._limits)
+                content = read_named(path, self._limits)
             except OSError as error:
                 reason = f"{safe_text(path.name)}: {error.strerror or error}"
                 raise item.fail(IO_READ_FAILED, "uri", reason=reason) from None

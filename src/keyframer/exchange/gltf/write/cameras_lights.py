@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.arrays import Floats
-from keyframer.curves.cubic_fit import vector_distance
+from keyframer.curves.key_reduction import vector_distance
 from keyframer.exchange.gltf.conventions import (
     LARGEST_SINGLE,
     Json,
@@ -23,13 +23,13 @@ from keyframer.exchange.gltf.conventions import (
     linear_color,
     non_default_fields,
     raw_name,
-    shown_name,
 )
 from keyframer.exchange.gltf.write.motion import Measure, lerp
 from keyframer.exchange.gltf.write.options import Context, shown_extent
 from keyframer.maths import quat
 from keyframer.scene import Camera, Light, LightType, Scene
 from keyframer.scene.loss_report import Outcome
+from keyframer.text import safe_text
 
 _TYPES = {LightType.OMNI: "point", LightType.SPOT: "spot", LightType.DIRECTIONAL: "directional"}
 _FIELDS_IN_EXTRAS = (
@@ -133,7 +133,7 @@ class Lights:
             "color": np.round(linear_color(color / brightest), 8).tolist(),
             "intensity": min(multiplier * brightest * self.unit_intensities[number], LARGEST_SINGLE),
         }
-        name = shown_name(light.name)
+        name = safe_text(light.name)
         if name:
             written["name"] = name
         outer_range = light.outer_range or 0.0
@@ -167,7 +167,7 @@ def dimming_difference(light: Light) -> str:
 def light_extras(light: Light) -> Json:
     """Return a light that cannot be written, for extras."""
     content: Json = {"type": light.type.value, "color": light.color, **non_default_fields(light, *_FIELDS_IN_GLTF)}
-    return {**content, **_fields_without_place(light, shown_name(light.name))}
+    return {**content, **_fields_without_place(light, safe_text(light.name))}
 
 
 def _fields_without_place(light: Light, written_name: str | None) -> Json:
@@ -214,7 +214,7 @@ def _camera(context: Context, camera: Camera, fov: float) -> Json:
     if camera.clip is not None and all(map(math.isfinite, camera.clip)) and 0 < camera.clip[0] < camera.clip[1]:
         lens["znear"], lens["zfar"] = camera.clip[0] * unit, camera.clip[1] * unit
     written: Json = {"type": "perspective", "perspective": lens}
-    name = shown_name(camera.name)
+    name = safe_text(camera.name)
     if name:
         written["name"] = name
     content = raw_name(camera.raw_name, camera.name, written.get("name"))

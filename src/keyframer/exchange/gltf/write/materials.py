@@ -15,7 +15,6 @@ from keyframer.exchange.gltf.conventions import (
     non_default_fields,
     original_gltf_values,
     raw_name,
-    shown_name,
 )
 from keyframer.exchange.gltf.write.asset import Asset
 from keyframer.exchange.gltf.write.images import SLOTS, Image, Missing
@@ -109,7 +108,7 @@ class Materials:
             self._unmapped[number] = len(self._context.asset.materials)
             material = self._context.scene.materials[number]
             written = self._gltf_material(material, {})
-            written["name"] = f"{shown_name(material.name)}_unmapped"
+            written["name"] = f"{safe_text(material.name)}_unmapped"
             attach_extras(written, {"helper": "unmapped", "of": number})
             self._context.asset.materials.append(written)
             detail = "meshes without texture coordinates show the material without its images"
@@ -143,7 +142,7 @@ class Materials:
         alpha = 1.0 - fraction(material.transparency)
         surface: Json = {"metallicFactor": 0.0, "roughnessFactor": round(roughness(material), 6)}
         written: Json = {"pbrMetallicRoughness": surface}
-        name = shown_name(material.name)
+        name = safe_text(material.name)
         if name:
             written = {"name": name, **written}
         factor = color

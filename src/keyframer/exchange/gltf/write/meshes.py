@@ -16,7 +16,6 @@ from keyframer.exchange.gltf.conventions import (
     linear_color,
     non_default_fields,
     raw_name,
-    shown_name,
     single,
 )
 from keyframer.exchange.gltf.write.materials import Materials
@@ -36,7 +35,7 @@ from keyframer.maths import affine
 from keyframer.maths.distinct_values import unique_values
 from keyframer.scene import Mesh, Morph, Skin
 from keyframer.scene.loss_report import Outcome
-from keyframer.text import counted
+from keyframer.text import counted, safe_text
 
 _FACES_SPLIT = 20_000
 """maximum number of faces of small meshes that are split together: some megabytes of temporaries"""
@@ -119,10 +118,10 @@ class Meshes:
             attributes.update(self._skin_attributes(mesh, skin, split))
         targets = [] if morph is None else self._targets(mesh, morph, surface, split)
         primitives = self._primitives(split, attributes, targets)
-        name = shown_name(mesh.name)
+        name = safe_text(mesh.name)
         written: Json = {**({"name": name} if name else {}), "primitives": primitives}
         if targets and morph is not None:
-            written["extras"] = {"targetNames": [shown_name(name) for name in morph.names]}
+            written["extras"] = {"targetNames": [safe_text(name) for name in morph.names]}
         self._extras(mesh, drawable, split, written)
         self._context.asset.meshes.append(written)
         unused = len(surface.positions) - split.used_vertices
@@ -378,7 +377,7 @@ class Skins:
             "inverseBindMatrices": context.asset.buffers.matrices(np.ascontiguousarray(columns.reshape(-1, 16))),
         }
         if skin.name:
-            written["name"] = shown_name(skin.name)
+            written["name"] = safe_text(skin.name)
         if skin.extras:
             attach_extras(written, {"extras": skin.extras})
         path = f"/skins/{skin.name}"

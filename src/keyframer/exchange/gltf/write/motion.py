@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from keyframer.arrays import Flags, Floats, Singles
 from keyframer.curves import CurveBank, Interpolation, RotationForm
-from keyframer.curves.cubic_fit import BEFORE_JUMP, Distance, turn_degrees, vector_distance
 from keyframer.curves.curve_bank import family_of
 from keyframer.curves.key_columns import KeyColumns, gather
+from keyframer.curves.key_reduction import BEFORE_JUMP, Distance, turn_degrees, vector_distance
 from keyframer.curves.vector_curves import Hermite, hermite_columns
 from keyframer.exchange.gltf.conventions import single
 from keyframer.limits import budget_left, budget_total, charge

@@ -23,10 +23,9 @@ from keyframer.exchange.gltf.conventions import Json, attach_extras, json_number
 from keyframer.exchange.gltf.write.options import Context
 from keyframer.maths import affine, quat
 from keyframer.posing import Rig
-from keyframer.posing.aim_constraints import is_aimed, stored_target
 from keyframer.posing.channels import Samples
 from keyframer.posing.evaluation_order import Order, reachable
-from keyframer.posing.local_matrices import usable_rows
+from keyframer.posing.local_matrices import is_aimed, stored_target, usable_rows
 from keyframer.scene import Channel, Clip, Node, NodeKind, Scene
 from keyframer.scene.loss_report import Outcome
 

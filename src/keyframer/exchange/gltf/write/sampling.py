@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from keyframer.arrays import Flags, Floats
+from keyframer.curves.key_reduction import PROBES
 from keyframer.exchange.gltf.conventions import single
 from keyframer.exchange.gltf.write.motion import (
     LINEAR,
@@ -33,10 +34,6 @@ from keyframer.maths import quat
 from keyframer.maths.distinct_values import unique_values
 from keyframer.scene.loss_report import Outcome
 
-_PROBES = np.array((0.21, 0.5, 0.79))
-"""fractions between two keys at which the error is measured: the middle, where a curve deviates most, and where players
-differ most between two rotations
-"""
 _SINGLE_PRECISION = 5e-7
 """relative error of single precision and some arithmetic: smaller tolerances are useless"""
 _KEYS_SAMPLED = 30_000
@@ -192,11 +189,11 @@ def _points(keys: list[tuple[Floats, Flags]], motions: list[Motion], tolerances:
     gaps = np.flatnonzero((owner[1:] == owner[:-1]) & (np.diff(times) > 1.1 * span.closest))  # others are jumps
     owner, begin, end, first, last = owner[gaps], times[gaps], times[gaps + 1], values[gaps], values[gaps + 1]
     while len(owner):
-        probed = np.repeat(owner, len(_PROBES))
-        probe_times = (begin[:, None] + (end - begin)[:, None] * _PROBES).reshape(-1)
+        probed = np.repeat(owner, len(PROBES))
+        probe_times = (begin[:, None] + (end - begin)[:, None] * PROBES).reshape(-1)
         values = function(probed, probe_times)
-        lines = np.repeat(first, len(_PROBES), axis=0), np.repeat(last, len(_PROBES), axis=0)
-        errors = measure.error(*lines, np.tile(_PROBES, len(owner)), values).reshape(-1, len(_PROBES))
+        lines = np.repeat(first, len(PROBES), axis=0), np.repeat(last, len(PROBES), axis=0)
+        errors = measure.error(*lines, np.tile(PROBES, len(owner)), values).reshape(-1, len(PROBES))
         wrong = (errors.max(axis=1) > tolerances[owner]) & (end - begin > 2 * span.closest)
         wanted = np.bincount(owner[wrong], minlength=len(motions))
         refused = (wanted > 0) & ((counts + wanted > most_keys()) | (counts.sum() + wanted.sum() > keys_left()))
@@ -204,7 +201,7 @@ def _points(keys: list[tuple[Floats, Flags]], motions: list[Motion], tolerances:
             motions[number].is_limited = True
         wrong &= ~refused[owner]
         counts += np.where(refused, 0, wanted)
-        is_middle = (wrong[:, None] & (_PROBES == 0.5)).reshape(-1)
+        is_middle = (wrong[:, None] & (PROBES == 0.5)).reshape(-1)
         found.append(_Points(probed, probe_times, values, is_middle, np.zeros(len(is_middle), np.bool_)))
         owner, middle, value = np.tile(owner[wrong], 2), probe_times[is_middle], values[is_middle]
         begin, end = np.concatenate([begin[wrong], middle]), np.concatenate([middle, end[wrong]])

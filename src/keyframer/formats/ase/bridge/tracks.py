@@ -18,7 +18,7 @@ from keyframer.limits import budget_total
 from keyframer.maths import affine, quat
 from keyframer.maths.trigonometry import arctan2
 from keyframer.posing import Rig
-from keyframer.posing.aim_constraints import aim_matrices
+from keyframer.posing.local_matrices import aim_matrices
 from keyframer.scene import Channel, Clip, NodeKind, Scene
 from keyframer.wire.key_table import EXTRAS
 

@@ -31,7 +31,7 @@ from keyframer.formats.kit.scene_writing import CannotMerge, plain_path
 from keyframer.limits import ensure_budget, spend
 from keyframer.maths import affine
 from keyframer.posing import Rig
-from keyframer.posing.aim_constraints import is_aimed
+from keyframer.posing.local_matrices import is_aimed
 from keyframer.posing.vertices import skinned
 from keyframer.scene import Material, Mesh, Node, Scene, Skin
 from keyframer.scene.loss_report import LossReport, Outcome

@@ -59,8 +59,8 @@ from keyframer.limits import ensure_budget, spend
 from keyframer.maths import affine, quat
 from keyframer.maths.trigonometry import arctan2
 from keyframer.posing import Rig
-from keyframer.posing.aim_constraints import is_aimed
 from keyframer.posing.evaluation_order import evaluation_order
+from keyframer.posing.local_matrices import is_aimed
 from keyframer.scene import Camera, Clip, Handedness, Light, LightType, Node, NodeKind, Scene, Space
 from keyframer.scene.loss_report import CannotWrite, LossReport, Outcome
 from keyframer.text import counted

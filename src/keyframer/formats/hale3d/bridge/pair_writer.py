@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from keyframer.arrays import Floats, Ints, Singles
-from keyframer.formats._scene_differences import Path
+from keyframer.formats._matching import Path
 from keyframer.formats.document import Document
-from keyframer.formats.hale3d.bridge.surface import with_negative_w, with_w
+from keyframer.formats.hale3d.bridge.scene import with_negative_w, with_w
 from keyframer.formats.hale3d.records import (
     BOUNDS_FLOATS,
     COMPONENTS,

@@ -1,32 +1,59 @@
-"""Write a scene as a Hale3D animation and its model."""
+"""Write a scene as a Hale3D animation and its model, new or with the conventions of the original pair.
+
+An animation is one table of frames: an edited one is written anew, with the original numbers of what did not change.
+Header fields, trailing bytes and columns that no joint reads stay. Meshes and joints of the model that did not change
+keep their records.
+"""
 
 from __future__ import annotations
 
+import copy
 import math
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from keyframer.arrays import Floats, Singles
+from keyframer.formats import bridge
+from keyframer.formats._matching import Path
 from keyframer.formats.bridge import SceneWriter
 from keyframer.formats.document import Document
-from keyframer.formats.hale3d.bridge.pair_writer import PairWriter, has_free_vertices
-from keyframer.formats.hale3d.document import encode, new_animation, new_model
-from keyframer.formats.hale3d.records import Dialect
+from keyframer.formats.hale3d.bridge.pair_writer import (
+    OriginalPair,
+    PairWriter,
+    has_free_vertices,
+    stored_columns,
+    texture_of,
+)
+from keyframer.formats.hale3d.bridge.scene import Options, pair_of, read_companion_document, to_scene
+from keyframer.formats.hale3d.document import decode, encode, new_animation, new_model
+from keyframer.formats.hale3d.records import BOUNDS_FLOATS, COMPONENTS, Animation, Dialect, Frames, Joint, Mesh, Model
 from keyframer.formats.kit.coordinates import in_space
 from keyframer.formats.kit.declared_fields import Capabilities
-from keyframer.formats.kit.frame_times import rate_of_keys
+from keyframer.formats.kit.frame_times import at_whole_frames, frame_count, rate_of_keys
 from keyframer.formats.kit.mesh_writing import with_constant_shapes
 from keyframer.formats.kit.rigid_joints import (
     Joints,
     find_joint_nodes,
     joints_at,
+    joints_in_original_order,
     parent_joints,
     parents_first,
     report_frames,
     sample_joints,
+    unscaled_joints_at,
 )
-from keyframer.formats.kit.scene_writing import DEFAULT_MAX_ERROR, Written, first_clip
+from keyframer.formats.kit.scene_writing import (
+    DEFAULT_MAX_ERROR,
+    CannotMerge,
+    Written,
+    first_clip,
+    frames_per_second,
+    plain_path,
+)
 from keyframer.formats.kit.unsupported_features import report_dropped
 from keyframer.posing.vertices import posed_vertices
 from keyframer.scene import Clip, Scene, Space
@@ -154,3 +181,216 @@ def boxes(scene: Scene, joints: Joints) -> Floats:
             np.minimum(low[block], points.min(axis=1), out=low[block])
             np.maximum(high[block], points.max(axis=1), out=high[block])
     return np.stack([low, high], axis=1) + 0.0
+
+
+_COMPANIONS = (("model", ".mdl"), ("animation", ".anim"))
+"""option and suffix of each file that can be the companion"""
+_SKIN_FIELDS = ("joints", "inverse_bind", "vertex_indices", "joint_indices", "weights", "positions")
+
+
+class Merger(bridge.Merger[Options]):
+    is_table = True
+
+    def read(self, document: Document, options: Options) -> tuple[Scene, OriginalPair]:
+        scene = to_scene(document, options)
+        return scene, OriginalPair(*pair_of(document, options), scene)
+
+    def write(self, scene: Scene, original: bridge.Original) -> Written:
+        """Return the file that was loaded, and the other one of the pair as an option for reading."""
+        pair = _remaining(scene, original)
+        _refuse(scene, pair)
+        report = LossReport("hale3d")
+        clip = first_clip(scene, report)
+        count = frame_count(clip) if len(pair.rows) else 0
+        order, _ = joints_in_original_order(scene, pair.numbers, depth_first=False)
+        joints = unscaled_joints_at(scene, order, np.arange(max(count, 1), dtype=np.float64), pair.numbers)
+        if has_free_vertices(scene, set(range(len(scene.nodes))) - pair.mesh_numbers.keys()):
+            joints = joints.with_anchor()
+        writer = PairWriter(scene, joints, report, pair)
+        meshes = writer.meshes()
+        _report_unused_materials(scene, report)
+        documents: dict[str, Document] = {}
+        if pair.animation is not None:
+            documents["animation"] = replace(pair.animation, records=[_merged_animation(writer, clip, count)])
+        if pair.model is not None or meshes:
+            documents["model"] = _model(writer, [mesh for records in meshes.values() for mesh in records])
+        main = documents.pop(_kind(original.document))
+        parts = {number: ("nodes", node) for number, node in enumerate({*joints.nodes, *meshes} - {-1})}
+        return Written(main, report, reader_options={**documents, "found": ""} if documents else {}, parts=parts)
+
+    def stores(self, scene: Scene, path: Path) -> bool:
+        match path:
+            case ("nodes", int(number), "name" | "parent" | "position" | "rotation_xyzw"):
+                return scene.nodes[number].skin is None
+            case ("clips", 0, "channels", int(), "position" | "rotation") | ("clips", 0, "rate" | "end" | "bounds"):
+                return True
+            case ("meshes", int(), "positions" | "corners" | "uv"):
+                return True
+            case ("meshes", int(number), "face_materials"):
+                materials = scene.meshes[number].face_materials
+                return materials is not None and bool(
+                    (materials >= 0).all() and (materials < len(scene.materials)).all()
+                )
+            case ("materials", int(number), "name"):
+                return texture_of(scene.materials[number]) in ("", scene.materials[number].name)
+            case ("materials", int(), "maps", *slot):
+                return not slot or slot == ["texture1", "file_name"]
+            case ("skins", int(), name):
+                return name in _SKIN_FIELDS
+        return False
+
+    def normalise(self, scene: Scene, before: Scene, report: LossReport) -> Scene:
+        """Return the scene with a value and a box for every frame; unchanged if the original has no frames."""
+        boxes = before.clips[0].bounds if before.clips else None
+        if not scene.clips or boxes is None or not len(boxes):
+            return scene
+        scene = at_whole_frames(scene, max(round(frames_per_second(scene.clips[0])), 1), report)
+        clip, frames = scene.clips[0], int(scene.clips[0].end) + 1
+        if clip.bounds is not None and len(clip.bounds) == frames:
+            return scene
+        report.add(Outcome.BAKED, "/clips/bounds", "bounding boxes were recomputed")
+        bounds = boxes_at(scene, np.arange(frames, dtype=np.float64))
+        return replace(scene, clips=[replace(clip, bounds=bounds), *scene.clips[1:]])
+
+    def keeps_layout(self, original: Document, requested: Mapping[str, Any], options: Mapping[str, Any]) -> bool:
+        """Return whether the layout stays and the requested file of the pair exists."""
+        file = requested.get("file", _kind(original))
+        if not set(requested) <= {"dialect", "file"} or (file != _kind(original) and options.get(file) is None):
+            return False
+        return "dialect" not in requested or Dialect(requested["dialect"]) is original.dialect
+
+    def choose_file(self, written: Written, requested: Mapping[str, Any]) -> Written:
+        if requested.get("file", _kind(written.document)) == _kind(written.document) or not written.companions:
+            return written
+        ((_, data),) = written.companions
+        suffix = ".mdl" if _kind(written.document) == "model" else ".anim"
+        return Written(decode(data), written.report, ((suffix, encode(written.document)),))
+
+    def companion_files(self, document: Document, options: Mapping[str, Any]) -> tuple[tuple[str, bytes], ...]:
+        for name, suffix in _COMPANIONS:
+            if options.get(name) is not None:
+                return ((suffix, encode(read_companion_document(options[name], f"the {name}"))),)
+        return ()
+
+    def companion_options(self, written: Written) -> dict[str, object]:
+        names = {suffix: name for name, suffix in _COMPANIONS}
+        return {names[suffix]: decode(data) for suffix, data in written.companions}
+
+
+def _remaining(scene: Scene, original: bridge.Original) -> OriginalPair:
+    """Return the original with the numbers of the joints and meshes that are left; joints come first in its scene."""
+    pair: OriginalPair = original.links
+    pairs = sorted(original.matching.nodes.items(), key=lambda numbers: numbers[1])
+    count = len(pair.names)
+    return replace(
+        pair,
+        numbers={new: old for new, old in pairs if old < count},
+        mesh_numbers={new: old - count for new, old in pairs if old >= count},
+        changes=original.changes,
+    )
+
+
+def _refuse(scene: Scene, pair: OriginalPair) -> None:
+    """Raise `CannotMerge` for edits that the files of the original cannot store."""
+    if bool(scene.clips) != (pair.animation is not None):
+        raise CannotMerge("a clip was added to a model without an animation" if scene.clips else "the clip was removed")
+    if pair.animation is None and any(pair.is_moved(node, kind) for node in pair.numbers for kind in _MOTION):
+        raise CannotMerge("a joint moved in a model, which has only the bind pose of its skins")
+    channels = scene.clips[0].channels if scene.clips else []
+    if not len(pair.rows) and any(channel.track.kind in _MOTION for channel in channels):
+        raise CannotMerge("tracks were added to an animation without frames")
+
+
+_MOTION = ("position", "rotation")
+
+
+def _report_unused_materials(scene: Scene, report: LossReport) -> None:
+    meshes = [scene.meshes[node.mesh] for node in scene.nodes if node.mesh is not None]
+    used = {
+        number for mesh in meshes if mesh.face_materials is not None for number in set(mesh.face_materials.tolist())
+    }
+    for number, material in enumerate(scene.materials):
+        if number not in used:
+            report.add(Outcome.DROPPED, plain_path("materials", material.name), "no mesh uses it")
+
+
+def _merged_animation(writer: PairWriter, clip: Clip, count: int) -> Animation:
+    """Return the animation with new joints and frames; without frames, only its joints change."""
+    pair = writer.original
+    assert pair.animation is not None
+    animation = copy.copy(pair.animation.first(Animation))
+    assert animation is not None
+    animation.frame_rate = int(clip.rate)
+    written = list(writer.animated_joints(clip))
+    joints = [joint for joint, _ in written]
+    frames = copy.copy(pair.animation.first(Frames))
+    if frames is not None and count:
+        boxes = np.asarray(clip.bounds, "<f4").reshape(count, -1)
+        if ("clips", 0, "bounds") not in pair.changes:
+            boxes = pair.rows[:, :BOUNDS_FLOATS]
+        old = [pair.numbers.get(node) for node in writer.joints.nodes]
+        columns = [columns for _, columns in written]
+        frames.rows = np.column_stack([boxes, *_arranged(pair, count, joints, old, columns)])
+    animation.children = [*joints, *([] if frames is None else [frames])]
+    return animation
+
+
+def _arranged(
+    pair: OriginalPair,
+    count: int,
+    joints: list[Joint],
+    old_numbers: list[int | None],
+    new_columns: list[dict[int, Singles]],
+) -> list[Singles]:
+    """Return the columns of the frames, and set flags and first columns of the joints.
+
+    A joint with the same components as before keeps the place of its columns, unless another joint reads them, too.
+    Other columns are appended. Columns that no joint reads any more are removed; those that none ever read stay, with
+    the nearest frames if there are more or fewer of them.
+    """
+    nearest = np.rint(np.linspace(0, len(pair.rows) - 1, count)).astype(np.int64)
+    columns: list[Singles] = list(pair.rows[nearest, BOUNDS_FLOATS:].T)
+    readers = Counter(at for old in old_numbers if old is not None for at in _places(pair.joints[old]))
+    for joint, old, new in zip(joints, old_numbers, new_columns, strict=True):
+        places = range(0) if old is None else _places(pair.joints[old])
+        joint.flags = joint.flags >> COMPONENTS << COMPONENTS | sum(1 << bit for bit in new)
+        if old is not None and list(new) == pair.joints[old].moving:
+            stored = stored_columns(pair.rows, pair.joints[old])
+            if all(new[bit].tobytes() == stored[bit].tobytes() for bit in new):
+                continue
+            if all(readers[at] == 1 for at in places):
+                columns[places.start : places.stop] = new.values()
+                continue
+        readers.subtract(places)
+        if new:
+            joint.start_index = len(columns)
+            columns += new.values()
+    read_before = {at for joint in pair.joints for at in _places(joint)}
+    read_now = {at for joint in joints for at in _places(joint)}
+    kept = [at for at in range(len(columns)) if at in read_now or at not in read_before]
+    place = {at: number for number, at in enumerate(kept)}
+    for joint in joints:
+        if joint.moving:
+            joint.start_index = place[joint.start_index]
+    return [columns[at] for at in kept]
+
+
+def _places(joint: Joint) -> range:
+    """Return the columns of a joint, after the box."""
+    return range(joint.start_index, joint.start_index + len(joint.moving))
+
+
+def _model(writer: PairWriter, meshes: list[Mesh]) -> Document:
+    pair = writer.original
+    original = pair.model
+    if original is None:
+        assert pair.animation is not None
+        original = Document(pair.animation.format, [Model()], dialect=pair.animation.dialect)
+    model = copy.copy(original.first(Model))
+    assert model is not None
+    model.children = [*meshes, *writer.bound_joints()]
+    return replace(original, records=[model])
+
+
+def _kind(document: Document) -> str:
+    return "model" if document.first(Model) is not None else "animation"

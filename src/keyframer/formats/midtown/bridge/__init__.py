@@ -1,4 +1,4 @@
-"""The bridge between Midtown Madness 2 clips and scenes: `scene` reads, `writing` writes, `merging` merges edits."""
+"""The bridge between Midtown Madness 2 clips and scenes: `scene` reads, `writing` writes and merges edits."""
 
 from __future__ import annotations
 
@@ -30,9 +30,7 @@ _NUMBERS = ("rows", "distance")
 class MidtownBridge(Bridge[Options]):
     options = Options
     internal_options = ("found", "skeleton_error")
-
-    def read(self, document: Document, options: Options) -> Scene:
-        return to_scene(document, options)
+    read = staticmethod(to_scene)
 
     def check(self, document: Document, scene: Scene | None, reporter: Reporter) -> None:
         channels = [record for record in document.find(Record) if isinstance(record, (FrameChannel, OldChannel))]
@@ -68,8 +66,7 @@ class MidtownBridge(Bridge[Options]):
         return KeyLocation("rows", columns=(4 * first, 12))
 
     def writer(self) -> SceneWriter[Any]:
-        from keyframer.formats.midtown.bridge.merging import Merger
-        from keyframer.formats.midtown.bridge.writing import Writer
+        from keyframer.formats.midtown.bridge.writing import Merger, Writer
 
         return Writer(Merger())
 

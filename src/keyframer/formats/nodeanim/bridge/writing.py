@@ -14,7 +14,7 @@ from keyframer.arrays import Floats
 from keyframer.curves import Interpolation, RotationForm, Track
 from keyframer.curves.rotation_forms import increments, with_form
 from keyframer.formats import bridge
-from keyframer.formats._scene_differences import tracks_by_node_and_kind
+from keyframer.formats._matching import tracks_by_node_and_kind
 from keyframer.formats.bridge import SceneWriter
 from keyframer.formats.document import Document
 from keyframer.formats.kit.coordinates import in_space

@@ -20,44 +20,236 @@ Writing, in the order of `writing`:
 2. The sections are put together: version, editor, keyframer.
 
 An edited scene is written in the same way, but with the `original_conventions` of its document: names, numbers, pivots,
-matrices. `merging` says which of its records correspond to those of the original, which keeps all others.
+matrices. The merger in `writing` says which of its records correspond to those of the original, which keeps all others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from keyframer.catalogue import (
+    LINK_COUNT_MISMATCH,
+    LINK_PARENT_AFTER_CHILD,
+    LINK_UNRESOLVED_NAME,
+    SEM_EMPTY_TRACK,
+    SEM_UNKNOWN_ENUM,
+    SEM_UNKNOWN_VERSION,
+)
 from keyframer.formats.contract import Bridge, KeyLocation
 from keyframer.formats.document import Document
+from keyframer.formats.kit.common_rules import (
+    check_angles,
+    check_boxes,
+    check_depth,
+    check_fields,
+    check_file_name,
+    check_flags,
+    check_key_flags,
+    check_name,
+    check_negative_times,
+    check_numbers,
+    check_range,
+    check_unique,
+    shown,
+)
 from keyframer.formats.kit.scene_reading import Reporter
-from keyframer.formats.kit.summary_tables import Table
+from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.context import Options
-from keyframer.formats.threeds.bridge.rules import apply_rules
 from keyframer.formats.threeds.bridge.scene import to_linked_scene
 from keyframer.formats.threeds.bridge.summary import describe, summarise
+from keyframer.formats.threeds.chunk import Chunk
 from keyframer.formats.threeds.records import HideTrack
+from keyframer.issues import Severity
 from keyframer.scene import Channel, Scene
+from keyframer.wire.key_table import Keys
 from keyframer.wire.record import Record
 
 if TYPE_CHECKING:
     from keyframer.formats.bridge import SceneWriter
 
+# Field and longest name in 3D Studio, which truncates the longer names of other programs (an info: 9,416 of 10,112
+# models of lighting fixtures have some).
+_NAMES: dict[type[Chunk], tuple[str, int]] = {
+    r.NamedObject: ("name", 10),
+    r.NodeHeader: ("name", 10),
+    r.InstanceName: ("name", 10),
+    r.ParentName: ("name", 10),
+    r.LightExclude: ("name", 10),
+    r.ViewCamera: ("name", 10),
+    r.MaterialName: ("name", 16),
+    r.MaterialGroup: ("material", 16),
+    r.KeyframerHeader: ("name", 12),
+    r.ProcessName: ("name", 12),
+}
+_MAY_BE_EMPTY = (r.KeyframerHeader, r.InstanceName, r.ParentName, r.LightExclude, r.ViewCamera, r.ProcessName)
+_FILE_NAMES: dict[type[Chunk], str] = {r.MapName: "name", r.BackgroundBitmap: "name", r.SpotMap: "name"}
+_DOS_NAME = 12
+"""length of the longest 8.3 file name"""
+
+_KEY_FLAGS = 0x1F
+_TRACK_FLAGS = 0xFFB
+"""all bits except bit 2 and the upper four; bits 10 and 11 are the axis edited last, in 36 real files"""
+_MAP_FLAGS = 0x3FB
+_DUMMIES = (b"$$$DUMMY", b"DUMMY")
+
+_KEYS = {
+    (cls, "keys")
+    for cls in (
+        *(r.PositionTrack, r.RotationTrack, r.ScaleTrack, r.FovTrack, r.RollTrack, r.ColorTrack),
+        *(r.MorphTrack, r.HotspotTrack, r.FalloffTrack, r.HideTrack),
+    )
+}
+_CHECKED_BY_SCENE_READER: dict[type[Chunk], tuple[str, ...]] = {
+    r.PointArray: ("points",),
+    r.TextureVertices: ("uv",),
+    r.Pivot: ("pivot",),
+    r.MeshMatrix: ("x_axis", "y_axis", "z_axis", "origin"),  # a non-finite number makes the matrix singular
+    r.Camera: ("position", "target", "bank"),
+    r.Light: ("position",),
+    r.Spotlight: ("target",),
+    r.SpotRoll: ("roll",),
+}
+"""fields that the scene reader checks, in the first chunk of the kind in its parent"""
+_CHECKED_ELSEWHERE: set[tuple[type[Chunk], str]] = {
+    *_KEYS,
+    *((cls, field) for cls, fields in _CHECKED_BY_SCENE_READER.items() for field in fields),
+    (r.BoundBox, "minimum"),  # a box with non-finite numbers is reported separately
+    (r.BoundBox, "maximum"),
+}
+
+
+def apply_rules(document: Document, scene: Scene | None, reporter: Reporter) -> None:
+    """Check the records of a document and report issues."""
+    for record in document.find(Chunk):
+        cls = type(record)
+        if cls in _NAMES:
+            field, longest = _NAMES[cls]
+            name: bytes = getattr(record, field)
+            if name or not isinstance(record, _MAY_BE_EMPTY):
+                check_name(reporter, record, field, name, longest)
+        elif cls in _FILE_NAMES:
+            check_file_name(reporter, record, _FILE_NAMES[cls], getattr(record, _FILE_NAMES[cls]), _DOS_NAME)
+        elif isinstance(record, r.Track):
+            _check_track(reporter, record)
+        elif isinstance(record, r.Mesh):
+            _check_vertex_flags(reporter, record)
+        else:
+            _check_values(reporter, record)
+        if scene is not None and len(record.children) > 1:
+            _check_repeated(reporter, record)
+    check_numbers(reporter, document, () if scene is None else _CHECKED_ELSEWHERE)
+    check_unique(
+        reporter,
+        "objects",
+        "name",
+        ((named_object, named_object.name) for named_object in document.find(r.NamedObject)),
+    )
+    check_unique(
+        reporter,
+        "materials",
+        "name",
+        ((material_name, material_name.name) for material_name in document.find(r.MaterialName)),
+    )
+    _check_nodes(document, scene, reporter)
+
+
+def _check_repeated(reporter: Reporter, parent: Chunk) -> None:
+    """Check numbers in repeated chunks, of which a scene uses only the first."""
+    seen = set()
+    for child in parent.children:
+        cls = type(child)
+        if cls in _CHECKED_BY_SCENE_READER:
+            if cls in seen:
+                check_fields(reporter, child, _CHECKED_BY_SCENE_READER[cls])
+            seen.add(cls)
+
+
+def _check_vertex_flags(reporter: Reporter, mesh: r.Mesh) -> None:
+    points = next((child for child in mesh.children if isinstance(child, r.PointArray)), None)
+    for flags in mesh.children:
+        if isinstance(flags, r.PointFlags) and points is not None and len(flags.flags) < len(points.points):
+            count = len(flags.flags)
+            reporter.report(
+                LINK_COUNT_MISMATCH, flags, "flags", claimed=len(points.points), what="vertex flags", found=count
+            )
+
+
+def _check_values(reporter: Reporter, record: Chunk) -> None:
+    if isinstance(record, (r.Version, r.MeshVersion)):
+        if not 1 <= record.version <= 4:
+            reporter.report(SEM_UNKNOWN_VERSION, record, "version", version=record.version, known="1 to 4")
+    elif isinstance(record, r.Frames):
+        check_range(reporter, record, "end", record.start, record.end)
+    elif isinstance(record, r.MaterialShading):
+        _check_choice(reporter, record, "shading", record.shading, 4)
+    elif isinstance(record, r.MeshTextureInfo):
+        _check_choice(reporter, record, "type", record.type, 2)
+    elif isinstance(record, r.MapParameters):
+        check_flags(reporter, record, "flags", record.flags, _MAP_FLAGS)
+    elif isinstance(record, r.BoundBox):
+        check_boxes(reporter, record, "minimum", np.array([record.minimum]), np.array([record.maximum]))
+
+
+def _check_choice(reporter: Reporter, record: Chunk, field: str, value: int, last: int) -> None:
+    """Report a number outside an enumeration, as a warning because the layout does not depend on the number."""
+    if not 0 <= value <= last:
+        reporter.report(SEM_UNKNOWN_ENUM, record, field, severity=Severity.WARNING, value=value, known=f"0 to {last}")
+
+
+def _check_track(reporter: Reporter, track: r.Track) -> None:
+    keys: Keys = track.keys  # type: ignore[attr-defined]  # each class of tracks declares its own key layout
+    check_flags(reporter, track, "flags", track.flags, _TRACK_FLAGS)
+    if len(keys) == 0:
+        reporter.report(SEM_EMPTY_TRACK, track, "keys", what="a track without keys")
+        return
+    check_key_flags(reporter, track, "keys", keys.flags, _KEY_FLAGS)
+    check_negative_times(reporter, track, "keys", keys.time)  # the bridge reports huge times
+    if isinstance(track, r.RotationTrack):
+        check_angles(reporter, track, "keys", keys.value[:, 0])
+
+
+def _check_nodes(document: Document, scene: Scene | None, reporter: Reporter) -> None:
+    """Check the order and depth of the keyframer's nodes, and whether their objects exist in the editor."""
+    keyframer = document.first(r.Keyframer)
+    if keyframer is None or scene is None:
+        return
+    records: list[Record] = [child for child in keyframer.children if isinstance(child, r.Node)]
+    parents = [node.parent for node in scene.nodes[: len(records)]]
+    for index, parent in enumerate(parents):
+        if parent is not None and parent > index:
+            name, parent_name = scene.nodes[index].name, scene.nodes[parent].name
+            reporter.report(
+                LINK_PARENT_AFTER_CHILD, records[index], name=shown(name.encode()), parent=shown(parent_name.encode())
+            )
+    check_depth(reporter, records, parents)
+    objects = {named_object.name for named_object in document.find(r.NamedObject)}
+    if document.first(r.Editor) is not None:
+        with_children = set(parents)
+        for index, header in _headers(records):
+            if header.name not in objects and header.name not in _DUMMIES:
+                is_group = index in with_children and isinstance(records[index], r.ObjectNode)
+                severity = Severity.INFO if is_group else None
+                reporter.report(LINK_UNRESOLVED_NAME, header, "name", severity, kind="object", name=shown(header.name))
+
+
+def _headers(nodes: list[Record]) -> Iterator[tuple[int, r.NodeHeader]]:
+    """Yield index and headers of nodes, except ambient lights: these have no object in the editor."""
+    for index, node in enumerate(nodes):
+        if not isinstance(node, r.AmbientNode):
+            yield from ((index, child) for child in node.children if isinstance(child, r.NodeHeader))
+
 
 class StudioBridge(Bridge[Options]):
     options = Options
+    check = staticmethod(apply_rules)
+    summarise = staticmethod(summarise)
+    describe = staticmethod(describe)
 
     def read(self, document: Document, options: Options) -> Scene:
         return to_linked_scene(document, options)[0]
-
-    def check(self, document: Document, scene: Scene | None, reporter: Reporter) -> None:
-        apply_rules(document, scene, reporter)
-
-    def summarise(self, document: Document) -> list[Table]:
-        return summarise(document)
-
-    def describe(self, cls: type[Any]) -> Mapping[str, str]:
-        return describe(cls)
 
     def key_location(self, record: Record, channel: Channel) -> KeyLocation | None:
         """Return where the keys of a channel are stored.
@@ -70,8 +262,7 @@ class StudioBridge(Bridge[Options]):
         return location._replace(order=[None, *record.keys.time.argsort(kind="stable").tolist()])
 
     def writer(self) -> SceneWriter[Any]:
-        from keyframer.formats.threeds.bridge.merging import Merger
-        from keyframer.formats.threeds.bridge.writing import Writer
+        from keyframer.formats.threeds.bridge.writing import Merger, Writer
 
         return Writer(Merger())
 

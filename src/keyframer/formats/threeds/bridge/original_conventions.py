@@ -10,7 +10,7 @@ import numpy as np
 
 from keyframer.arrays import Floats
 from keyframer.curves import RotationForm, Track
-from keyframer.formats._scene_differences import Comparison, tracks_by_node_and_kind
+from keyframer.formats._matching import Comparison, tracks_by_node_and_kind
 from keyframer.formats.bridge import Original
 from keyframer.formats.kit.scene_writing import CannotMerge
 from keyframer.formats.threeds import records as r

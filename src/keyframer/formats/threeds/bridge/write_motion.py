@@ -19,8 +19,7 @@ import numpy.typing as npt
 
 from keyframer.arrays import Flags, Floats
 from keyframer.curves import Interpolation, RotationForm, Track, even_times
-from keyframer.curves.cubic_fit import vector_distance
-from keyframer.curves.key_reduction import fewest_keys, sample_together
+from keyframer.curves.key_reduction import fewest_keys, sample_together, vector_distance
 from keyframer.curves.rotation_forms import finite_keys, increments, with_form
 from keyframer.formats.kit.key_tracks import KeyFitter, as_tcb, single_key, tcb_keys
 from keyframer.formats.kit.scene_writing import plain_path
