@@ -142,7 +142,6 @@ def _failure(error: FormatError) -> Json:
         "offset": known_offset(error.code, error.offset, error.path),
         "path": shown(error.path, 1_000),
         "message": shown(error.message, 1_000),
-        "hint": shown("; ".join(getattr(error, "__notes__", ())), 1_000),
     }
 
 

@@ -7,7 +7,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 
+from keyframer.errors import FormatError
 from keyframer.limits import DEFAULT_LIMITS, Limits
+from keyframer.text import safe_text
 from keyframer.viewer.dropping import BadDrop, TooLarge, dropped_files, view_dropped
 from keyframer.viewer.file_description import SCHEMA, SCHEMA_VERSION
 from keyframer.viewer.json_data import to_json
@@ -21,6 +23,11 @@ _RECOVER = re.compile(f"/recover/{_NUMBER}")
 
 Resource = tuple[str, bytes]
 """content type and content"""
+
+
+def error_line(error: Exception) -> str:
+    """Return why a request failed, in one line; the page shows the code and the place of an error among the issues."""
+    return safe_text(error.message if isinstance(error, FormatError) else str(error))
 
 
 class Resources:
