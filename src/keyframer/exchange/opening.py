@@ -124,7 +124,8 @@ class OpenedFile:
         if reader is None:
             reason = self.detection.reason
             if reason == UNKNOWN:
-                reason += f" ({', '.join(known.title for known in (*FORMATS, *IMPORTERS))})"
+                titles = [*(known.title for known in FORMATS), *(known.title for known in IMPORTERS)]
+                reason = f"{reason} ({', '.join(titles)})"
             raise IO_UNRECOGNISED.failure(0, "/", reason=reason)
         return reader
 
