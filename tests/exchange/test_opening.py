@@ -168,3 +168,10 @@ def test_unknown_format_is_refused_before_reading() -> None:
 
 def test_bytes_can_be_loaded() -> None:
     assert len(keyframer.load(EXAMPLE.read_bytes()).nodes) == len(keyframer.load(EXAMPLE).nodes)
+
+
+def test_message_about_an_unknown_file_names_every_reader() -> None:
+    with pytest.raises(keyframer.FormatError) as caught:
+        keyframer.load(bytes(range(7, 90)))
+    for reader in (*FORMATS, *IMPORTERS):
+        assert reader.title in caught.value.message

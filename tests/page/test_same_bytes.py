@@ -1,7 +1,7 @@
 """Files have the same bytes, and poses the same bits, on every processor and in the browser.
 
-Samples, and some small files of the corpus, are read, written back, checked, posed and exported here, on a
-processor without its newer instructions, and in the Python of the page, which is a 32-bit system.
+Samples, and every second small file of the corpus (113), are read, written back, checked, posed and exported here, on a
+processor without its newer instructions, with numpy 1.26, and in the Python of the page, which is a 32-bit system.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tests.samples import FOLDER, all_samples
 HERE = Path(__file__).parent
 SMALL = 10_000
 SAMPLES = [str(path) for _, path in all_samples()]
-REAL_FILES = [str(path.resolve()) for path in animation_files() if path.is_file() and path.stat().st_size < SMALL][::12]
+REAL_FILES = [str(path.resolve()) for path in animation_files() if path.is_file() and path.stat().st_size < SMALL][::2]
 
 __all__ = ["tool"]
 
@@ -76,6 +76,20 @@ def differences(first: dict[str, Outcome], second: dict[str, Outcome]) -> list[s
 
 def test_on_an_older_processor(here: dict[str, Outcome], listing: Path) -> None:
     there = printed([sys.executable, str(HERE / "outcomes.py"), str(listing)], older_processor())
+    assert differences(here, there) == []
+
+
+def test_with_the_oldest_numpy(here: dict[str, Outcome], listing: Path) -> None:
+    """The Python of Blender 5.0 has numpy 1.26."""
+    python = HERE.parents[1] / ".venv-blender/bin/python"
+    if not python.is_file():
+        pytest.skip("Blender 5.0 is not installed (make peers)")
+    version = subprocess.run(
+        [python, "-c", "import numpy; print(numpy.__version__)"], capture_output=True, text=True, check=True
+    )
+    assert version.stdout.startswith("1.26.")
+    environment = {**os.environ, "PYTHONPATH": str(HERE.parents[1] / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
+    there = printed([str(python), str(HERE / "outcomes.py"), str(listing)], environment)
     assert differences(here, there) == []
 
 

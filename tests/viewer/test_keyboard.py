@@ -200,3 +200,39 @@ def test_frame_box_follows_the_file(shown: Watched) -> None:
     shown.open_file(0)
     assert float(shown.page.input_value("#frame")) == 0
     assert shown.page.get_attribute("#frame", "max") == "100"
+
+
+def test_dialogs_keep_the_keys_of_the_page(shown: Watched) -> None:
+    """Save as downloads the file for which it was opened, although a key of the page would show another one."""
+    page = shown.page
+    page.click("#save")
+    page.click("#save-as")
+    page.wait_for_selector("#download:not(:disabled)")
+    name = page.inner_text("#save-report p").partition(",")[0]
+    page.keyboard.press("Tab")
+    for key in ("n", "p", "w", "?"):
+        page.keyboard.press(key)
+    shown.settle()
+    assert shown.state("file") == 0
+    assert page.get_attribute("#wire", "aria-pressed") == "false"
+    assert not page.locator("#keys-list").is_visible()
+    page.evaluate("() => keyframerViewer.open(1)")  # as by a file that is dropped on the dialog
+    with page.expect_download() as download:
+        page.click("#download")
+    assert download.value.suggested_filename == name == "windmill.glb"
+    page.click("#save-close")
+
+
+def test_saving_a_damaged_file_names_the_way_to_recover_it(shown: Watched) -> None:
+    shown.page.click("#save")
+    shown.page.click("#save-as")
+    assert shown.page.inner_text("#save-hint") == ""
+    shown.page.click("#save-close")
+    shown.open_file(1)
+    assert shown.page.get_attribute("#flaw", "aria-label") == "damaged"
+    shown.page.click("#save")
+    shown.page.click("#save-as")
+    assert shown.page.inner_text("#recover") in shown.page.inner_text("#save-hint")
+    shown.page.click("#save-close")
+    shown.open_file(0)
+    assert not shown.page.locator("#flaw").is_visible()

@@ -121,10 +121,20 @@ def test_theme_can_be_changed(shown: Watched) -> None:
     assert shown.page.evaluate(color) == before
 
 
-@pytest.mark.parametrize("width", [800, 1024, 1400])
-def test_nothing_scrolls_sideways(browser: Browser, running: Viewer, width: int) -> None:
+CUT_OFF = """() => [...document.querySelectorAll(".panel *, .dialog *, .notice *")].filter(each => {
+    const { overflowX, overflowY, textOverflow } = getComputedStyle(each);
+    const shortened = textOverflow === "ellipsis" && (each.title || each.closest("[title]")) || each.closest(".legend");
+    const across = overflowX === "hidden" && each.scrollWidth > each.clientWidth + 1;
+    const down = overflowY === "hidden" && each.scrollHeight > each.clientHeight + 1 && !each.title;
+    return each.checkVisibility() && each.textContent.trim() && !shortened && (across || down);
+}).map(each => `${each.tagName}.${each.className} ${each.textContent.slice(0, 40)}`)"""
+"""elements whose text cannot be read by scrolling; a title has the whole text of those that are shortened"""
+
+
+@pytest.mark.parametrize(("width", "height"), [(800, 700), (844, 390), (1024, 768), (1400, 700)])
+def test_nothing_scrolls_sideways(browser: Browser, running: Viewer, width: int, height: int) -> None:
     with browser.page(running.url) as shown:
-        shown.page.set_viewport_size({"width": width, "height": 700})
+        shown.page.set_viewport_size({"width": width, "height": height})
         for _ in look_around(shown):
             wide = shown.page.evaluate(
                 """() => [document.documentElement, document.body, ...document.querySelectorAll("#app > *")]
@@ -134,7 +144,32 @@ def test_nothing_scrolls_sideways(browser: Browser, running: Viewer, width: int)
             assert wide == []
             boxes = shown.page.evaluate(BOXES)
             assert [name for name, _, _, right, _, _ in boxes if right > width + 0.5] == []
+            assert shown.page.evaluate(CUT_OFF) == []
         assert shown.troubles == []
+
+
+def test_text_of_bytes_and_all_digits_can_be_read_at_800_pixels(browser: Browser, running: Viewer) -> None:
+    with browser.page(running.url) as shown:
+        page = shown.page
+        page.set_viewport_size({"width": 800, "height": 700})
+        page.click("#node-1")
+        shown.seek(33.3)
+        page.click("#tab-bytes")
+        page.wait_for_selector("#dump .texts")
+        seen = (
+            "selector => { const all = document.querySelector(selector); return all.scrollWidth <= all.clientWidth; }"
+        )
+        assert page.evaluate(seen, "#dump")
+        lines = "() => [...document.querySelectorAll('#world dd')].map(each => each.scrollHeight - each.clientHeight)"
+        page.set_viewport_size({"width": 640, "height": 700})  # digits need more than three lines
+        page.evaluate("() => document.getElementById('app').style.setProperty('--right', '130px')")
+        shown.settle()
+        assert max(page.evaluate(lines)) <= 1
+        page.evaluate("() => document.querySelector('#dump').scrollBy(1000, 0)")
+        text, dump = (page.locator(name).first.bounding_box() for name in ("#dump .texts", "#dump"))
+        assert text is not None
+        assert dump is not None
+        assert text["x"] + text["width"] <= dump["x"] + dump["width"] + 1
 
 
 PHONE = {"width": 390, "height": 844}
@@ -176,6 +211,13 @@ def test_phone_has_the_picture_above_the_timeline_and_panels_as_sheets(shown: Wa
     page.click("#file")
     look_at_phone(shown, "files")
     page.keyboard.press("Escape")
+    whole = "() => { const name = document.querySelector('.file .name'); return name.scrollWidth <= name.clientWidth; }"
+    assert page.evaluate(whole)
+    assert not page.locator("#previous-file").is_visible()
+    page.click("#help")
+    assert page.evaluate("() => document.getElementById('keys-list').scrollTop") == 0
+    page.keyboard.press("?")
+    assert not page.locator("#keys-list").is_visible()
 
 
 def look_at_phone(shown: Watched, where: str) -> None:
@@ -186,7 +228,13 @@ def look_at_phone(shown: Watched, where: str) -> None:
     wide = [name for name, left, _, right, _, _ in shown.page.evaluate(BOXES) if left < -0.5 or right > 390.5]
     assert wide == [], where
     low = shown.page.evaluate(
-        """() => [...document.querySelectorAll("header button, .transport button, .sheets button, .filter button")]
-            .filter(each => each.checkVisibility() && each.getBoundingClientRect().height < 36).map(each => each.id)"""
+        """() => [...document.querySelectorAll("button, select, input:not([type=range]), .row, .option, summary")]
+            .filter(each => each.checkVisibility() && !each.closest("[aria-hidden=true]"))
+            .filter(each => Math.min(each.getBoundingClientRect().height, each.getBoundingClientRect().width) < 36)
+            .map(each => each.outerHTML.slice(0, 80))"""
     )
     assert low == [], where
+    small = (
+        "() => [...document.querySelectorAll('input, select')].map(each => parseFloat(getComputedStyle(each).fontSize))"
+    )
+    assert min(shown.page.evaluate(small)) >= 16, where  # with smaller text, phones zoom in

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +14,7 @@ from keyframer.viewer import Viewer
 from tests.samples.make_3ds import chunk
 from tests.viewer.browser import Browser, Watched
 from tests.viewer.opening import CUT, EXAMPLE, FILES, SAMPLES, viewed
+from tests.viewer.test_opening import DROP, picture
 
 MANY = 3_000
 
@@ -136,14 +138,41 @@ def test_only_the_last_of_several_opened_files_is_requested(shown: Watched) -> N
     assert [url.split("/")[-2] for url in asked] == ["0", "3"]
 
 
-def test_salvageable_parts_are_reported(shown: Watched) -> None:
+def test_damage_is_named_and_the_message_belongs_to_the_file(shown: Watched) -> None:
+    """The text is that of the page without a server; recovery is offered only beside it."""
     shown.open_file(CUT)
     assert FILES[CUT].name == "cut.3ds"
     with pytest.raises(keyframer.FormatError) as error:
         keyframer.load(FILES[CUT])
-    assert shown.page.inner_text("#message") == (
-        f"This file cannot be shown: {error.value.message} (--salvage recovers 1 node, 1 mesh)"
-    )
+    wanted = f"This file cannot be shown: {error.value.message}"
+    assert shown.page.inner_text("#message") == wanted
+    assert not shown.page.locator("#dismiss").is_visible()
+    shown.page.evaluate(DROP, [["only.png", list(picture("PNG"))]])
+    shown.page.wait_for_selector("#dismiss:visible")
+    assert "no scene" in shown.page.inner_text("#message")
+    assert not shown.page.locator("#recover").is_visible()
+    shown.page.click("#dismiss")
+    assert shown.page.inner_text("#message") == wanted
+    assert shown.page.locator("#recover").is_visible()
+    shown.troubles.clear()  # the refused request
+
+
+@pytest.mark.parametrize("content", [b"", b"only text"])
+def test_files_of_no_known_format_cannot_be_recovered(browser: Browser, tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "a.3ds"
+    path.write_bytes(content)
+    viewer = Viewer(viewed(path))
+    try:
+        with browser.page(viewer.url) as shown:
+            assert shown.page.inner_text("#message").startswith("This file cannot be shown")
+            assert not shown.page.locator("#recover").is_visible()
+            shown.page.click("#save")
+            shown.page.click("#save-as")
+            assert "Nothing" in shown.page.inner_text("#save-report")
+            assert shown.page.locator("#download").is_disabled()
+            assert shown.troubles == []
+    finally:
+        viewer.close()
 
 
 def test_damaged_file_can_be_recovered(browser: Browser) -> None:
@@ -167,6 +196,10 @@ def test_file_with_everything_hidden_is_explained(browser: Browser) -> None:
             message = shown.page.inner_text("#message")
             assert message == "All objects of this file are hidden; the button Bones shows the nodes."
             assert shown.page.locator("#tree .unseen").all_inner_texts()[0].split()[-1] == "Tri"
+            shown.page.set_viewport_size({"width": 390, "height": 844})
+            shown.page.evaluate("() => keyframerViewer.open(0)")
+            assert shown.page.inner_text("#message").endswith("hidden; Bones, under Display, shows the nodes.")
+            assert shown.page.inner_text("#sheet-right") == "Selection, 3 issues"
             assert shown.troubles == []
     finally:
         viewer.close()

@@ -207,3 +207,20 @@ def test_fitting_the_view_leaves_a_camera_of_the_file(shown: Watched) -> None:
         shown.page.click(f"#{button}")
         assert shown.page.input_value("#camera") == "orbit"
         assert shown.page.evaluate("() => keyframerViewer.stage.fileCamera === null")
+
+
+def test_skinned_mesh_is_fitted_and_selected(shown: Watched) -> None:
+    """The square at the origin, which the exporter puts beside the tree, because bones move it."""
+    shown.open_file([path.name for path in FILES].index("maxscript.u3d"))
+    across, down = shown.page.evaluate("""() => {
+        const { eye, canvas } = keyframerViewer.stage;
+        const { left, top, width, height } = canvas.getBoundingClientRect();
+        const { x, y } = eye.position.clone().set(0.5, 0.5, 0).project(eye);
+        return [left + (x + 1) * width / 2, top + (1 - y) * height / 2];
+    }""")
+    shown.page.mouse.click(across, down)
+    assert shown.state("info.nodes")[shown.state("node")]["name"] == "Square"
+    shown.page.keyboard.press("h")
+    shown.page.mouse.click(across, down)
+    layers = "() => keyframerViewer.stage.model.meshes.map(mesh => mesh.layers.mask)"
+    assert len(set(shown.page.evaluate(layers))) == 2

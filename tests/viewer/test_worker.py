@@ -38,6 +38,15 @@ def test_files_that_cannot_be_opened_give_one_line(body: bytes) -> None:
     assert "\n" not in error
 
 
+def test_errors_have_neither_code_nor_path() -> None:
+    """The issues of the file show both."""
+    answer = started()
+    answer("/open", memoryview(body_of(("a.3ds", b"only text"))))
+    content, error = answer("/recover/1", memoryview(b""))
+    assert content is None
+    assert error == "this is a text file"
+
+
 @pytest.mark.parametrize(("failure", "wanted"), [
     (MemoryError(), worker.NO_MEMORY), (KeyError("x\ny"), "internal error: KeyError: 'x\\ny'"),
 ])  # fmt: skip

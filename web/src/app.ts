@@ -6,7 +6,8 @@ import { detailsPanel } from "./panels/details";
 import { dopeSheet } from "./panels/dope";
 import { graphPanel } from "./panels/graph";
 import { issueCount, issuesPanel } from "./panels/issues";
-import { sheets } from "./panels/sheets";
+import { isRecoverable, Notice, RECOVER } from "./panels/notice";
+import { narrowWindow, sheets } from "./panels/sheets";
 import { splitters } from "./panels/splitters";
 import { tabs } from "./panels/tabs";
 import { toolbar } from "./panels/toolbar";
@@ -24,7 +25,7 @@ import { markKey, selectNode } from "./selecting";
 import type { Data } from "./source";
 import { Stage } from "./stage/stage";
 import { initialState, Store, type State } from "./store";
-import { flipTheme, stageColors } from "./theme";
+import { flipTheme, followSystemTheme, stageColors } from "./theme";
 import type { Failure, FileEntry, Opened, SceneInfo } from "./types";
 
 export interface App { store: Store; stage: Stage | null; data: Data; activity: Activity; open: (file: number) => Promise<void>; first: number }
@@ -36,8 +37,7 @@ export async function start(container: HTMLElement, data: Data): Promise<App> {
   let fileCount = files.length;
   const store = new Store(initialState);
   const canvas = el("canvas", { class: "stage", tabindex: 0, "aria-label": "3D view: drag or Shift and arrows to rotate, wheel or plus and minus to zoom", id: "stage" });
-  const message = el("p", { class: "message", role: "status", id: "message" });
-  const stage = makeStage(canvas, message);
+  const stage = makeStage(canvas);
   store.on(["node"], ({ node }) => stage?.select(node));
   store.on(["frame", "info"], (state) => seek(stage, state)); // before panels that show where nodes are
   store.on(["hidden"], ({ hidden }) => stage?.setHidden(hidden));
@@ -47,7 +47,7 @@ export async function start(container: HTMLElement, data: Data): Promise<App> {
     requested = file;
     opening = opening.then(async () => {
       if (requested !== file) return;
-      await activity.run(() => openFile(store, data, stage, file, message, bar.refresh));
+      await activity.run(() => openFile(store, data, stage, file, notice, bar.refresh));
       if (requested === file) requested = store.state.file; // still the old file if the new one could not be loaded
     });
     return opening;
@@ -60,19 +60,17 @@ export async function start(container: HTMLElement, data: Data): Promise<App> {
     opening = opening.then(() => activity.run(() => showClip(store, data, stage, clip)));
     return opening;
   };
-  const showError = (error: unknown): void => void (message.textContent = error instanceof Error ? error.message : String(error));
+  const showError = (error: unknown): void => notice.fail(error instanceof Error ? error.message : String(error));
   const activity = new Activity(data.engine === undefined, data.engine, showError);
   const openNew = (request: () => Promise<Opened>): void => void activity.run(async () => {
-    message.textContent = "Reading…";
+    notice.say("Reading…");
     const { opened, files: allFiles } = await request();
     list(allFiles);
     if (opened[0] !== undefined) await open(opened[0]);
   });
   const openFiles = (chosen: Promise<NamedFile[]>): void => openNew(async () => data.open(packed(await chosen, limit)));
-  const recover = el("button", {
-    type: "button", class: "main", id: "recover", hidden: true, onclick: () => openNew(() => data.recover(store.state.file)),
-  }, "Show what can be recovered");
-  store.on(["info"], ({ info }) => void (recover.hidden = !data.live || !info?.failure));
+  const recover = el("button", { type: "button", class: "main", id: "recover", onclick: () => openNew(() => data.recover(store.state.file)) }, RECOVER);
+  const notice = new Notice(recover, activity.stop);
   const saving = saveDialog(store, data, (work) => activity.run(work));
   const bar = toolbar(store, stage, {
     show: (file) => void open(file),
@@ -102,16 +100,16 @@ export async function start(container: HTMLElement, data: Data): Promise<App> {
   const drawers = sheets(container);
   replace(
     container, bar.element, treePanel(store),
-    el("main", { class: "view" }, canvas, el("div", { class: "notice" }, message, recover, activity.stop)),
+    el("main", { class: "view" }, canvas, notice.element),
     el("aside", { class: "panel right" }, side.element),
     el("section", { class: "panel lower", "aria-label": "Timeline" }, transport(store, (clip) => void chooseClip(clip)), lower.element),
     drawers.element, ...splitters(container),
     listenToDrops(data.live ? "" : NO_SERVER, openFiles), saving.element,
   );
   if (data.engine) {
-    const card = welcome(data.engine, openFiles, (started, failure) => activity.setStarted(started, failure));
-    container.append(card);
-    store.on(["file"], () => card.remove());
+    const card = welcome(data.engine, notice.element, (started, failure) => activity.setStarted(started, failure));
+    bar.element.after(card.element);
+    store.on(["file"], card.close);
   }
   side.show("details");
   lower.show("dope");
@@ -123,6 +121,7 @@ export async function start(container: HTMLElement, data: Data): Promise<App> {
     const tab = document.getElementById("tab-issues");
     const count = issueCount(info, losses);
     if (tab) tab.textContent = count ? `Issues (${count})` : "Issues";
+    drawers.count(count);
     if (info?.failure) side.show("issues");
   });
   store.on(["key", "track"], () => void markKey(store, data));
@@ -136,18 +135,18 @@ export async function start(container: HTMLElement, data: Data): Promise<App> {
     flipTheme();
     recolor();
   });
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", recolor);
-  recolor();
+  followSystemTheme(recolor);
   listenToKeys(store);
   runClock(store);
   return { store, stage, data, activity, open, first: Math.min(fileInAddress(), files.length - 1) };
 }
 
-function makeStage(canvas: HTMLCanvasElement, message: HTMLElement): Stage | null {
+const NO_STAGE = "There is no 3D view, because this browser has no WebGL.";
+
+function makeStage(canvas: HTMLCanvasElement): Stage | null {
   try {
     return new Stage(canvas);
   } catch {
-    message.textContent = "There is no 3D view, because this browser has no WebGL.";
     return null;
   }
 }
@@ -158,10 +157,10 @@ function seek(stage: Stage | null, state: State): void {
 }
 
 async function openFile(
-  store: Store, data: Data, stage: Stage | null, file: number, message: HTMLElement, refresh: () => void,
+  store: Store, data: Data, stage: Stage | null, file: number, notice: Notice, refresh: () => void,
 ): Promise<boolean> {
   store.set({ playing: false });
-  if (stage) message.textContent = "Loading…";
+  notice.say("Loading…");
   try {
     const info = await data.scene(file);
     await stage?.show(info, info.model ? await data.model(file) : null);
@@ -171,7 +170,8 @@ async function openFile(
     noteInAddress(file);
     document.documentElement.dataset.file = String(file);
     document.title = `${baseName(info.name)} – Keyframer`;
-    if (stage) message.textContent = info.model ? emptyMessage(info) : failureMessage(info.failure);
+    const text = info.model ? emptyMessage(info) : failureMessage(info.failure);
+    notice.setFile(stage ? text : [NO_STAGE, text].filter(Boolean).join(" "), data.live && isRecoverable(info));
     return info.failure === null;
   } catch (error) {
     refresh();
@@ -205,13 +205,14 @@ async function showClip(store: Store, data: Data, stage: Stage | null, clip: num
 }
 
 const failureMessage = (failure: Failure | null): string =>
-  `This file cannot be shown: ${failure?.message ?? "see the issues"}${failure?.hint ? ` (${failure.hint})` : ""}`;
+  `This file cannot be shown: ${failure?.message ?? "see the issues"}`;
 
 /** Why the 3D view is empty; an empty text if something may be visible. */
 function emptyMessage(info: SceneInfo): string {
   if (!info.nodes.length) return "This file has nothing to show.";
   const shown = info.nodes.some((node) => node.mesh && !node.hidden) || info.tracks.some((track) => track.kind === "visible");
-  return info.has_mesh && !shown ? "All objects of this file are hidden; the button Bones shows the nodes." : "";
+  const button = narrowWindow().matches ? "Bones, under Display," : "the button Bones";
+  return info.has_mesh && !shown ? `All objects of this file are hidden; ${button} shows the nodes.` : "";
 }
 
 function runClock(store: Store): void {

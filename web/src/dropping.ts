@@ -96,11 +96,12 @@ export function fileInput(id: string, open: (files: Promise<NamedFile[]>) => voi
   return chooser;
 }
 
-/** A button that opens files from a dialog, as dropping them does. */
-export function openButton(open: (files: Promise<NamedFile[]>) => void): HTMLElement {
-  const chooser = fileInput("open-files", open);
-  const button = el(
-    "button", { type: "button", id: "open", title: "Open files, with their images (O); or drop them anywhere", onclick: () => chooser.click() }, "Open…",
+/** Buttons that open files or a folder from a dialog, as dropping them does. */
+export function openButtons(open: (files: Promise<NamedFile[]>) => void): HTMLElement {
+  const [files, folder] = [fileInput("open-files", open), fileInput("open-folder", open, true)];
+  return el(
+    "span", { class: "holder" }, files, folder,
+    el("button", { type: "button", id: "open", title: "Open files, with their images (O); or drop them anywhere", onclick: () => files.click() }, "Open…"),
+    el("button", { type: "button", id: "folder", title: "Open all files of a folder", onclick: () => folder.click() }, "Folder…"),
   );
-  return el("span", {}, button, chooser);
 }

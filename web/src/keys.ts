@@ -39,9 +39,15 @@ export function listenToKeys(store: Store): void {
   ];
   const list = keyList(shortcuts);
   document.body.append(list);
-  document.getElementById("help")?.addEventListener("click", () => (list.open ? list.close() : list.showModal()));
+  document.getElementById("help")?.addEventListener("click", () => {
+    if (list.open) return list.close();
+    list.showModal();
+    list.scrollTop = 0; // the focus is on the button at its end
+  });
   document.addEventListener("keydown", (event) => {
     const target = event.target as HTMLElement;
+    const dialog = document.querySelector("dialog[open]"); // it handles its own keys
+    if (dialog && !(dialog === list && event.key === "?")) return;
     const typing = target.matches("input:not([type=range]), select, textarea");
     const pressing = event.key === " " && target.matches("button");
     if (typing || pressing || event.ctrlKey || event.metaKey || event.altKey) return;

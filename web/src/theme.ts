@@ -1,14 +1,23 @@
-// Light or dark colours: as the system is set, or as the user chooses.
+// Light or dark colours: as the system is set, or as the user chooses. `data-theme` of the root element always has one.
 import type { Colors } from "./stage/stage";
 
+const { dataset } = document.documentElement;
+let isChosen = false;
+
 export function flipTheme(): void {
-  const root = document.documentElement;
-  root.dataset.theme = isDark() ? "light" : "dark";
+  isChosen = true;
+  dataset.theme = dataset.theme === "dark" ? "light" : "dark";
 }
 
-export function isDark(): boolean {
-  const chosen = document.documentElement.dataset.theme;
-  return chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+/** Takes the setting of the system now and whenever it changes, until the user chooses. */
+export function followSystemTheme(changed: () => void): void {
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  const follow = (): void => {
+    if (!isChosen) dataset.theme = dark.matches ? "dark" : "light";
+    changed();
+  };
+  dark.addEventListener("change", follow);
+  follow();
 }
 
 export function stageColors(): Colors {

@@ -76,8 +76,6 @@ export interface Failure {
   offset: number | null;
   path: string;
   message: string;
-  /** what the user can do */
-  hint: string;
 }
 
 export interface Loss {

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from keyframer.catalogue import IO_EMPTY, IO_UNRECOGNISED
-from keyframer.exchange import Importer, importer_for, reader_by_name
+from keyframer.exchange import IMPORTERS, Importer, importer_for, reader_by_name
 from keyframer.files import PathLike, check_size, read_bytes
-from keyframer.formats import Detection, Format, detect, match_format
+from keyframer.formats import FORMATS, UNKNOWN, Detection, Format, detect, match_format
 from keyframer.formats.contract import HEAD_SIZE, options_from_text
 from keyframer.formats.document import Document
 from keyframer.limits import DEFAULT_LIMITS, Limits, budgeted, open_or_new_budget
@@ -122,7 +122,11 @@ class OpenedFile:
             raise IO_EMPTY.failure(0, "/")
         reader = self._chosen_reader or self.detection.format or importer_for(self.data, self.name)
         if reader is None:
-            raise IO_UNRECOGNISED.failure(0, "/", reason=self.detection.reason)
+            reason = self.detection.reason
+            if reason == UNKNOWN:
+                titles = [*(known.title for known in FORMATS), *(known.title for known in IMPORTERS)]
+                reason = f"{reason} ({', '.join(titles)})"
+            raise IO_UNRECOGNISED.failure(0, "/", reason=reason)
         return reader
 
     @property

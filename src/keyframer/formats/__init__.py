@@ -38,6 +38,7 @@ COMPANION_ENDINGS = tuple(
 """extensions of formats with companions and of these companions: files of one stem in a folder belong together"""
 
 
+UNKNOWN = "not a file of a known format"
 SURE = 0.9
 """a match with at least this score is accepted without asking the remaining formats"""
 
@@ -140,9 +141,7 @@ def detect(data: bytes, *, size: int | None = None, name: str = "") -> Detection
     if not matches:
         related = (call_plugin(known, known.describe_related_file, head, size) for known in FORMATS)
         description = next(filter(None, related), None) or describe_foreign_file(head)
-        titles = ", ".join(known.title for known in FORMATS)
-        reason = f"this is {description}" if description else f"not a file of a known format ({titles})"
-        return Detection(None, 0.0, reason)
+        return Detection(None, 0.0, f"this is {description}" if description else UNKNOWN)
     _, _, best, match = max(matches, key=lambda entry: entry[:2])
     return Detection(best, *match)
 

@@ -142,7 +142,6 @@ def _failure(error: FormatError) -> Json:
         "offset": known_offset(error.code, error.offset, error.path),
         "path": shortened(error.path, 1_000),
         "message": shortened(error.message, 1_000),
-        "hint": shortened("; ".join(getattr(error, "__notes__", ())), 1_000),
     }
 
 

@@ -22,6 +22,7 @@ from keyframer.exchange import importer_for
 from keyframer.exchange.opening import OpenedFile
 from keyframer.files.zip_archives import Archive
 from keyframer.limits import DEFAULT_LIMITS, Budget, Limits
+from keyframer.text import safe_text
 from keyframer.textures import TextureFinder, TextureSource
 from keyframer.textures.file_names import split_name
 from keyframer.textures.texture_finder import EXTENSIONS, Listing
@@ -183,6 +184,11 @@ _RECOVER = re.compile(f"/recover/{_NUMBER}")
 
 Resource = tuple[str, bytes]
 """content type and content"""
+
+
+def error_line(error: Exception) -> str:
+    """Return why a request failed, in one line; the page shows the code and the place of an error among the issues."""
+    return safe_text(error.message if isinstance(error, FormatError) else str(error))
 
 
 class Resources:

@@ -21,9 +21,8 @@ from typing import Any
 from keyframer.errors import FormatError
 from keyframer.limits import DEFAULT_LIMITS, Limits
 from keyframer.scene.loss_report import CannotWrite
-from keyframer.text import safe_text
 from keyframer.viewer.access_control import NO_SESSION, SECURITY_HEADERS, AccessControl
-from keyframer.viewer.resources import JSON, LONGEST_INDEX, BadDrop, Resources, TooLarge
+from keyframer.viewer.resources import JSON, LONGEST_INDEX, BadDrop, Resources, TooLarge, error_line
 from keyframer.viewer.standalone_page import Assets, packed_page
 from keyframer.viewer.viewed_file import ViewedFile
 
@@ -94,7 +93,7 @@ class Viewer:
         try:
             resource = self.resources.get(path)
         except (FormatError, CannotWrite) as error:
-            handler.refuse(HTTPStatus.UNPROCESSABLE_ENTITY, safe_text(str(error)))
+            handler.refuse(HTTPStatus.UNPROCESSABLE_ENTITY, error_line(error))
             return
         if resource is None:
             handler.refuse(HTTPStatus.NOT_FOUND, "not found")
@@ -117,7 +116,7 @@ class Viewer:
         except TooLarge as error:
             handler.refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, str(error))
         except (BadDrop, FormatError) as error:
-            handler.refuse(HTTPStatus.UNPROCESSABLE_ENTITY, safe_text(str(error)))
+            handler.refuse(HTTPStatus.UNPROCESSABLE_ENTITY, error_line(error))
         finally:
             self._opening.release()
 

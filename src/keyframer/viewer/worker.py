@@ -8,7 +8,7 @@ from keyframer.errors import FormatError
 from keyframer.limits import Limits
 from keyframer.scene.loss_report import CannotWrite
 from keyframer.text import safe_text
-from keyframer.viewer.resources import BadDrop, DroppedFile, Resources, view_dropped
+from keyframer.viewer.resources import BadDrop, DroppedFile, Resources, error_line, view_dropped
 from keyframer.viewer.standalone_page import packed_page
 
 LIMITS = Limits(file_size=256 * 1024 * 1024)
@@ -37,7 +37,7 @@ def start(name: str, example: memoryview) -> Request:
                 return resources.post(path, bytes(body)), ""
             resource = resources.get(path)
         except (FormatError, CannotWrite, BadDrop) as error:
-            return None, safe_text(str(error))
+            return None, error_line(error)
         except MemoryError:
             return None, NO_MEMORY
         except Exception as error:  # a bug; the page goes on with the other files

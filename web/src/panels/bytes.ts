@@ -104,6 +104,7 @@ export function bytesPanel(store: Store, data: Data, block: number): { element: 
     if (request === chainRequest) showChain(offset, records);
   };
   dump.addEventListener("wheel", (event) => {
+    if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) return; // sideways, to the text in a narrow window
     scrollTo(top + Math.sign(event.deltaY) * Math.max(1, Math.round(Math.abs(event.deltaY) / LINE / 2)));
     event.preventDefault();
   }, { passive: false });

@@ -7,8 +7,8 @@ export interface FilePicker {
   element: HTMLElement;
   /** Sets the files to choose from. */
   list: (files: FileEntry[]) => void;
-  /** Marks the file that is shown. */
-  show: (file: number) => void;
+  /** Marks the file that is shown; `flaw` is a word for a file with damage, else empty. */
+  show: (file: number, flaw: string) => void;
 }
 
 /** The files whose paths contain all words of a search, in any case. */
@@ -28,11 +28,12 @@ export function filePicker(choose: (file: number) => void, step: (direction: 1 |
   const previous = beside("previous-file", "◂", "Previous file (P)", -1);
   const next = beside("next-file", "▸", "Next file (N)", 1);
   const name = el("span", { class: "name" });
+  const mark = el("span", { class: "flaw", role: "img", id: "flaw" }, "⚠");
   const place = el("span", { class: "quiet" });
   const button = el("button", {
     type: "button", id: "file", class: "file", title: "Choose a file (J)", "aria-haspopup": "listbox", "aria-expanded": "false",
     onclick: () => (popup.hidden ? open() : close(true)),
-  }, name, place);
+  }, mark, name, place);
   const search = el("input", {
     type: "search", id: "file-search", placeholder: "Search files", "aria-label": "Search files", role: "combobox", autocomplete: "off",
     "aria-controls": "file-list", "aria-expanded": "true",
@@ -113,8 +114,10 @@ export function filePicker(choose: (file: number) => void, step: (direction: 1 |
       update();
       if (!popup.hidden) fill();
     },
-    show: (file) => {
+    show: (file, flaw) => {
       shown = file;
+      mark.hidden = !flaw;
+      mark.title = mark.ariaLabel = flaw;
       update();
     },
   };

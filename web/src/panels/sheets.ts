@@ -1,5 +1,6 @@
 // In a narrow window, tree, inspector and display options are sheets: one at a time is shown over the timeline.
-import { el } from "../dom";
+import { el, replace } from "../dom";
+import { counted } from "../format";
 
 const SHEETS = [
   { name: "left", label: "Nodes" },
@@ -7,8 +8,11 @@ const SHEETS = [
   { name: "display", label: "Display" },
 ];
 
+/** Whether the window has sheets, as in style.css. */
+export const narrowWindow = (): MediaQueryList => matchMedia("(max-width: 639px)");
+
 /** The buttons that show and hide sheets. Style sheets read the name of the open sheet from `data-sheet` of the container. */
-export function sheets(container: HTMLElement): { element: HTMLElement; close: () => void } {
+export function sheets(container: HTMLElement): { element: HTMLElement; close: () => void; count: (issues: number) => void } {
   const open = (name: string): void => {
     container.dataset.sheet = name;
     SHEETS.forEach((sheet, index) => buttons[index]?.setAttribute("aria-expanded", String(sheet.name === name)));
@@ -22,5 +26,10 @@ export function sheets(container: HTMLElement): { element: HTMLElement; close: (
     open("");
     document.getElementById(`sheet-${sheet}`)?.focus();
   });
-  return { element: el("nav", { class: "sheets", "aria-label": "Panels" }, ...buttons), close: () => open("") };
+  /** Shows the number of issues, which are in the sheet Selection. */
+  const count = (issues: number): void => {
+    const button = buttons[SHEETS.findIndex(({ name }) => name === "right")];
+    if (button) replace(button, "Selection", issues ? el("span", { class: "count" }, `, ${counted(issues, "issue")}`) : null);
+  };
+  return { element: el("nav", { class: "sheets", "aria-label": "Panels" }, ...buttons), close: () => open(""), count };
 }

@@ -1,7 +1,7 @@
 // The toolbar: file, camera, lights, display options and saving.
 import { el, fillSelect, setPressed, toggle } from "../dom";
 import type { Object3D } from "three";
-import { openButton, type NamedFile } from "../dropping";
+import { openButtons, type NamedFile } from "../dropping";
 import type { Saved } from "../saving";
 import type { Stage } from "../stage/stage";
 import type { Store } from "../store";
@@ -113,7 +113,8 @@ export function toolbar(store: Store, stage: Stage | null, { show, step, open, s
     const model = stage?.model;
     const names = new Map(store.state.info?.nodes.map((node) => [node.gltf, node.name]));
     const nameOf = (object: Object3D): string => names.get(model?.nodeOf(object) ?? -1) ?? object.name;
-    files.show(store.state.file);
+    const verdict = store.state.info?.verdict ?? "";
+    files.show(store.state.file, ["damaged", "not readable"].includes(verdict) ? verdict : "");
     fillSelect(camera, [
       { value: "orbit", label: "Orbit" },
       ...(model?.cameras ?? []).map((camera, index) => ({ value: String(index), label: nameOf(camera) })),
@@ -131,7 +132,7 @@ export function toolbar(store: Store, stage: Stage | null, { show, step, open, s
   return {
     element: el(
       "header", { class: "toolbar" },
-      el("strong", { class: "brand" }, "Keyframer"), files.element, open ? openButton(open) : null,
+      el("strong", { class: "brand" }, "Keyframer"), files.element, open ? openButtons(open) : null,
       el("span", { class: "gap" }),
       el(
         "div", { class: "display", role: "group", "aria-label": "Display" },

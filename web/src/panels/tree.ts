@@ -3,6 +3,7 @@ import { el, icon, replace, setPressed, toggle } from "../dom";
 import { counted } from "../format";
 import { isolate, selectNode, showAll, toggleHidden } from "../selecting";
 import type { Store } from "../store";
+import { narrowWindow } from "./sheets";
 import type { NodeInfo, SceneInfo, TrackInfo } from "../types";
 
 const ICONS: Record<string, string> = {
@@ -54,12 +55,13 @@ const EYE = ["M1 8s2.6-4.5 7-4.5S15 8 15 8s-2.6 4.5-7 4.5S1 8 1 8z", "M8 6.2a1.8
 const CLOSED_EYE = ["M1.5 7.5S4 11.5 8 11.5s6.5-4 6.5-4", "M3.2 10 2 11.8", "M8 11.6V14", "M12.8 10l1.2 1.8"];
 
 const ROW = 22;
+const TOUCHED_ROW = 36; // in a narrow window; style.css has the same numbers
 const AHEAD = 100;
 
 /** The range of rows to create in a scrolled list: the visible rows, and some before and after them. */
-export function rowsToMake(scrolled: number, height: number, count: number): [from: number, to: number] {
-  const from = Math.max(0, Math.floor(scrolled / ROW) - AHEAD);
-  return [Math.min(from, count), Math.min(count, Math.ceil((scrolled + height) / ROW) + AHEAD)];
+export function rowsToMake(scrolled: number, height: number, count: number, row = ROW): [from: number, to: number] {
+  const from = Math.max(0, Math.floor(scrolled / row) - AHEAD);
+  return [Math.min(from, count), Math.min(count, Math.ceil((scrolled + height) / row) + AHEAD)];
 }
 
 export function treePanel(store: Store): HTMLElement {
@@ -72,6 +74,8 @@ export function treePanel(store: Store): HTMLElement {
   let rows: Row[] = [];
   let rowOf = new Map<number, number>();
   let created: [number, number] = [0, 0];
+  const narrow = narrowWindow();
+  const rowHeight = (): number => narrow.matches ? TOUCHED_ROW : ROW;
 
   const draw = (): void => {
     const { info, movingOnly } = store.state;
@@ -84,13 +88,13 @@ export function treePanel(store: Store): HTMLElement {
   };
   const fill = (): void => {
     const { info } = store.state;
-    const most = Math.max(0, rows.length * ROW - list.clientHeight); // the list may be shorter than before
-    created = rowsToMake(Math.min(list.scrollTop, most), list.clientHeight, rows.length);
+    const most = Math.max(0, rows.length * rowHeight() - list.clientHeight); // the list may be shorter than before
+    created = rowsToMake(Math.min(list.scrollTop, most), list.clientHeight, rows.length, rowHeight());
     const [from, to] = created;
     const spacer = (count: number): HTMLElement | null => {
       if (!count) return null;
       const blank = el("div", { role: "presentation" });
-      blank.style.height = `${count * ROW}px`;
+      blank.style.height = `${count * rowHeight()}px`;
       return blank;
     };
     replace(list, spacer(from), ...rows.slice(from, to).map((row) => item(info as SceneInfo, row)), spacer(rows.length - to));
@@ -134,7 +138,7 @@ export function treePanel(store: Store): HTMLElement {
   const revealSelected = (): void => {
     const place = store.state.node === null ? undefined : rowOf.get(store.state.node);
     if (place !== undefined && (place < created[0] || place >= created[1])) {
-      list.scrollTop = place * ROW - list.clientHeight / 2;
+      list.scrollTop = place * rowHeight() - list.clientHeight / 2;
       fill();
     }
     markSelected()?.querySelector(".name")?.scrollIntoView({ block: "nearest", inline: "nearest" }); // the row may be wider than the tree
@@ -147,8 +151,8 @@ export function treePanel(store: Store): HTMLElement {
     return chosen;
   };
   list.addEventListener("scroll", () => {
-    const first = Math.floor(list.scrollTop / ROW);
-    const last = Math.ceil((list.scrollTop + list.clientHeight) / ROW);
+    const first = Math.floor(list.scrollTop / rowHeight());
+    const last = Math.ceil((list.scrollTop + list.clientHeight) / rowHeight());
     if (first < created[0] || Math.min(last, rows.length) > created[1]) fill();
   });
   list.addEventListener("keydown", (event) => {
@@ -170,6 +174,7 @@ export function treePanel(store: Store): HTMLElement {
     event.stopPropagation();
   });
   search.addEventListener("input", draw);
+  narrow.addEventListener("change", draw);
   let nodes: NodeInfo[] | undefined;
   store.on(["info"], ({ info }) => {
     if (info?.nodes !== nodes) { // another file, not another clip of the same file

@@ -4,7 +4,10 @@ export interface GltfJson {
   scene?: number;
   scenes?: { extras?: { keyframer?: { clips?: { animation?: string }[] } } }[];
   nodes?: {
+    name?: string;
     camera?: number;
+    /** `of` is the name of the node that a helper node belongs to */
+    extras?: { keyframer?: { of?: string } };
     extensions?: { KHR_node_visibility?: { visible?: boolean }; KHR_lights_punctual?: { light: number } };
   }[];
   meshes?: { primitives: { indices?: number }[]; extras?: { keyframer?: { edges?: Packed | number[] } } }[];

@@ -15,6 +15,7 @@ export class Model {
   readonly root: Object3D;
   readonly nodes: (Object3D | undefined)[] = [];
   private readonly numbers = new Map<Object3D, number>();
+  private readonly named: Map<string | undefined, number>;
   readonly cameras: PerspectiveCamera[] = [];
   readonly lights: { light: Light; number: number }[] = [];
   readonly meshes: Mesh[] = [];
@@ -34,6 +35,7 @@ export class Model {
 
   private constructor(private readonly gltf: GLTF, private readonly json: GltfJson) {
     this.root = gltf.scene;
+    this.named = new Map(json.nodes?.map(({ name }, number) => [name, number]));
     this.mixer = new AnimationMixer(this.root);
     this.collect();
   }
@@ -183,6 +185,14 @@ export class Model {
       if (index !== undefined) return index;
     }
     return null;
+  }
+
+  /** The node of the scene that an object belongs to; the exporter may put a mesh into a helper node, which has no parent if
+   * the mesh is skinned. */
+  ownerOf(object: Object3D): number | null {
+    const node = this.nodeOf(object);
+    const name = node === null ? undefined : this.json.nodes?.[node]?.extras?.keyframer?.of;
+    return name === undefined ? node : (this.named.get(name) ?? null);
   }
 
   /** The light of a glTF node. */

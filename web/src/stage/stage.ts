@@ -72,11 +72,10 @@ export class Stage {
     this.hidden = new Set();
     if (glb) {
       this.model = await Model.load(glb);
-      const nodes = new Map(info.nodes.map((node, index) => [this.model?.nodes[node.gltf], index]));
+      const nodes = new Map(info.nodes.map((node, index) => [node.gltf, index]));
       for (const mesh of this.model.meshes) {
-        let at: Object3D | null = mesh;
-        while (at && !nodes.has(at)) at = at.parent; // the exporter may add nodes between a node and its mesh
-        if (at) this.owners.set(mesh, nodes.get(at) ?? 0);
+        const owner = nodes.get(this.model.ownerOf(mesh) ?? -1);
+        if (owner !== undefined) this.owners.set(mesh, owner);
       }
       this.skeleton = new Skeleton(info.nodes, this.model);
       this.skeleton.group.visible = !info.has_mesh;
