@@ -135,7 +135,7 @@ def _remove(document: Document, unsafe: list[Issue], gentle: bool, causes: list[
             path, _, rest = path.rpartition("/")
         if path and path not in found:
             found[path] = rest.partition("[")[0]
-            causes.append(replace(issue, offset=records[path].offset or 0))
+            causes.append(replace(issue, path=path, offset=records[path].offset or 0))
     for path, field in found.items():
         record, parent = records[path], parents.get(id(records[path]))
         siblings = document.records if parent is None else parent.children

@@ -49,6 +49,7 @@ def spans_of(source: bytes, document: Document, clean: bytes, causes: list[Issue
     if source == clean and not causes:
         yield from _kept(source, document)
         return
+    of_records = {issue.path: issue for issue in causes}
     reasons = sorted(causes, key=lambda issue: issue.offset)
     offsets = [issue.offset for issue in reasons]
     written = document.format.decode(clean, document.limits)
@@ -65,7 +66,7 @@ def spans_of(source: bytes, document: Document, clean: bytes, causes: list[Issue
                 state = UNKNOWN if isinstance(anchor.record, Raw) else MOVED if moved else KEPT
                 yield span._replace(state=state)
                 continue
-            cause = _cause(span, reasons, offsets)
+            cause = of_records.get(anchor.path) or _cause(span, reasons, offsets)
             if cause is None:
                 yield span._replace(reason="follows from what was kept")
             else:
