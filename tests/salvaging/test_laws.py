@@ -19,7 +19,7 @@ from tests.slow import SLOW
 SAMPLES = all_samples()
 ROUNDS = 8 if SLOW else 1
 CUTS = 60 if SLOW else 8
-EVERY_BYTE = 5_000 if SLOW else 500
+EVERY_BYTE = 1_000 if SLOW else 500
 """size of samples that are cut at every byte"""
 
 Counts = tuple[int, int, int]
@@ -85,6 +85,7 @@ def assert_it_is_safe_and_needs_no_second_salvage(result: Salvaged, name: str, d
 
 
 def assert_the_map_tiles_the_source_and_tells_the_truth(data: bytes, result: Salvaged, name: str, damage: str) -> None:
+    assert result.changed == (result.data != data), damage
     end, made = 0, len(result.data)
     for span in result.spans:
         assert span.start == end < span.end, damage

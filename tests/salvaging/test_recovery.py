@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import keyframer
+from keyframer.formats.document import is_whole
+from keyframer.formats.nodeanim.records import Node
 from keyframer.formats.threeds.recovery import recover
+from keyframer.inspecting.identity import identify
 from keyframer.salvaging import carve
 from keyframer.salvaging.byte_map import DROPPED, byte_counts
 from keyframer.wire.record import Record
 from tests.cli.running import EXAMPLE
 from tests.corpus import CORPUS, needs_corpus
-from tests.samples import FOLDER, sample_files, unhex
+from tests.samples import FOLDER, all_samples, sample_files, unhex
 from tests.samples.make_3ds import chunk, key, strz, track, triangle, u16
 
 WINDMILL = EXAMPLE.read_bytes()
@@ -138,16 +142,62 @@ def test_whole_frames_of_tables_are_kept(name: str) -> None:
     assert rows_of(keyframer.salvage(cut, format=format_name).data) == rows[:-2]
 
 
+def test_damage_does_not_change_the_layout_of_a_node_animation() -> None:
+    whole = (FOLDER / "nodeanim" / "big_tcb_by_key_no_header.nanim").read_bytes()
+    damaged = whole[:680] + bytes(114) + whole[794:]
+    nodes = [record for record in keyframer.decode(whole, format="nodeanim").find(Node) if (record.offset or 0) < 680]
+    result = keyframer.salvage(damaged, format="nodeanim")
+    kept = list(keyframer.decode(result.data, format="nodeanim").find(Node))
+    assert [(node.name, node.offset) for node in kept[:2]] == [(node.name, node.offset) for node in nodes[:2]]
+    assert result.data[35:419] == whole[35:419]  # the second node
+
+
+def test_a_file_is_changed_if_its_bytes_are() -> None:
+    cut = (FOLDER / "ase" / "stage.ase").read_bytes()[:1000].rpartition(b"\n")[0] + b"\n"
+    result = keyframer.salvage(cut)
+    assert result.data.startswith(cut.rstrip())  # it only gets its closing braces
+    assert result.changed
+
+
 # Transfers in text mode
 
 
-@pytest.mark.parametrize("damaged", [WINDMILL.replace(b"\n", b"\r\n"), WINDMILL + b"\x1a" * 5])
-def test_what_text_mode_added_is_removed(damaged: bytes) -> None:
-    result = keyframer.salvage(damaged)
-    assert result.data == WINDMILL
-    assert byte_counts(result.spans)[DROPPED] == len(damaged) - len(WINDMILL)
+def with_cr(data: bytes) -> bytes:
+    return data.replace(b"\n", b"\r\n")
+
+
+def with_control_z(data: bytes) -> bytes:
+    return data + b"\x1a"
+
+
+@pytest.mark.parametrize("spoil", [with_cr, with_control_z, lambda data: with_cr(data) + b"\x1a" * 5])
+@pytest.mark.parametrize(("name", "path"), all_samples(), ids=lambda value: getattr(value, "name", value))
+def test_what_text_mode_added_is_removed(name: str, path: Path, spoil: Callable[[bytes], bytes]) -> None:
+    whole = path.read_bytes()
+    damaged = spoil(whole)
+    if damaged == whole or not is_whole(keyframer.decode(whole, format=name)):
+        pytest.skip("nothing is added to it, or it has bytes behind its records")
+    if name == "ase" and spoil is not with_control_z:
+        pytest.skip("CR LF is usual in a text")
+    result = keyframer.salvage(damaged, format=name)
+    assert result.data == whole
+    assert byte_counts(result.spans)[DROPPED] == len(damaged) - len(whole)
     assert {span.code for span in result.spans if span.state == DROPPED} == {"IO_TEXT_MODE"}
+
+
+@pytest.mark.parametrize("name", ["3ds/windmill.3ds", "uto3d/flexporter.u3d"])
+def test_check_and_identify_name_a_transfer_in_text_mode(name: str) -> None:
+    damaged = with_cr((FOLDER / name).read_bytes())
     assert "text mode" in str(keyframer.check(damaged))
+    assert "text mode" in str(identify(damaged, len(damaged), "", lambda: damaged))
+
+
+def test_a_transfer_in_text_mode_can_hide_the_format() -> None:
+    whole = WINDMILL + bytes(0x2020A - len(WINDMILL))
+    whole = whole[:2] + struct.pack("<I", len(whole)) + whole[6:]  # CR LF in the length of the top chunk
+    damaged = with_cr(whole)
+    assert keyframer.salvage(damaged).data == keyframer.salvage(whole).data
+    assert len(keyframer.load(damaged, salvage=True).meshes) == len(keyframer.load(WINDMILL).meshes)
 
 
 def test_removed_cr_is_put_back_where_lengths_prove_it() -> None:

@@ -15,16 +15,15 @@ from typing import NamedTuple
 from keyframer.catalogue import IO_UNRECOGNISED, LIMIT_COPIES
 from keyframer.checking import check_document
 from keyframer.errors import FormatError
-from keyframer.exchange import Importer
 from keyframer.exchange.opening import OpenedFile, Source, open_file, size_in_memory
-from keyframer.formats import FORMATS, Format, before_text_mode, match_format
+from keyframer.formats import FORMATS, Format, match_format
 from keyframer.formats.contract import HEAD_SIZE
 from keyframer.formats.document import Document
 from keyframer.formats.kit.scene_reading import scene_of
 from keyframer.formats.recovery import recover
 from keyframer.issues import Issue
 from keyframer.limits import DEFAULT_LIMITS, Limits, budgeted
-from keyframer.salvaging.byte_map import DROPPED, MOVED, REPAIRED, Span, across_text_mode, joined, spans_of
+from keyframer.salvaging.byte_map import Span, across_text_mode, joined, spans_of
 from keyframer.wire.record import Raw
 
 _ROUNDS = 16
@@ -46,11 +45,8 @@ class Salvaged:
     """the map: spans that tile the source"""
     size: int
     """size of the source"""
-
-    @property
-    def changed(self) -> bool:
-        """Whether the clean file differs from the source."""
-        return any(span.state in (REPAIRED, DROPPED, MOVED) for span in self.spans)
+    changed: bool
+    """whether the clean file differs from the source"""
 
 
 def salvage(source: Source, *, format: str | None = None, limits: Limits | None = None) -> Salvaged:
@@ -65,33 +61,14 @@ def salvage(source: Source, *, format: str | None = None, limits: Limits | None 
 
 def salvage_opened(opened: OpenedFile) -> Salvaged:
     """Return the clean file of an opened one, and its map (see `salvage`)."""
-    reader = _reader_of(opened)
-    if isinstance(reader, Importer):
-        reason = f"{reader.title} has no records that could be kept one by one (--salvage loads its valid parts)"
-        raise IO_UNRECOGNISED.failure(0, "/", reason=reason)
-    recovery = recover(opened.data, reader, opened.limits)
+    recovery = opened.recover()
     document = recovery.document
     causes = [issue for issue in document.issues if issue.unsafe]
     clean = _leave_out_unsafe(document, opened.limits, causes)
     spans = spans_of(recovery.data, document, clean, causes)
     if recovery.data is not opened.data:
         spans = across_text_mode(spans, opened.data, recovery.data)
-    return Salvaged(reader, clean, tuple(joined(spans)), len(opened.data))
-
-
-def _reader_of(opened: OpenedFile) -> Format | Importer:
-    """Return the reader of a file. If its beginning is damaged, that is the format that it had before a transfer in
-    text mode, or that of its extension."""
-    try:
-        return opened.reader
-    except FormatError:
-        original = before_text_mode(opened.data)
-        if original is not None:
-            return original[1]
-        for known in FORMATS:
-            if opened.data and opened.name.lower().endswith(known.extensions):
-                return known
-        raise
+    return Salvaged(document.format, clean, tuple(joined(spans)), len(opened.data), clean != opened.data)
 
 
 # Unsafe parts
