@@ -10,6 +10,7 @@ import pytest
 
 import keyframer
 from keyframer.formats.document import is_whole
+from keyframer.formats.hale3d.records import ModelJoint
 from keyframer.formats.nodeanim.records import Node
 from keyframer.formats.threeds.recovery import recover
 from keyframer.inspecting.identity import identify
@@ -159,6 +160,31 @@ def test_a_file_is_changed_if_its_bytes_are() -> None:
     assert result.changed
 
 
+@pytest.mark.parametrize("name", ["arm-nul-ended.mdl", "arm-length.mdl"])
+def test_a_model_without_joints_keeps_its_meshes(name: str) -> None:
+    whole = (FOLDER / "hale3d" / name).read_bytes()
+    joint = next(record.offset for record in keyframer.decode(whole).find(ModelJoint))
+    result = keyframer.salvage(whole[:joint])
+    expected, found = keyframer.load(whole), keyframer.load(result.data)
+    assert [mesh.corners.tolist() for mesh in found.meshes] == [mesh.corners.tolist() for mesh in expected.meshes]
+    assert {span.code for span in result.spans if span.state == DROPPED} == {"LINK_INDEX_OUT_OF_RANGE"}
+
+
+@pytest.mark.parametrize("name", ["hale3d/arm-nul-ended.mdl", "uto3d/maxscript.u3d", "hale3d/cut.anim"])
+def test_what_has_no_content_is_refused_with_the_cause(name: str) -> None:
+    cut = (FOLDER / name).read_bytes()[:60]
+    with pytest.raises(keyframer.FormatError, match="STRUCT_"):
+        keyframer.salvage(cut)
+
+
+def test_what_nobody_would_recognise_is_refused(tmp_path: Path) -> None:
+    whole = (FOLDER / "ase" / "stage.ase").read_bytes()
+    path = tmp_path / "swapped.ase"
+    path.write_bytes(whole[1300:] + whole[:1300])
+    with pytest.raises(keyframer.FormatError):
+        keyframer.salvage(path)
+
+
 # Transfers in text mode
 
 
@@ -232,12 +258,40 @@ def test_files_inside_a_file_are_found() -> None:
         "ase/stage.ase",
         "hale3d/wave-nul-ended.anim",
         "3ds/library.mli",
+        "hale3d/arm-length.mdl",
+        "ase/utf8_mark.ase",
+        "ase/utf16_be_mark.ase",
+        "ase/utf16_le.ase",
     )
     parts = [(FOLDER / name).read_bytes() for name in samples]
-    image = b"MZ program" + b"\0".join(parts) + b"\0MM no scene \x00"
+    image = b"MZ program" + b"\0\0\1".join(parts) + b"\0MM no scene \x00"
     found = list(carve(image))
-    assert [piece.data.rstrip(b"\n") for piece in found] == [part.rstrip(b"\n") for part in parts]
+    assert [piece.data.rstrip(b"\n\0") for piece in found] == [part.rstrip(b"\n\0") for part in parts]
     assert [image[piece.offset :].startswith(piece.data) for piece in found] == [True] * len(parts)
+
+
+@pytest.mark.parametrize(
+    ("name", "size"),
+    [
+        ("3ds/windmill.3ds", 2000),
+        ("uto3d/maxscript.u3d", 900),
+        ("hale3d/arm-length.mdl", 400),
+        ("hale3d/wave-length.anim", 300),
+    ],
+)
+def test_a_whole_file_behind_a_cut_one_is_found(name: str, size: int) -> None:
+    cut = (FOLDER / name).read_bytes()[:size]
+    image = cut + WINDMILL + bytes(100)
+    first, second = carve(image)
+    assert (second.offset, second.data) == (size, WINDMILL)
+    assert cut.startswith(first.data)
+    assert keyframer.salvage(first.data).data == keyframer.salvage(cut).data
+
+
+def test_a_cut_file_ends_with_its_last_record() -> None:
+    cut = (FOLDER / "uto3d" / "maxscript.u3d").read_bytes()[:807]  # behind its first light
+    (found,) = carve(cut + b"\xff" * 5000)
+    assert found.data == cut
 
 
 def test_many_false_signatures_end_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
