@@ -36,6 +36,8 @@ def test_clean_file_map_and_page(run: Run, damaged: Path, tmp_path: Path) -> Non
     assert all(span["code"] and span["reason"] for span in dropped)
     page = (tmp_path / "map.html").read_text()
     assert "dropped" in page
+    assert '<div class="rows"><table>' in page
+    assert ".rows { overflow-x: auto }" in page  # a wide table scrolls inside, also on a narrow screen
     assert "http://" not in page
     assert "https://" not in page
     assert "<script" not in page

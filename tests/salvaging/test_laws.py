@@ -96,6 +96,7 @@ def assert_the_map_tiles_the_source_and_tells_the_truth(data: bytes, result: Sal
     for span in result.spans:
         assert span.start == end < span.end, damage
         assert span.state in STATES, damage
+        assert bool(span.code and span.reason) == (span.state in (DROPPED, REPAIRED)), damage
         end = span.end
         if span.state == DROPPED:
             assert span.to is None, damage

@@ -185,6 +185,14 @@ def test_what_nobody_would_recognise_is_refused(tmp_path: Path) -> None:
         keyframer.salvage(path)
 
 
+def test_a_span_names_its_first_and_its_last_record() -> None:
+    (span,) = keyframer.salvage(WINDMILL).spans
+    places = [str(place) for place, _ in keyframer.decode(WINDMILL).walk()]
+    assert (span.record, span.last_record) == ("/4d4d", places[-1])
+    empty = keyframer.salvage(chunk(0x4D4D)).spans
+    assert [(span.record, span.last_record) for span in empty] == [("/4d4d", "")]
+
+
 # Transfers in text mode
 
 

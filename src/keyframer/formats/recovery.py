@@ -38,25 +38,24 @@ def recover(data: bytes, format: Format | None, limits: Limits, decoded: Documen
             raise
         failure = error
     original = before_text_mode(data, format)
-    if original is not None:
-        repaired: bytes | None
-        repaired, format = original
-    elif failure is not None and format is None:
+    if failure is not None and format is None and original is None:
         raise failure
-    elif failure is None and damaged.issues.first_unsafe() is None:
-        return Recovery(damaged, data)
+    if original is not None:
+        repaired, format = original
     else:
         format = format or damaged.format
         with guarded(format):
             restore = format.codec().restore_cr
-            repaired = None if restore is None else restore(data)
-    document = None if repaired is None else _decoded_if_safe(repaired, format, limits)
-    document = document or _whole_records(data if repaired is None else repaired, format, limits, failure)
+            repaired = (None if restore is None else restore(data)) or data
+    document = None if repaired is data else _decoded_if_safe(repaired, format, limits)
+    if document is None and failure is None and damaged.issues.first_unsafe() is None:
+        return Recovery(damaged, data)
+    document = document or _whole_records(repaired, format, limits, failure)
     if failure is None:
         document.issues = damaged.issues
     else:
         document.add_failure(failure)
-    return Recovery(document, data if repaired is None else repaired)
+    return Recovery(document, repaired)
 
 
 def _decoded_if_safe(data: bytes, format: Format, limits: Limits) -> Document | None:

@@ -63,7 +63,8 @@ def salvage_opened(opened: OpenedFile) -> Salvaged:
     """Return the clean file of an opened one, and its map (see `salvage`)."""
     recovery = opened.recover()
     document = recovery.document
-    causes = [issue for issue in document.issues if issue.unsafe]
+    first = document.issues.first_unsafe()
+    causes = [issue for issue in document.issues if issue.unsafe] or ([] if first is None else [first])
     clean = _leave_out_unsafe(document, opened.limits, causes)
     if causes:
         _refuse_without_content(document, clean, causes[0], given=opened.detection.format)
