@@ -180,9 +180,10 @@ def test_what_has_no_content_is_refused_with_the_cause(name: str) -> None:
 def test_what_nobody_would_recognise_is_refused(tmp_path: Path) -> None:
     whole = (FOLDER / "ase" / "stage.ase").read_bytes()
     path = tmp_path / "swapped.ase"
-    path.write_bytes(whole[1300:] + whole[:1300])
-    with pytest.raises(keyframer.FormatError):
-        keyframer.salvage(path)
+    for damaged in (whole[1300:] + whole[:1300], b"?" + whole):
+        path.write_bytes(damaged)
+        with pytest.raises(keyframer.FormatError):
+            keyframer.salvage(path)
 
 
 def test_a_span_names_its_first_and_its_last_record() -> None:
