@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -64,6 +65,43 @@ def test_every_format_and_every_kind_of_track_is_there(pack: dict[str, bytes]) -
     assert {track.flags & 3 for track in stored} >= {0, 2, 3}
     columns = {name for track in stored for name in track.keys.columns()}  # type: ignore[attr-defined]
     assert columns >= {"tension", "continuity", "bias", "ease_to", "ease_from"}
+
+
+def test_the_readme_explains_every_field_and_lists_every_file(pack: dict[str, bytes]) -> None:
+    readme = pack["README.txt"].decode()
+    words = set(re.findall(r"[\w.]+", readme))
+    for case in cases():
+        values = _expected(pack, case.name)
+        fields = {*values, *(field for node in values["nodes"] for field in node), *_morph_fields(values)}
+        assert fields <= words, case.name
+        assert {node["kind"] for node in values["nodes"]} <= words
+        assert f"{case.name}: {case.about}" in readme
+    assert keyframer.__version__ in readme
+
+
+def _morph_fields(values: dict[str, Any]) -> set[str]:
+    return {field for node in values["nodes"] for field in node.get("morph", ())}
+
+
+def test_parents_are_indices_and_times_follow_from_the_frame_rate(pack: dict[str, bytes]) -> None:
+    for case in cases():
+        values = _expected(pack, case.name)
+        for node in values["nodes"]:
+            parent = None if node["parent_index"] is None else values["nodes"][node["parent_index"]]["name"]
+            assert node["parent"] == parent
+        if values["frame_rate"] is not None:
+            assert values["times"] == pytest.approx([frame / values["frame_rate"] for frame in FRAMES], rel=1e-6)
+
+
+def test_what_the_lines_of_cameras_and_lights_promise_is_there(pack: dict[str, bytes]) -> None:
+    eye = _expected(pack, "3ds/camera.3ds")["nodes"][0]
+    assert (eye["fov_degrees"][0], eye["fov_degrees"][4]) == pytest.approx((45, 30))
+    lamp = _expected(pack, "3ds/spot.3ds")["nodes"][0]
+    assert [lamp[field][4] for field in ("color", "hotspot_degrees", "falloff_degrees")] == [[1, 0, 0], 10, 20]
+    tracks = _expected(pack, "3ds/tracks.3ds")["nodes"]
+    animated = {node["kind"] for node in tracks if len({str(matrix) for matrix in node["world"]}) > 1}
+    assert animated == {"dummy"}
+    assert not any("fov_degrees" in node or "color" in node for node in tracks)
 
 
 def test_position_goes_through_its_keys(pack: dict[str, bytes]) -> None:

@@ -26,6 +26,7 @@ import keyframer
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.inspecting.samples import Sample
+from keyframer.scene import NodeKind
 
 ROOT = Path(__file__).resolve().parents[1]
 FRAMES = [0.0, 5.0, 10.0, 15.0, 20.0, 25.0, 30.0, 45.0]
@@ -35,16 +36,36 @@ Track = tuple[Sequence[int], Sequence[Sequence[float]]]
 
 README = """Keyframer's conformance pack: small files with keyframe animation, and what an importer should make of them.
 
-Every file FILE has a file FILE.expected.json:
+Made by Keyframer {version}. Every file FILE has a file FILE.expected.json:
 
-  about     what the file shows
-  axes      the up axis and handedness of the file; all numbers are in these axes and in the units of the file
-  frames    frames at which the values are given; times: the same in seconds
-  nodes     for each node: world (16 numbers per frame: a matrix for column vectors, row by row), visible, and, where
-            they exist, vertices (world positions per frame), fov_degrees, color, multiplier, hotspot_degrees,
-            falloff_degrees, morph
+  file        the name of the file
+  about       what the file shows
+  axes        the up axis, the handedness and the unit of the file; all numbers are in these axes and in this unit
+  frame_rate  frames per second; null if the file has no animation
+  frames      frames at which the values are given, the same in all files; times: the same in seconds
+  nodes       a list with an entry for each node:
+    name          the name that is shown. It need not be unique, and a format without names has invented ones
+    id            the number of the node in the file; null if the format has none. It tells nodes of one name apart
+    kind          {kinds}
+    parent        the name of the parent; null for none
+    parent_index  the index of the parent in this list; null for none
+    world         for each frame the matrix from the node to the world: 16 numbers, row by row, for column vectors
+    visible       for each frame whether the node is visible
+    and, where they exist:
+    vertices      for each frame the positions of the vertices of the mesh in the world, in the order of the file
+    fov_degrees   for each frame the field of view of a camera, across the width of the picture
+    color, multiplier, hotspot_degrees, falloff_degrees   for each frame the values of a light; cones are full angles
+    morph         shapes: names of the meshes between which the node changes; weights: for each frame the weight of
+                  each of these shapes
 
-Numbers have seven significant digits. The files are free: use them for whatever you like (CC0).
+Numbers have seven significant digits, files store floats of 24 bits: a value is right if it differs by less than one
+thousandth of the size of the scene, an angle or a weight by less than 0.01.
+
+Files:
+
+{files}
+
+The files are free: use them for whatever you like (CC0).
 """
 
 
@@ -208,7 +229,10 @@ def _cameras_and_lights() -> Iterator[Case]:
 
 SAMPLE_LINES = {
     "3ds/windmill.3ds": "A complete scene: meshes, materials, a camera, lights and most kinds of tracks.",
-    "3ds/tracks.3ds": "Every kind of track, with optional numbers in its keys.",
+    "3ds/tracks.3ds": (
+        "Keys with optional numbers, undefined flag bits and no keys at all. A dummy moves, turns and is scaled; "
+        "the tracks of a camera and a light have no object that they could change."
+    ),
     "ase/controllers.ase": "Controllers of all kinds: sampled, linear, Bezier and TCB keys.",
     "ase/morphing.ase": "A mesh with animated vertices.",
     "ase/skinned.ase": "A mesh that bones deform.",
@@ -240,7 +264,9 @@ def expected(case: Case, path: Path) -> dict[str, Any]:
     sample = Sample(scene, frames=FRAMES, times=None)
     record = sample.record()
     del record["schema"], record["raw_channels"]
+    record["frame_rate"] = scene.clips[0].frames_per_second if scene.clips else None
     for number, (stored, shown) in enumerate(zip(scene.nodes, record["nodes"], strict=True)):
+        shown["parent_index"] = stored.parent
         if stored.mesh is not None:
             shown["vertices"] = sample.pose.vertices(number).tolist()
     values: dict[str, Any] = _rounded(record)
@@ -258,8 +284,10 @@ def _rounded(value: Any) -> Any:
 
 def write(out: Path) -> int:
     """Write the pack and return the number of its files."""
-    files = {"README.txt": README.encode()}
     listed = cases()
+    lines = "\n".join(f"  {case.name}: {case.about}" for case in listed)
+    kinds = ", ".join(kind.value for kind in NodeKind)
+    files = {"README.txt": README.format(version=keyframer.__version__, kinds=kinds, files=lines).encode()}
     with TemporaryDirectory() as folder:
         for case in listed:
             path = Path(folder) / Path(case.name).name

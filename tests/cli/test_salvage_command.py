@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.running import EXAMPLE, Run
+from tests.samples import FOLDER
 
 
 @pytest.fixture
@@ -35,6 +36,8 @@ def test_clean_file_map_and_page(run: Run, damaged: Path, tmp_path: Path) -> Non
     assert all(span["code"] and span["reason"] for span in dropped)
     page = (tmp_path / "map.html").read_text()
     assert "dropped" in page
+    assert '<div class="rows"><table>' in page
+    assert ".rows { overflow-x: auto }" in page  # a wide table scrolls inside, also on a narrow screen
     assert "http://" not in page
     assert "https://" not in page
     assert "<script" not in page
@@ -85,3 +88,13 @@ def test_carve(run: Run, tmp_path: Path) -> None:
     assert (ran.code, ran.err.splitlines()[-1]) == (0, f"keyframer: {image}: 1 file found")
     assert (tmp_path / "found" / "disk-0x200.3ds").read_bytes() == EXAMPLE.read_bytes()
     assert run("salvage", "--carve", image, "-o", tmp_path / "other", "--map", "m.json").code == 2
+
+
+@pytest.mark.parametrize(
+    "name", ["hale3d/arm-length.mdl", "3ds/library.mli", "3ds/project.prj", "hale3d/wave-length.anim"]
+)
+def test_carved_files_get_the_extension_of_their_signature(run: Run, tmp_path: Path, name: str) -> None:
+    image = tmp_path / "disk.img"
+    image.write_bytes(bytes(512) + (FOLDER / name).read_bytes() + bytes(700))
+    assert run("salvage", "--carve", image, "-o", tmp_path / "found").code == 0
+    assert [path.suffix for path in (tmp_path / "found").iterdir()] == [Path(name).suffix]

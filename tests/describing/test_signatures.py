@@ -14,7 +14,7 @@ from keyframer.describing import DESCRIPTIONS
 from keyframer.formats import FORMATS, detect
 from keyframer.formats.contract import HEAD_SIZE
 from tests.corpus import CORPUS, animation_files, more_animation_files
-from tests.samples import all_samples
+from tests.samples import all_samples, unhex
 from tests.slow import SLOW
 
 SAMPLES = [path for _, path in all_samples()]
@@ -78,8 +78,18 @@ def test_file_takes_no_other_file_for_ours(folder: Path) -> None:
 @needs_file
 def test_magic_registers_extensions_that_only_one_format_has(folder: Path) -> None:
     named = {path.name: path for path in SAMPLES}
-    chosen = [named["maxscript.u3d"], named["wave-length.anim"]]
-    assert _file(folder, chosen, "--extension") == ["u3d", "mdl"]
+    chosen = ("windmill.3ds", "project.prj", "library.mli", "maxscript.u3d", "arm-length.mdl", "wave-length.anim")
+    answers = _file(folder, [named[name] for name in chosen], "--extension")
+    assert answers == ["3ds", "prj", "mli", "u3d", "mdl", "???"]  # many formats have .anim
+
+
+@needs_file
+def test_a_block_of_bytes_is_one_test_with_a_mask(folder: Path) -> None:
+    assert (folder / "keyframer.magic").read_text().count("\t3D Studio project") == 3  # 0002, 3D3D, C000 to DFFF
+    for first in (0xBF, 0xC0, 0xDF, 0xE0):
+        path = folder / f"{first:x}.prj"
+        path.write_bytes(unhex("3d c2  0c 00 00 00  01") + bytes([first]) + unhex("06 00 00 00"))
+        assert _file(folder, [path])[0].startswith("3D Studio project") == (0xC0 <= first <= 0xDF)
 
 
 def test_fido_knows_samples_and_corpus(folder: Path) -> None:

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import keyframer
+from keyframer.formats.document import is_whole
+from keyframer.formats.hale3d.records import ModelJoint
+from keyframer.formats.nodeanim.records import Node
 from keyframer.formats.threeds.recovery import recover
+from keyframer.inspecting.identity import identify
 from keyframer.salvaging import carve
 from keyframer.salvaging.byte_map import DROPPED, byte_counts
 from keyframer.wire.record import Record
 from tests.cli.running import EXAMPLE
 from tests.corpus import CORPUS, needs_corpus
-from tests.samples import FOLDER, sample_files, unhex
+from tests.samples import FOLDER, all_samples, sample_files, unhex
 from tests.samples.make_3ds import chunk, key, strz, track, triangle, u16
 
 WINDMILL = EXAMPLE.read_bytes()
@@ -138,16 +143,96 @@ def test_whole_frames_of_tables_are_kept(name: str) -> None:
     assert rows_of(keyframer.salvage(cut, format=format_name).data) == rows[:-2]
 
 
+def test_damage_does_not_change_the_layout_of_a_node_animation() -> None:
+    whole = (FOLDER / "nodeanim" / "big_tcb_by_key_no_header.nanim").read_bytes()
+    damaged = whole[:680] + bytes(114) + whole[794:]
+    nodes = [record for record in keyframer.decode(whole, format="nodeanim").find(Node) if (record.offset or 0) < 680]
+    result = keyframer.salvage(damaged, format="nodeanim")
+    kept = list(keyframer.decode(result.data, format="nodeanim").find(Node))
+    assert [(node.name, node.offset) for node in kept[:2]] == [(node.name, node.offset) for node in nodes[:2]]
+    assert result.data[35:419] == whole[35:419]  # the second node
+
+
+def test_a_file_is_changed_if_its_bytes_are() -> None:
+    cut = (FOLDER / "ase" / "stage.ase").read_bytes()[:1000].rpartition(b"\n")[0] + b"\n"
+    result = keyframer.salvage(cut)
+    assert result.data.startswith(cut.rstrip())  # it only gets its closing braces
+    assert result.changed
+
+
+@pytest.mark.parametrize("name", ["arm-nul-ended.mdl", "arm-length.mdl"])
+def test_a_model_without_joints_keeps_its_meshes(name: str) -> None:
+    whole = (FOLDER / "hale3d" / name).read_bytes()
+    joint = next(record.offset for record in keyframer.decode(whole).find(ModelJoint))
+    result = keyframer.salvage(whole[:joint])
+    expected, found = keyframer.load(whole), keyframer.load(result.data)
+    assert [mesh.corners.tolist() for mesh in found.meshes] == [mesh.corners.tolist() for mesh in expected.meshes]
+    assert {span.code for span in result.spans if span.state == DROPPED} == {"LINK_INDEX_OUT_OF_RANGE"}
+
+
+@pytest.mark.parametrize("name", ["hale3d/arm-nul-ended.mdl", "uto3d/maxscript.u3d", "hale3d/cut.anim"])
+def test_what_has_no_content_is_refused_with_the_cause(name: str) -> None:
+    cut = (FOLDER / name).read_bytes()[:60]
+    with pytest.raises(keyframer.FormatError, match="STRUCT_"):
+        keyframer.salvage(cut)
+
+
+def test_what_nobody_would_recognise_is_refused(tmp_path: Path) -> None:
+    whole = (FOLDER / "ase" / "stage.ase").read_bytes()
+    path = tmp_path / "swapped.ase"
+    for damaged in (whole[1300:] + whole[:1300], b"?" + whole):
+        path.write_bytes(damaged)
+        with pytest.raises(keyframer.FormatError):
+            keyframer.salvage(path)
+
+
+def test_a_span_names_its_first_and_its_last_record() -> None:
+    (span,) = keyframer.salvage(WINDMILL).spans
+    places = [str(place) for place, _ in keyframer.decode(WINDMILL).walk()]
+    assert (span.record, span.last_record) == ("/4d4d", places[-1])
+    empty = keyframer.salvage(chunk(0x4D4D)).spans
+    assert [(span.record, span.last_record) for span in empty] == [("/4d4d", "")]
+
+
 # Transfers in text mode
 
 
-@pytest.mark.parametrize("damaged", [WINDMILL.replace(b"\n", b"\r\n"), WINDMILL + b"\x1a" * 5])
-def test_what_text_mode_added_is_removed(damaged: bytes) -> None:
-    result = keyframer.salvage(damaged)
-    assert result.data == WINDMILL
-    assert byte_counts(result.spans)[DROPPED] == len(damaged) - len(WINDMILL)
+def with_cr(data: bytes) -> bytes:
+    return data.replace(b"\n", b"\r\n")
+
+
+def with_control_z(data: bytes) -> bytes:
+    return data + b"\x1a"
+
+
+@pytest.mark.parametrize("spoil", [with_cr, with_control_z, lambda data: with_cr(data) + b"\x1a" * 5])
+@pytest.mark.parametrize(("name", "path"), all_samples(), ids=lambda value: getattr(value, "name", value))
+def test_what_text_mode_added_is_removed(name: str, path: Path, spoil: Callable[[bytes], bytes]) -> None:
+    whole = path.read_bytes()
+    damaged = spoil(whole)
+    if damaged == whole or not is_whole(keyframer.decode(whole, format=name)):
+        pytest.skip("nothing is added to it, or it has bytes behind its records")
+    if name == "ase" and spoil is not with_control_z:
+        pytest.skip("CR LF is usual in a text")
+    result = keyframer.salvage(damaged, format=name)
+    assert result.data == whole
+    assert byte_counts(result.spans)[DROPPED] == len(damaged) - len(whole)
     assert {span.code for span in result.spans if span.state == DROPPED} == {"IO_TEXT_MODE"}
+
+
+@pytest.mark.parametrize("name", ["3ds/windmill.3ds", "uto3d/flexporter.u3d"])
+def test_check_and_identify_name_a_transfer_in_text_mode(name: str) -> None:
+    damaged = with_cr((FOLDER / name).read_bytes())
     assert "text mode" in str(keyframer.check(damaged))
+    assert "text mode" in str(identify(damaged, len(damaged), "", lambda: damaged))
+
+
+def test_a_transfer_in_text_mode_can_hide_the_format() -> None:
+    whole = WINDMILL + bytes(0x2020A - len(WINDMILL))
+    whole = whole[:2] + struct.pack("<I", len(whole)) + whole[6:]  # CR LF in the length of the top chunk
+    damaged = with_cr(whole)
+    assert keyframer.salvage(damaged).data == keyframer.salvage(whole).data
+    assert len(keyframer.load(damaged, salvage=True).meshes) == len(keyframer.load(WINDMILL).meshes)
 
 
 def test_removed_cr_is_put_back_where_lengths_prove_it() -> None:
@@ -182,12 +267,40 @@ def test_files_inside_a_file_are_found() -> None:
         "ase/stage.ase",
         "hale3d/wave-nul-ended.anim",
         "3ds/library.mli",
+        "hale3d/arm-length.mdl",
+        "ase/utf8_mark.ase",
+        "ase/utf16_be_mark.ase",
+        "ase/utf16_le.ase",
     )
     parts = [(FOLDER / name).read_bytes() for name in samples]
-    image = b"MZ program" + b"\0".join(parts) + b"\0MM no scene \x00"
+    image = b"MZ program" + b"\0\0\1".join(parts) + b"\0MM no scene \x00"
     found = list(carve(image))
-    assert [piece.data.rstrip(b"\n") for piece in found] == [part.rstrip(b"\n") for part in parts]
+    assert [piece.data.rstrip(b"\n\0") for piece in found] == [part.rstrip(b"\n\0") for part in parts]
     assert [image[piece.offset :].startswith(piece.data) for piece in found] == [True] * len(parts)
+
+
+@pytest.mark.parametrize(
+    ("name", "size"),
+    [
+        ("3ds/windmill.3ds", 2000),
+        ("uto3d/maxscript.u3d", 900),
+        ("hale3d/arm-length.mdl", 400),
+        ("hale3d/wave-length.anim", 300),
+    ],
+)
+def test_a_whole_file_behind_a_cut_one_is_found(name: str, size: int) -> None:
+    cut = (FOLDER / name).read_bytes()[:size]
+    image = cut + WINDMILL + bytes(100)
+    first, second = carve(image)
+    assert (second.offset, second.data) == (size, WINDMILL)
+    assert cut.startswith(first.data)
+    assert keyframer.salvage(first.data).data == keyframer.salvage(cut).data
+
+
+def test_a_cut_file_ends_with_its_last_record() -> None:
+    cut = (FOLDER / "uto3d" / "maxscript.u3d").read_bytes()[:807]  # behind its first light
+    (found,) = carve(cut + b"\xff" * 5000)
+    assert found.data == cut
 
 
 def test_many_false_signatures_end_the_search(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -241,3 +241,27 @@ def test_gltf_files_can_be_played(browser: Browser, tmp_path: Path) -> None:
             assert shown.troubles == []
     finally:
         viewer.close()
+
+
+def test_a_damaged_file_shows_its_map(browser: Browser, tmp_path: Path) -> None:
+    whole = EXAMPLE.read_bytes()
+    path = tmp_path / "damaged.3ds"
+    path.write_bytes(whole[:1024] + bytes(512) + whole[1536:])
+    viewer = Viewer(viewed(path, EXAMPLE))
+    try:
+        with browser.page(viewer.url) as shown:
+            shown.page.click("#tab-bytes")
+            shown.page.wait_for_selector("#byte-map", state="visible")
+            legend = shown.page.inner_text("#byte-map-legend")
+            assert "kept" in legend
+            assert "dropped" in legend
+            colours = "c => new Set(new Uint32Array(c.getContext('2d').getImageData(0, 0, 1000, 1).data.buffer)).size"
+            assert shown.page.eval_on_selector("#byte-map", colours) >= 3
+            dropped = next(span for span in keyframer.salvage(path).spans if span.state == "dropped")
+            shown.page.evaluate("span => keyframerViewer.store.set({ span })", [dropped.start, dropped.end])
+            shown.page.wait_for_selector("#dump [title=dropped]")
+            shown.open_file(1)
+            shown.page.wait_for_selector("#byte-map", state="hidden")
+            assert shown.troubles == []
+    finally:
+        viewer.close()

@@ -48,6 +48,19 @@ def json_of(file: ViewedFile, path: str) -> dict[str, object]:
     return parsed
 
 
+def test_a_damaged_file_has_a_map_of_its_bytes(tmp_path: Path) -> None:
+    whole = EXAMPLE.read_bytes()
+    damaged = tmp_path / "damaged.3ds"
+    damaged.write_bytes(whole[:1024] + bytes(512) + whole[1536:])
+    found = json_of(viewed(damaged)[0], "scene")["map"]
+    assert isinstance(found, list)
+    states = [state for start, end, state in found for _ in range(start, end)]
+    spans = keyframer.salvage(damaged).spans
+    assert states == [span.state for span in spans for _ in range(span.start, span.end)]
+    assert "dropped" in states
+    assert json_of(viewed(EXAMPLE)[0], "scene")["map"] == []
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_issues_match_check_and_the_scene_is_built_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = [str(issue) for issue in keyframer.check(path).issues]

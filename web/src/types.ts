@@ -130,6 +130,8 @@ export interface ClipInfo {
   timing: Timing | null;
 }
 
+export type ByteState = "kept" | "moved" | "repaired" | "unknown" | "dropped";
+
 /** The description of a file with the chosen clip. */
 export interface SceneInfo extends SceneDescription, ClipInfo {}
 
@@ -145,6 +147,8 @@ export interface SceneDescription {
   issues: IssueInfo[];
   /** number of issues that are not listed, by code */
   unlisted: Record<string, number>;
+  /** what salvage makes of the bytes of a damaged file: start, end and state of each part; empty without damage */
+  map: [number, number, ByteState][];
   nodes: NodeInfo[];
   /** names of the clips; may be empty */
   clips: string[];

@@ -2,6 +2,7 @@ import { Matrix4, Quaternion, Vector3 } from "three";
 import { describe, expect, it } from "vitest";
 import { hex, parseOffset, secondsText, short, vectorText, visible } from "../src/format";
 import { filesBelow, packed, type Entry } from "../src/dropping";
+import { stateAt, stripStates } from "../src/panels/bytes";
 import { dopeRows, tracksByNode } from "../src/panels/dope";
 import { boundsOf } from "../src/panels/graph";
 import { matchingFiles } from "../src/panels/files";
@@ -23,6 +24,17 @@ const node = (name: string, parent: number | null): NodeInfo =>
   ({ name, kind: "object", parent, gltf: 0, mesh: false, camera: null, light: null, hidden: false, places: [], nowhere: "" });
 const track = (owner: number | null, times: TrackInfo["times"]): TrackInfo =>
   ({ number: 0, moves: true, node: owner, kind: "position", interpolation: "tcb", wrap: "single", times, place: null, nowhere: "" });
+
+describe("the map of a damaged file", () => {
+  const map: SceneInfo["map"] = [[0, 40, "kept"], [40, 41, "dropped"], [41, 100, "moved"]];
+  it("tells the state of each byte", () => {
+    expect([0, 39, 40, 41, 99, 100].map((offset) => stateAt(map, offset))).toEqual(["kept", "kept", "dropped", "moved", "moved", null]);
+    expect(stateAt([], 0)).toBe(null);
+  });
+  it("shows damage that is thinner than a column", () => {
+    expect(stripStates(map, 100, 5)).toEqual(["kept", "kept", "dropped", "moved", "moved"]);
+  });
+});
 
 describe("the tree", () => {
   const nodes = [node("Body", null), node("Arm", 0), node("Hand", 1), node("Leg", 0)];

@@ -22,11 +22,12 @@ from keyframer.text import counted
 
 ABOUT = """Make a clean file of a damaged one, and a map of its bytes.
 
-The clean file has the same format and passes keyframer check without errors
-that make it unsafe to load. It has every whole record that can be found, also
-behind the damage. Values are never invented: only lengths, counts and links are
-repaired, so that they fit what is kept. A file without damage stays as it is.
-The source is never changed.
+The clean file has the same format and can be loaded. It has every whole record
+that can be found, also behind the damage. Values are never invented: only
+lengths, counts and links are repaired, so that they fit what is kept. A value
+without a meaning stays, and keyframer check still reports it with a DATA_ code.
+A file without damage stays as it is. The source is never changed. A file of
+which nothing is left that shows anything is refused.
 
 --map writes what became of every byte of the source, as JSON: kept, moved,
 repaired, unknown (kept, but not understood) or dropped, with the code of the
@@ -160,5 +161,5 @@ def _carved(item: Input, target: output_targets.Targets) -> Iterator[tuple[Salva
             salvaged = salvage_opened(OpenedFile(piece.data, format=piece.format.name, limits=limits))
         except FormatError:  # nothing of it can be kept
             continue
-        extension = salvaged.format.extensions[0]
+        extension = salvaged.format.extension_of(salvaged.data)
         yield salvaged, f"{os.path.splitext(path)[0]}-{piece.offset:#x}{extension}"

@@ -14,10 +14,12 @@ def magic(formats: Iterable[Format], extensions: Extensions) -> str:
     """Return the signatures in the language of magic(5). Use: ``file -m keyframer.magic FILE``."""
     lines = ["# Signatures of keyframe animation in old 3D formats, written by keyframer formats --magic"]
     for known in formats:
-        suffix = "/".join(extensions[known.name])
         for signature in known.signatures:
+            own = extensions[known.name]
+            if signature.extensions is not None:
+                own = tuple(extension for extension in own if f".{extension}" in signature.extensions)
             lines += ["", f"# {signature.title}"]
-            lines += _magic_entry(signature, f"!:ext {suffix}" if suffix else "")
+            lines += _magic_entry(signature, f"!:ext {'/'.join(own)}" if own else "")
     return "\n".join(lines) + "\n"
 
 
@@ -32,12 +34,21 @@ def _magic_entry(signature: Signature, extension: str) -> list[str]:
         if extension and not rest:
             lines.append(extension)
         for level, (offset, choices) in enumerate(rest, 1):
-            for choice in choices:
+            for choice in _magic_tests(choices):
                 message = f"\t{signature.title}" if level == len(rest) else ""
-                lines.append(f"{'>' * level}{offset}\tstring\t{_escaped(choice)}{message}")
+                lines.append(f"{'>' * level}{offset}\t{choice}{message}")
                 if extension and message:
                     lines.append(extension)
     return lines
+
+
+def _magic_tests(choices: tuple[bytes, ...]) -> list[str]:
+    """Return one test for each choice; a single one with a mask for a block of bytes such as C0 to DF."""
+    first, count = choices[0][0], len(choices)
+    block = tuple(bytes([byte]) for byte in range(first, min(first + count, 256)))
+    if count > 1 and choices == block and count & (count - 1) == 0 and first % count == 0:
+        return [f"ubyte&{256 - count:#x}\t{first:#x}"]
+    return [f"string\t{_escaped(choice)}" for choice in choices]
 
 
 def pronom(formats: Iterable[Format], extensions: Extensions) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from keyframer.catalogue import IO_EMPTY, IO_UNRECOGNISED
+from keyframer.errors import FormatError
 from keyframer.exchange import IMPORTERS, Importer, importer_for, reader_by_name
 from keyframer.files import PathLike, check_size, read_bytes
 from keyframer.formats import FORMATS, UNKNOWN, Detection, Format, detect, match_format
@@ -26,6 +27,7 @@ if TYPE_CHECKING:  # reading a document needs no scene
     from numpy.typing import ArrayLike
 
     from keyframer.exchange.memory_files import FindFile
+    from keyframer.formats.recovery import Recovery
     from keyframer.posing import Pose, Rig
     from keyframer.scene import Scene
 else:
@@ -160,6 +162,31 @@ class OpenedFile:
         companions = reader.scene_bridge().companions(self.document, self.path)
         return given if set(companions) & set(given) else {**companions, **given}
 
+    def recover(self) -> Recovery:
+        """Return what is left of a damaged file, for a scene and for a clean file.
+
+        Raises `FormatError` if nothing can be read, or the format has no documents.
+        """
+        from keyframer.formats.recovery import recover
+
+        reader = self._reader_if_damaged()
+        if isinstance(reader, Importer):
+            reason = f"{reader.title} has no records that could be kept one by one (--salvage loads its valid parts)"
+            raise IO_UNRECOGNISED.failure(0, "/", reason=reason)
+        decoded: Document | None = vars(self).get("document")
+        recovery = recover(self.data, reader, self.limits, decoded)
+        vars(self).setdefault("reader", recovery.document.format)
+        return recovery
+
+    def _reader_if_damaged(self) -> Format | Importer | None:
+        """Return the reader; if the beginning of the file is damaged, that of its extension, or None."""
+        try:
+            return self.reader
+        except FormatError:
+            if not self.data:
+                raise
+            return next((known for known in FORMATS if self.name.lower().endswith(known.extensions)), None)
+
     def scene(self, *, salvage: bool = False) -> Scene:
         """Return the scene, always the same object.
 
@@ -174,22 +201,16 @@ class OpenedFile:
         return self._scene
 
     def _make_scene(self, salvage: bool) -> Scene:
-        reader = self.reader
         if self._find_file is not None:
             from keyframer.exchange.memory_files import embed_images, with_embedded_parts
+        reader = self._reader_if_damaged() if salvage else self.reader
         if isinstance(reader, Importer):
             data = self.data if self._find_file is None else with_embedded_parts(self.data, self._find_file)
             scene = reader.load(data, self.folder, self.limits, self.options, salvage=salvage)
         else:
             from keyframer.formats.kit.scene_reading import scene_of
 
-            if salvage:
-                from keyframer.formats.recovery import recover
-
-                decoded: Document | None = vars(self).get("document")
-                document = recover(self.data, reader, self.limits, decoded).document
-            else:
-                document = self.document
+            document = self.recover().document if salvage else self.document
             scene = scene_of(document, self.options, salvage=salvage, folder=self.folder)
         if self._find_file is not None:
             embed_images(scene, self._find_file)

@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from keyframer.errors import FormatError
 from keyframer.formats import ase, hale3d, midtown, nodeanim, threeds, uto3d
 from keyframer.formats.contract import HEAD_SIZE, Format, Match
 from keyframer.plugins import call_plugin, load_plugins
@@ -71,12 +72,15 @@ def text_mode_damage(detection: Detection, head: bytes, read_all: Callable[[], b
 
     ``read_all()`` returns all bytes of the file and is called only if the ``head`` is suspicious.
     """
-    if detection.score >= 1:
-        return None
+    if detection.score >= 1:  # only whole records can prove it; in a text CR LF is usual
+        known = detection.format
+        if known is None or not _all_lines_have_cr(head) or _is_text(head) or _is_whole(read_all(), known):
+            return None
+        return _added_by_text_mode(read_all(), known)
     diagnose = None if detection.format is None else detection.format.diagnose
     if diagnose is None and not _all_lines_have_cr(head):
         return None
-    added = _added_by_text_mode(read_all())
+    added = _added_by_text_mode(read_all(), None)
     return diagnose(read_all()) if added is None and diagnose is not None else added
 
 
@@ -84,21 +88,37 @@ def _all_lines_have_cr(data: bytes) -> bool:
     return 0 < data.count(b"\n") == data.count(b"\r\n")
 
 
-def before_text_mode(data: bytes) -> tuple[bytes, Format] | None:
-    """Return a file as it was before a transfer in text mode put a CR before every LF, or control-Z at its end, and its
-    format; None if there is no format whose lengths prove it."""
+def before_text_mode(data: bytes, format: Format | None) -> tuple[bytes, Format] | None:
+    """Return a damaged file as it was before a transfer in text mode put a CR before every LF, or control-Z at its end,
+    and its format; None if nothing proves it.
+
+    The proof is that detection becomes certain or, if the ``format`` is known, that all records are whole.
+    """
     plain = data.rstrip(b"\x1a")
     for original in (plain, plain.replace(b"\r\n", b"\n") if _all_lines_have_cr(plain) else data):
         if original != data:
             detection = detect(original)
-            if detection.format is not None and detection.score >= 1:
-                return original, detection.format
+            known = format or detection.format
+            certain = detection.format is known and detection.score >= 1 > detect(data).score
+            if known is not None and (certain or (format is not None and _is_whole(original, format))):
+                return original, known
     return None
 
 
-def _added_by_text_mode(data: bytes) -> str | None:
+def _is_whole(data: bytes, format: Format) -> bool:
+    """Return whether all bytes of a file belong to records that can be read."""
+    from keyframer.formats.document import is_whole
+    from keyframer.limits import DEFAULT_LIMITS
+
+    try:
+        return is_whole(format.decode(data, DEFAULT_LIMITS))
+    except FormatError:
+        return False
+
+
+def _added_by_text_mode(data: bytes, format: Format | None) -> str | None:
     """Return a message if a file is valid without what a transfer in text mode added."""
-    original = before_text_mode(data)
+    original = before_text_mode(data, format)
     if original is None:
         return None
     extra, title = len(data) - len(original[0]), original[1].title

@@ -76,6 +76,12 @@ class Signature(NamedTuple):
     """for each sequence its offset, and all that it can be"""
     slack: int = 0
     """number of bytes that may precede the first sequence"""
+    extensions: tuple[str, ...] | None = None
+    """extensions of such files, with a dot; None for all of the format, none if they do not identify the file"""
+
+    def matches(self, data: bytes, start: int) -> bool:
+        """Return whether the sequences are in ``data``, counted from ``start``."""
+        return all(data.startswith(choices, start + offset) for offset, choices in self.sequences)
 
 
 class Codec(NamedTuple):
@@ -200,6 +206,11 @@ class Format:
     def sniff(self, head: bytes, size: int) -> Match | None:
         """Return the match of a file with these first `HEAD_SIZE` bytes and this size; None if it does not match."""
         raise NotImplementedError
+
+    def extension_of(self, data: bytes) -> str:
+        """Return the extension for a file that begins with a signature."""
+        found = next((signature for signature in self.signatures if signature.matches(data, 0)), None)
+        return (found.extensions if found is not None and found.extensions else self.extensions)[0]
 
     def longest_end(self, data: bytes, start: int) -> int:
         """Return the offset in ``data`` before which a file that begins at ``start`` must end."""

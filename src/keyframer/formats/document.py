@@ -198,6 +198,12 @@ class RecordReader:
         return isinstance(error, FormatError)
 
 
+def is_whole(document: Document) -> bool:
+    """Return whether no part of the structure is unsafe, and no bytes follow the last record that was read."""
+    rest = document.trailing or (document.records and isinstance(document.records[-1], Raw))
+    return not rest and document.issues.first_unsafe() is None
+
+
 def drop_damage(document: Document) -> None:
     """Remove the records that are kept as bytes because they could not be read; unknown ones stay."""
     stack: list[list[Record]] = [document.records]

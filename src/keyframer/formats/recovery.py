@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from keyframer.errors import FormatError
-from keyframer.formats import before_text_mode, detect
+from keyframer.formats import before_text_mode
 from keyframer.formats.contract import Format
-from keyframer.formats.document import Document, drop_damage
+from keyframer.formats.document import Document, decode, drop_damage, is_whole
 from keyframer.formats.guard import guarded
 from keyframer.limits import Limits
 from keyframer.wire.record import Raw
-
-_CONTROL_Z = b"\x1a"
 
 
 class Recovery(NamedTuple):
@@ -24,40 +22,48 @@ class Recovery(NamedTuple):
     """the file; as it was before a transfer in text mode, if that could be undone"""
 
 
-def recover(data: bytes, format: Format, limits: Limits, decoded: Document | None = None) -> Recovery:
+def recover(data: bytes, format: Format | None, limits: Limits, decoded: Document | None = None) -> Recovery:
     """Return what is left of a damaged file; the document as decoded if no part of its structure is unsafe.
 
-    ``decoded`` is the document of the file, if it is known. Raises `FormatError` if nothing can be read.
+    ``format`` is None if it is not known; ``decoded`` is the document of the file, if it is known. Raises `FormatError`
+    if nothing can be read.
     """
     failure: FormatError | None = None
     try:
-        damaged = decoded or format.decode(data, limits)
-        if damaged.issues.first_unsafe() is None and damaged.trailing.strip(_CONTROL_Z) == damaged.trailing:
+        damaged = decoded or (decode(data, limits=limits) if format is None else format.decode(data, limits))
+        if is_whole(damaged):
             return Recovery(damaged, data)
     except FormatError as error:
         if error.code.startswith("LIMIT_"):
             raise
         failure = error
-    original = _before_text_mode(data, format)
-    document = _whole_records(data if original is None else original, format, limits, failure)
+    original = before_text_mode(data, format)
+    if failure is not None and format is None and original is None:
+        raise failure
+    if original is not None:
+        repaired, format = original
+    else:
+        format = format or damaged.format
+        with guarded(format):
+            restore = format.codec().restore_cr
+            repaired = (None if restore is None else restore(data)) or data
+    document = None if repaired is data else _decoded_if_safe(repaired, format, limits)
+    if document is None and failure is None and damaged.issues.first_unsafe() is None:
+        return Recovery(damaged, data)
+    document = document or _whole_records(repaired, format, limits, failure)
     if failure is None:
         document.issues = damaged.issues
     else:
         document.add_failure(failure)
-    return Recovery(document, data if original is None else original)
+    return Recovery(document, repaired)
 
 
-def _before_text_mode(data: bytes, format: Format) -> bytes | None:
-    """Return the file before a transfer in text mode, as far as lengths prove it; None if no such transfer is
-    recognised."""
-    if detect(data).score >= 1:
+def _decoded_if_safe(data: bytes, format: Format, limits: Limits) -> Document | None:
+    try:
+        document = format.decode(data, limits)
+    except FormatError:
         return None
-    original = before_text_mode(data)
-    if original is not None:
-        return original[0] if original[1] is format else None
-    with guarded(format):
-        restore = format.codec().restore_cr
-        return None if restore is None else restore(data)
+    return document if document.issues.first_unsafe() is None else None
 
 
 def _whole_records(data: bytes, format: Format, limits: Limits, failure: FormatError | None) -> Document:

@@ -15,17 +15,16 @@ from typing import NamedTuple
 from keyframer.catalogue import IO_UNRECOGNISED, LIMIT_COPIES
 from keyframer.checking import check_document
 from keyframer.errors import FormatError
-from keyframer.exchange import Importer
 from keyframer.exchange.opening import OpenedFile, Source, open_file, size_in_memory
-from keyframer.formats import FORMATS, Format, before_text_mode, match_format
+from keyframer.formats import FORMATS, SURE, Format, match_format
 from keyframer.formats.contract import HEAD_SIZE
 from keyframer.formats.document import Document
 from keyframer.formats.kit.scene_reading import scene_of
 from keyframer.formats.recovery import recover
 from keyframer.issues import Issue
 from keyframer.limits import DEFAULT_LIMITS, Limits, budgeted
-from keyframer.salvaging.byte_map import DROPPED, MOVED, REPAIRED, Span, across_text_mode, joined, spans_of
-from keyframer.wire.record import Raw
+from keyframer.salvaging.byte_map import DROPPED, Span, across_text_mode, joined, spans_of
+from keyframer.wire.record import Raw, Record
 
 _ROUNDS = 16
 """maximum number of checks: each leaves out what the last one found"""
@@ -46,17 +45,14 @@ class Salvaged:
     """the map: spans that tile the source"""
     size: int
     """size of the source"""
-
-    @property
-    def changed(self) -> bool:
-        """Whether the clean file differs from the source."""
-        return any(span.state in (REPAIRED, DROPPED, MOVED) for span in self.spans)
+    changed: bool
+    """whether the clean file differs from the source"""
 
 
 def salvage(source: Source, *, format: str | None = None, limits: Limits | None = None) -> Salvaged:
     """Return the clean file of a damaged one, and the map of its bytes. A file without unsafe parts stays as it is.
 
-    Raises `FormatError` if nothing of the file can be kept.
+    Raises `FormatError` if nothing of the file can be kept, or what is left would not be recognised as a file.
     """
     limits = limits or DEFAULT_LIMITS
     with budgeted(limits, size_in_memory(source)):
@@ -65,33 +61,28 @@ def salvage(source: Source, *, format: str | None = None, limits: Limits | None 
 
 def salvage_opened(opened: OpenedFile) -> Salvaged:
     """Return the clean file of an opened one, and its map (see `salvage`)."""
-    reader = _reader_of(opened)
-    if isinstance(reader, Importer):
-        reason = f"{reader.title} has no records that could be kept one by one (--salvage loads its valid parts)"
-        raise IO_UNRECOGNISED.failure(0, "/", reason=reason)
-    recovery = recover(opened.data, reader, opened.limits)
+    recovery = opened.recover()
     document = recovery.document
-    causes = [issue for issue in document.issues if issue.unsafe]
+    first = document.issues.first_unsafe()
+    causes = [issue for issue in document.issues if issue.unsafe] or ([] if first is None else [first])
     clean = _leave_out_unsafe(document, opened.limits, causes)
+    if causes or opened.detection.format is None:
+        reason = opened.detection.reason
+        refusal = causes[0].as_error() if causes else IO_UNRECOGNISED.failure(0, "/", reason=reason)
+        _refuse_without_content(document, clean, refusal, given=opened.detection.format)
     spans = spans_of(recovery.data, document, clean, causes)
     if recovery.data is not opened.data:
         spans = across_text_mode(spans, opened.data, recovery.data)
-    return Salvaged(reader, clean, tuple(joined(spans)), len(opened.data))
+    return Salvaged(document.format, clean, tuple(joined(spans)), len(opened.data), clean != opened.data)
 
 
-def _reader_of(opened: OpenedFile) -> Format | Importer:
-    """Return the reader of a file. If its beginning is damaged, that is the format that it had before a transfer in
-    text mode, or that of its extension."""
-    try:
-        return opened.reader
-    except FormatError:
-        original = before_text_mode(opened.data)
-        if original is not None:
-            return original[1]
-        for known in FORMATS:
-            if opened.data and opened.name.lower().endswith(known.extensions):
-                return known
-        raise
+def _refuse_without_content(document: Document, clean: bytes, refusal: FormatError, *, given: Format | None) -> None:
+    """Raise the refusal if the clean file has no content, or would not be recognised; files of formats without a
+    signature may depend on the ``given`` format."""
+    format = document.format
+    unrecognised = match_format(format, clean[:HEAD_SIZE], len(clean)) is None
+    if not _has_content(document) or (unrecognised and (format.signatures or given is not format)):
+        raise refusal
 
 
 # Unsafe parts
@@ -135,7 +126,7 @@ def _remove(document: Document, unsafe: list[Issue], gentle: bool, causes: list[
             path, _, rest = path.rpartition("/")
         if path and path not in found:
             found[path] = rest.partition("[")[0]
-            causes.append(replace(issue, offset=records[path].offset or 0))
+            causes.append(replace(issue, path=path, offset=records[path].offset or 0))
     for path, field in found.items():
         record, parent = records[path], parents.get(id(records[path]))
         siblings = document.records if parent is None else parent.children
@@ -158,6 +149,8 @@ class Carved(NamedTuple):
 _LEAST_SCORE = 0.7
 _COPIES, _FREE_COPIES = 32, 64 << 20
 """bytes that may be read in the search: a multiple of the file, and more"""
+_LONGEST_MARK = 3
+"""bytes of a byte order mark, which may precede a signature"""
 
 
 def carve(data: bytes, limits: Limits | None = None) -> Iterator[Carved]:
@@ -166,36 +159,69 @@ def carve(data: bytes, limits: Limits | None = None) -> Iterator[Carved]:
     Formats without a signature cannot be found. Raises `FormatError` if too many places look like a file.
     """
     limits = limits or DEFAULT_LIMITS
-    signatures = [
-        (first, known) for known in FORMATS for signature in known.signatures for first in signature.sequences[0][1]
-    ]
-    if not signatures:
-        return
-    pattern = re.compile(b"|".join(re.escape(signature) for signature, _ in signatures))
-    formats = dict(signatures)
     most = left = _COPIES * len(data) + _FREE_COPIES
-    at = 0
-    while (match := pattern.search(data, at)) is not None:
-        at, known = match.start(), formats[match[0]]
-        head, size = data[at : at + HEAD_SIZE], len(data) - at
-        found = match_format(known, head, size)
-        at += 1
-        if found is None or found.score < _LEAST_SCORE:
+    end = 0
+    for at, known in _beginnings(data, _LEAST_SCORE):
+        if at < end:
             continue
-        piece = data[at - 1 : known.longest_end(data, at - 1)]
-        left -= len(piece)
-        if left < 0:
-            what = "possible files inside the file"
-            raise LIMIT_COPIES.failure(at - 1, "/", what=what, count=most - left, limit=most)
-        try:
-            document = recover(piece, known, limits).document
-        except FormatError:
-            continue
+        stop = known.longest_end(data, at)
+        while True:
+            left -= min(stop, len(data)) - at
+            if left < 0:
+                what = "possible files inside the file"
+                raise LIMIT_COPIES.failure(at, "/", what=what, count=most - left, limit=most)
+            piece = data[at:stop]
+            try:
+                document = recover(piece, known, limits).document
+            except FormatError:
+                break
+            following = None
+            if document.trailing or document.issues.first_unsafe() is not None:
+                following = _next_file(data, at, stop, document)
+            if following is None:
+                size = _size_of(piece, document, limits) if _has_content(document) else 0
+                if size:
+                    end = at + size
+                    yield Carved(at, known, piece[:size])
+                break
+            stop = following
+
+
+def _beginnings(data: bytes, least_score: float, start: int = 0) -> Iterator[tuple[int, Format]]:
+    """Yield where files may begin, and their format."""
+    formats = {
+        first: known for known in FORMATS for signature in known.signatures for first in signature.sequences[0][1]
+    }
+    slack = {known: max(signature.slack for signature in known.signatures) for known in formats.values()}
+    if not formats:
+        return
+    pattern = re.compile(b"(?=(%s))" % b"|".join(re.escape(signature) for signature in formats))
+    for match in pattern.finditer(data, start):
+        at, known = match.start(), formats[match[1]]
+        for before in range(min(slack[known], _LONGEST_MARK, at - start), -1, -1):
+            found = match_format(known, data[at - before : at - before + HEAD_SIZE], len(data) - at + before)
+            if found is not None and found.score >= least_score:
+                yield at - before, known
+                break
+
+
+def _next_file(data: bytes, start: int, stop: int, document: Document) -> int | None:
+    """Return where another file certainly begins between the beginning of one and ``stop``; None if none does."""
+    own = {record.offset for record in document.find(Record)}  # a chunk may be a file, too
+    at = next((at for at, _ in _beginnings(data, SURE, start + 1) if at - start not in own), stop)
+    return at if at < min(stop, len(data)) else None
+
+
+def _size_of(piece: bytes, document: Document, limits: Limits) -> int:
+    """Return the size of the file at the beginning of a piece: up to the last record that can be kept, or 0."""
+    if document.issues.first_unsafe() is None:
         raw = next((record.offset for record in document.records if isinstance(record, Raw)), None)
-        end = len(piece) - len(document.trailing) if raw is None else raw
-        if end and _has_content(document):
-            yield Carved(at - 1, known, piece[:end])
-            at += end - 1
+        return len(piece) - len(document.trailing) if raw is None else raw
+    try:
+        spans = salvage_opened(OpenedFile(piece, format=document.format.name, limits=limits)).spans
+    except FormatError:
+        return 0
+    return max((span.end for span in spans if span.state != DROPPED), default=0)
 
 
 def _has_content(document: Document) -> bool:
@@ -204,4 +230,4 @@ def _has_content(document: Document) -> bool:
         scene = scene_of(document, salvage=True)
     except (FormatError, ValueError):
         return False
-    return bool(scene.nodes or scene.meshes or scene.materials or scene.clips)
+    return bool(scene.nodes or scene.meshes or scene.materials or any(clip.channels for clip in scene.clips))

@@ -42,6 +42,8 @@ class Span(NamedTuple):
     reason: str = ""
     record: str = ""
     """path of the record in the clean file to which the bytes belong, or after which they were dropped"""
+    last_record: str = ""
+    """path of the last record, if the bytes belong to several"""
 
 
 def spans_of(source: bytes, document: Document, clean: bytes, causes: list[Issue]) -> Iterator[Span]:
@@ -49,6 +51,7 @@ def spans_of(source: bytes, document: Document, clean: bytes, causes: list[Issue
     if source == clean and not causes:
         yield from _kept(source, document)
         return
+    of_records = {issue.path: issue for issue in causes}
     reasons = sorted(causes, key=lambda issue: issue.offset)
     offsets = [issue.offset for issue in reasons]
     written = document.format.decode(clean, document.limits)
@@ -65,11 +68,11 @@ def spans_of(source: bytes, document: Document, clean: bytes, causes: list[Issue
                 state = UNKNOWN if isinstance(anchor.record, Raw) else MOVED if moved else KEPT
                 yield span._replace(state=state)
                 continue
-            cause = _cause(span, reasons, offsets)
-            if cause is None:
-                yield span._replace(reason="follows from what was kept")
-            else:
-                yield span._replace(code=cause.code, reason=shortened(cause.message, 200))
+            cause = of_records.get(anchor.path)
+            inside, nearest = _cause(span, reasons, offsets)
+            cause = cause or (nearest if span.state == DROPPED else inside)
+            reason = "follows from what was kept" if cause is None else shortened(cause.message, 200)
+            yield span._replace(code=(cause or nearest).code, reason=reason)
 
 
 def _kept(source: bytes, document: Document) -> Iterator[Span]:
@@ -112,12 +115,10 @@ def _anchors(document: Document, written: Document) -> list[_Anchor]:
     return anchors
 
 
-def _cause(span: Span, reasons: Sequence[Issue], offsets: Sequence[int]) -> Issue | None:
-    """Return the issue inside a span; for dropped bytes else the last one before it, or the first."""
-    number = bisect_right(offsets, span.end - 1) - 1
-    if number >= 0 and (offsets[number] >= span.start or span.state == DROPPED):
-        return reasons[number]
-    return reasons[0] if reasons and span.state == DROPPED else None
+def _cause(span: Span, reasons: Sequence[Issue], offsets: Sequence[int]) -> tuple[Issue | None, Issue]:
+    """Return the issue inside a span, and the nearest: that one, else the last before the span, else the first."""
+    number = max(bisect_right(offsets, span.end - 1) - 1, 0)
+    return reasons[number] if span.start <= offsets[number] < span.end else None, reasons[number]
 
 
 _PROBE = 16
@@ -177,7 +178,8 @@ def _common(before: bytes, at: int, after: bytes, to: int) -> int:
 
 
 def joined(spans: Iterable[Span]) -> Iterator[Span]:
-    """Yield spans without empty ones; neighbours that differ only in the record are one span."""
+    """Yield spans without empty ones; neighbours that differ only in the record are one span, with the first and the
+    last of these records."""
     last: Span | None = None
     for span in spans:
         if span.start == span.end:
@@ -185,7 +187,8 @@ def joined(spans: Iterable[Span]) -> Iterator[Span]:
         if last is None:
             last = span
         elif (last.state, last.code, last.reason, _shift(last)) == (span.state, span.code, span.reason, _shift(span)):
-            last = last._replace(end=span.end)
+            other = span.last_record or span.record
+            last = last._replace(end=span.end, last_record=last.last_record if other == last.record else other)
         else:
             yield last
             last = span
@@ -254,7 +257,12 @@ def map_record(name: str, format: str, size: int, clean_size: int, spans: Sequen
         "clean_size": clean_size,
         "bytes": byte_counts(spans),
         "spans": [
-            {**span._asdict(), "reason": shortened(span.reason, 1_000), "record": shortened(span.record, 1_000)}
+            {
+                **span._asdict(),
+                "reason": shortened(span.reason, 1_000),
+                "record": shortened(span.record, 1_000),
+                "last_record": shortened(span.last_record, 1_000),
+            }
             for span in spans
         ],
     }
@@ -288,14 +296,15 @@ svg {{ width: 100%; height: 3em; display: block; border: 1px solid #888 }}
 ul {{ list-style: none; padding: 0 }} li b {{ display: inline-block; width: 1em; height: 1em; margin-right: .5em }}
 table {{ border-collapse: collapse; width: 100% }}
 th, td {{ text-align: left; padding: .2em .6em; vertical-align: top }}
+.rows {{ overflow-x: auto }}
 td:nth-child(-n+4) {{ font-variant-numeric: tabular-nums; white-space: nowrap }} tr {{ border-bottom: 1px solid #ddd }}
 </style></head><body>
 <h1>{shown}</h1>
 <p>{escape(title)}: {size:,} bytes in the source, {clean_size:,} in the clean file.</p>
 <svg viewBox="0 0 {_COLUMNS} 1" preserveAspectRatio="none" role="img" aria-label="map of the bytes">
 {_strip(size, spans)}</svg><ul>{legend}</ul>
-<table><tr>{_HEADINGS}</tr>
-{rows}</table>{rest}
+<div class="rows"><table><tr>{_HEADINGS}</tr>
+{rows}</table></div>{rest}
 </body></html>
 """
 
@@ -321,5 +330,6 @@ def _strip(size: int, spans: Sequence[Span]) -> str:
 def _row(span: Span) -> str:
     to = "" if span.to is None else f"{span.to:#x}"
     reason = f"{span.code}: {span.reason}" if span.code else span.reason
-    cells = (f"{span.start:#x}", f"{span.end:#x}", f"{span.end - span.start:,}", span.state, to, span.record, reason)
+    record = f"{span.record} to {span.last_record}" if span.last_record else span.record
+    cells = (f"{span.start:#x}", f"{span.end:#x}", f"{span.end - span.start:,}", span.state, to, record, reason)
     return f"<tr>{''.join(f'<td>{escape(shortened(cell, 300))}</td>' for cell in cells)}</tr>\n"

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import groupby, islice
 
 from keyframer.checking import Report, check_opened, sort_key, unreadable
 from keyframer.errors import FormatError
@@ -17,8 +18,11 @@ from keyframer.exchange.gltf.write.asset import glb_parts
 from keyframer.exchange.gltf.write.images import Image, ImageSource, Missing, Pictures, no_images
 from keyframer.exchange.gltf.write.options import GltfOptions, written_span
 from keyframer.exchange.opening import OpenedFile
+from keyframer.formats.contract import Format
 from keyframer.formats.document import Document
 from keyframer.limits import Budget
+from keyframer.salvaging import salvage_opened
+from keyframer.salvaging.byte_map import Span
 from keyframer.scene import Channel, Clip, Material, RawChannel, Scene, TextureMap
 from keyframer.scene.loss_report import LossReport
 from keyframer.text import shortened
@@ -38,6 +42,8 @@ from keyframer.viewer.saving import SAVE_CHOICES, SavedFile
 from keyframer.viewer.source_locations import NoRecords, Records, SourceLocations, rows_json
 from keyframer.viewer.track_curves import ClipCurves, raw_curve
 
+MOST_PARTS = 10_000
+"""maximum number of parts of the map of a damaged file"""
 BLOCK = 1 << 16
 """bytes of the file that are sent at once"""
 
@@ -115,7 +121,20 @@ class ViewedFile:
 
     @cached_property
     def _described(self) -> bytes:
-        return to_json(describe(self.name, self.loaded, self.report, self.places))
+        description = describe(self.name, self.loaded, self.report, self.places)
+        return to_json({**description, "map": self._byte_map()})
+
+    def _byte_map(self) -> list[tuple[int, int, str]]:
+        """Return what salvage makes of the bytes of a damaged file: start, end and state of each part, or nothing."""
+        spans: tuple[Span, ...] = ()
+        opened, known = self.loaded.opened, self.report.format
+        if self.report.damaged and isinstance(known, Format):
+            with suppress(FormatError), Budget(opened.limits, len(opened.data)).opened():
+                # opened again: salvage changes the document
+                spans = salvage_opened(OpenedFile(opened.data, format=known.name, limits=opened.limits)).spans
+        parts = groupby(spans, key=lambda span: span.state)
+        listed = [(state, list(part)) for state, part in islice(parts, MOST_PARTS)]
+        return [(part[0].start, part[-1].end, state) for state, part in listed]
 
     @property
     def _clips(self) -> list[Clip]:

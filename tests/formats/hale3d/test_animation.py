@@ -95,9 +95,16 @@ def test_dialects_with_any_names(name: str, names: list[bytes]) -> None:
         assert document.issues.total == 0
 
 
-def test_with_trailing_bytes_the_nul_terminated_dialect_is_assumed() -> None:
-    document = keyframer.decode(wave(TEXTS["length"]) + b"!")
-    assert document.dialect is Dialect.NUL_ENDED
+@pytest.mark.parametrize("dialect", Dialect)
+def test_the_dialect_of_a_file_that_does_not_end_with_its_last_record_is_that_with_printable_names(
+    dialect: Dialect,
+) -> None:
+    whole = wave(TEXTS[dialect.value])
+    names = [joint.name for joint in keyframer.decode(whole).find(Joint)]
+    for damaged in (whole + b"!", *(whole[:-cut] for cut in range(1, 170))):  # the frames take 200 bytes
+        document = keyframer.decode(damaged)
+        assert document.dialect is dialect
+        assert [joint.name for joint in document.find(Joint)] == names
 
 
 def test_the_dialect_can_be_changed() -> None:

@@ -6,15 +6,47 @@ import { dragToScroll, scrollbar } from "./scrollbar";
 import { recordsAt, type FoundRecord } from "../records";
 import type { Data } from "../source";
 import type { Store } from "../store";
+import type { ByteState, SceneInfo } from "../types";
 
 const WIDTH = 16;
 const LINE = 16;
+/** Colours of what salvage makes of bytes, as on the page of `keyframer salvage`; a later one covers an earlier one. */
+const COLOURS: Record<ByteState, string> = { kept: "#4caf6d", moved: "#4a90d9", repaired: "#e0a030", unknown: "#9a9a9a", dropped: "#d64545" };
+const STATES = Object.keys(COLOURS) as ByteState[];
+const COLUMNS = 1000;
+
+/** The state of each column of the strip; damage that is thinner than a column is shown as wide as one. */
+export function stripStates(map: SceneInfo["map"], size: number, columns = COLUMNS): ByteState[] {
+  const states: number[] = new Array<number>(columns).fill(0);
+  for (const [start, end, state] of map) {
+    const first = Math.floor((start * columns) / size);
+    const last = Math.max(first + 1, Math.floor((end * columns) / size));
+    for (let column = first; column < Math.min(last, columns); column++) states[column] = Math.max(states[column]!, STATES.indexOf(state));
+  }
+  return states.map((state) => STATES[state]!);
+}
+
+/** The state of a byte; null if the map does not contain it. */
+export function stateAt(map: SceneInfo["map"], offset: number): ByteState | null {
+  let low = 0;
+  let high = map.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (map[middle]![1] <= offset) low = middle + 1;
+    else high = middle;
+  }
+  const part = map[low];
+  return part && part[0] <= offset ? part[2] : null;
+}
 
 export function bytesPanel(store: Store, data: Data, block: number): { element: HTMLElement; draw: () => void } {
   const dump = el("div", { class: "dump", tabindex: 0, role: "application", id: "dump", "aria-label": "Bytes: arrows and page keys scroll" });
   const chain = el("div", { class: "chain", id: "chain" });
   const where = el("output", { class: "quiet", id: "where" });
   const offsetInput = el("input", { type: "text", class: "go", placeholder: "Go to 0x…", "aria-label": "Go to offset", id: "goto" });
+  const strip = el("canvas", { width: COLUMNS, height: 1, id: "byte-map", role: "img", "aria-label": "Map: what salvage makes of the bytes" });
+  const legend = el("div", { class: "legend quiet", id: "byte-map-legend" });
+  const mapped = el("div", { hidden: true }, strip, legend);
   let top = 0;
   let drawRequest = 0;
   let chainRequest = 0;
@@ -43,7 +75,7 @@ export function bytesPanel(store: Store, data: Data, block: number): { element: 
       return replace(dump);
     }
     const rows: HTMLElement[] = [];
-    for (let at = begin; at < end; at += WIDTH) rows.push(row(bytes, begin, at, Math.min(at + WIDTH, end), span));
+    for (let at = begin; at < end; at += WIDTH) rows.push(row(bytes, begin, at, Math.min(at + WIDTH, end), span, info.map));
     replace(dump, ...rows);
     where.textContent = [nowhere, span ? placeText(span) : nowhere ? "" : bytesText(info.size)].filter(Boolean).join(" ");
   };
@@ -56,17 +88,39 @@ export function bytesPanel(store: Store, data: Data, block: number): { element: 
     }
     return bytes;
   };
-  const row = (bytes: Uint8Array, begin: number, from: number, to: number, span: Place | null): HTMLElement => {
+  /** Draws the map of a damaged file as a strip; without damage there is none. */
+  const showMap = (info: SceneInfo | null): void => {
+    const map = info?.map ?? [];
+    mapped.hidden = !map.length;
+    if (!info || !map.length) return;
+    const picture = strip.getContext("2d");
+    stripStates(map, info.size).forEach((state, column) => {
+      if (!picture) return;
+      picture.fillStyle = COLOURS[state];
+      picture.fillRect(column, 0, 1, 1);
+    });
+    replace(legend, ...STATES.map((state) => {
+      const count = map.reduce((sum, [start, end, each]) => (each === state ? sum + end - start : sum), 0);
+      const sign = el("span", {}, "■");
+      sign.style.color = COLOURS[state];
+      return count ? el("span", {}, sign, ` ${state}: ${bytesText(count)}`) : null;
+    }));
+  };
+  const row = (bytes: Uint8Array, begin: number, from: number, to: number, span: Place | null, map: SceneInfo["map"]): HTMLElement => {
     const codes = el("span", { class: "codes" });
     const texts = el("span", { class: "texts" });
     for (let at = from; at < to;) {
       const inside = span !== null && contains(span, at);
+      const state = stateAt(map, at);
       let next = at + 1;
-      while (next < to && (span !== null && contains(span, next)) === inside) next++;
+      while (next < to && (span !== null && contains(span, next)) === inside && stateAt(map, next) === state) next++;
       const part = [...bytes.subarray(at - begin, next - begin)];
       const marked = inside ? "marked" : "";
-      codes.append(el("span", { class: marked }, part.map((byte) => `${hex(byte)} `).join("")));
-      texts.append(el("span", { class: marked }, part.map(visible).join("")));
+      for (const [texted, text] of [[codes, part.map((byte) => `${hex(byte)} `).join("")], [texts, part.map(visible).join("")]] as const) {
+        const shown = el("span", { class: marked, title: state ?? undefined }, text);
+        if (state) shown.style.boxShadow = `inset 0 -2px ${COLOURS[state]}`;
+        texted.append(shown);
+      }
       at = next;
     }
     codes.addEventListener("click", (event) => {
@@ -123,6 +177,8 @@ export function bytesPanel(store: Store, data: Data, block: number): { element: 
     event.preventDefault();
     event.stopPropagation();
   });
+  strip.style.cssText = "display: block; width: 100%; height: 12px; cursor: pointer";
+  strip.addEventListener("click", (event) => void pick(Math.min(Math.floor((event.offsetX / strip.clientWidth) * size()), size() - 1)));
   offsetInput.addEventListener("change", () => {
     const offset = parseOffset(offsetInput.value);
     if (offset !== null && offset < size()) void pick(offset);
@@ -138,6 +194,7 @@ export function bytesPanel(store: Store, data: Data, block: number): { element: 
     void draw();
   };
   store.on(["info"], () => {
+    showMap(store.state.info);
     top = 0;
     chainRequest++;
     replace(chain);
@@ -146,5 +203,5 @@ export function bytesPanel(store: Store, data: Data, block: number): { element: 
   store.on(["span", "nowhere", "lower"], () => requestAnimationFrame(follow));
   new ResizeObserver(() => requestAnimationFrame(() => void draw())).observe(dump);
   const head = el("div", { class: "head" }, offsetInput, where);
-  return { element: el("div", { class: "hexes" }, el("div", { class: "hexdump" }, head, el("div", { class: "beside" }, dump, bar.element)), chain), draw: () => follow() };
+  return { element: el("div", { class: "hexes" }, el("div", { class: "hexdump" }, head, mapped, el("div", { class: "beside" }, dump, bar.element)), chain), draw: () => follow() };
 }

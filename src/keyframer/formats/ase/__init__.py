@@ -56,7 +56,10 @@ class Ase(Format):
     record_per_track = True
 
     def longest_end(self, data: bytes, start: int) -> int:
-        end = data.find(b"\0", start)
+        wide = find_encoding(data[start : start + 4])[0] != "utf-8"
+        end = data.find(b"\0\0" if wide else b"\0", start)
+        while wide and end >= 0 and (end - start) % 2:
+            end = data.find(b"\0\0", end + 1)
         return end if end >= 0 else len(data)
 
     def sniff(self, head: bytes, size: int) -> Match | None:

@@ -20,8 +20,8 @@ class Hale3D(Format):
     title = "Hale3D"
     extensions = (".anim", ".mdl")
     signatures = (
-        Signature("Hale3D animation", ((0, (ANIMATION_ID,)),)),
-        Signature("Hale3D model", ((0, (MODEL_ID,)),)),
+        Signature("Hale3D animation", ((0, (ANIMATION_ID,)),), extensions=()),  # many formats have .anim
+        Signature("Hale3D model", ((0, (MODEL_ID,)),), extensions=(".mdl",)),
     )
     dialects = ("nul-ended", "length-with-nul", "length")
     companions = (Companion("model", ".mdl", "the Hale3D model that an animation moves"),)

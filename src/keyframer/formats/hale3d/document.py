@@ -9,10 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from copy import copy
+from functools import cached_property
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
+from keyframer.arrays import Flags
 from keyframer.catalogue import (
     IO_UNRECOGNISED,
     STRUCT_NAME_SUSPECT,
@@ -37,42 +40,45 @@ _NOT_PRINTABLE = re.compile(rb"[^\x20-\x7e]")
 def decode(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Document:
     """Decode a Hale3D animation or model. Raises `FormatError` if the data is neither or exceeds a limit.
 
-    The file is read in one dialect after the other until it ends with its last record. If it does in none, text that
-    ends with NUL is assumed.
+    The file is read in one dialect after the other until it ends with its last record and all its text is printable.
+    If it does in none, a dialect in which all joints and meshes are whole and plausible is preferred to one in which
+    only the end fits, then the one with the most such records.
     """
     if data[:4] not in (ANIMATION_ID, MODEL_ID):
         raise IO_UNRECOGNISED.failure(0, "/", reason=_reason_to_refuse(data[:4]))
     readings: list[_Reading] = []
     for dialect in Dialect:
         readings.append(_Reading(data, limits, dialect))
-        if readings[-1].fits:
+        if readings[-1].fits and readings[-1].suspicious is None:
             return readings[-1].document
     for reading in readings:
         if reading.limit is not None:
             raise reading.limit
-    return readings[0].document
+    return max(readings, key=_Reading.rank).document
 
 
 def recover(data: bytes, limits: Limits) -> Document:
-    """Return the whole records of a damaged file, and all whole frames if every joint before them is whole.
-
-    If the file fits no dialect, that with the most records with printable names is used.
-    """
+    """Return the whole records of a damaged file, and all whole frames if every joint before them is whole."""
     document = decode(data, limits)
-    if document.issues.first_unsafe() is None:
-        return document
-    readings = [_WholeRecords(data, limits, dialect) for dialect in Dialect]
-    return max(readings, key=lambda reading: len(reading.siblings)).document
+    assert isinstance(document.dialect, Dialect)
+    unsafe = document.issues.first_unsafe() is not None
+    return _WholeRecords(data, limits, document.dialect).document if unsafe else document
 
 
 class _WholeRecords(RecordReader):
-    """The whole records of a damaged file in one dialect: those before the first that is unreadable or suspicious."""
+    """The whole records of a damaged file in one dialect: those before the first that is unreadable or has no printable
+    text."""
 
     def __init__(self, data: bytes, limits: Limits, dialect: Dialect) -> None:
         super().__init__(Document(FORMAT, dialect=dialect, limits=limits), Cursor(data, limits=limits), dialect.style)
+        self.claimed = self.plausible = 0
+        """number of joints and meshes according to the header, and of those that are whole, with printable text and
+        a parent that exists
+        """
         try:
             top = self.read(Animation) if data[:4] == ANIMATION_ID else self.read(Model)
             self.open(top)
+            self.claimed = top.joint_count + (top.mesh_count if isinstance(top, Model) else 0)
             if isinstance(top, Model):
                 self._read_most(Mesh, top.mesh_count)
                 self._read_most(ModelJoint, top.joint_count)
@@ -90,22 +96,39 @@ class _WholeRecords(RecordReader):
         """Read up to ``count`` records; raises `FormatError` if there are fewer."""
         for index in range(count):
             record: Any = self.read(kind, index)
-            if _NOT_PRINTABLE.search(record.material if isinstance(record, Mesh) else record.name):
+            if _NOT_PRINTABLE.search(_text(record)):
                 self.siblings.pop()
                 raise STRUCT_NAME_SUSPECT.failure(self.start, "/", size=0)
+            self.plausible += isinstance(record, Mesh) or -1 <= record.parent < count
 
 
 def mend(record: Record, parent: Record | None, field: str) -> bool:
-    """Leave out triangles, the parent of a joint, or all that moves a joint whose numbers are not in the frames."""
+    """Leave out triangles, weights, the parent of a joint, or all that moves a joint whose numbers are not in the
+    frames."""
     if isinstance(record, Joint | ModelJoint) and field == "parent":
         record.parent = -1
     elif isinstance(record, Joint) and field == "start_index":
         record.flags = 0
     elif isinstance(record, Mesh) and field == "triangles":
         record.triangles = frozen(record.triangles[(record.triangles < len(record.vertices)).all(axis=1)])
+    elif isinstance(record, Mesh) and field in ("weights", "vertices"):
+        joints = 0 if parent is None else sum(isinstance(part, ModelJoint) for part in parent.children)
+        _keep_weights(record, (record.weights["joint"] >= 0) & (record.weights["joint"] < joints))
     else:
         return False
     return True
+
+
+def _keep_weights(mesh: Mesh, kept: Flags) -> None:
+    """Leave out the other weights of a mesh; vertices whose weights are not in the file get none."""
+    before = np.concatenate([[0], np.cumsum(kept)])
+    first = mesh.vertices["first_weight"].astype(np.int64)
+    end = first + mesh.vertices["weight_count"]
+    valid = end <= len(kept)
+    vertices = mesh.vertices.copy()
+    vertices["first_weight"] = before[np.where(valid, first, 0)]
+    vertices["weight_count"] = before[np.where(valid, end, 0)] - vertices["first_weight"]
+    mesh.vertices, mesh.weights = frozen(vertices), frozen(mesh.weights[kept])
 
 
 def _reason_to_refuse(start: bytes) -> str:
@@ -132,9 +155,20 @@ class _Reading(RecordReader):
             self.limit = error
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
-        if not self.fits:
-            self._report_suspicious_name()
+        if not self.fits and self.suspicious is not None:
+            self._report_suspicious_name(self.suspicious)
         return super().__exit__(kind, error, trace)
+
+    @cached_property
+    def suspicious(self) -> Record | None:
+        """The first record with text that is not printable ASCII."""
+        return next((record for record in self.document.find(Record) if _NOT_PRINTABLE.search(_text(record))), None)
+
+    def rank(self) -> tuple[bool, bool, int]:
+        """Return how good the reading is; the largest is the best."""
+        assert isinstance(self.document.dialect, Dialect)
+        whole = _WholeRecords(self.cursor.data, self.cursor.limits, self.document.dialect)
+        return whole.claimed == whole.plausible, self.fits, whole.plausible
 
     def _read_animation(self) -> None:
         top = self.read(Animation)
@@ -153,20 +187,22 @@ class _Reading(RecordReader):
         self.read_counted(Mesh, top.mesh_count, "mesh_count", 8)
         self.read_counted(ModelJoint, top.joint_count, "joint_count", 12)
 
-    def _report_suspicious_name(self) -> None:
-        """Report the first name that is not printable ASCII, which is probably too long if the sizes do not add up.
+    def _report_suspicious_name(self, record: Record) -> None:
+        """Report text that is not printable ASCII: it is probably too long if the sizes do not add up.
 
         A name without its NUL continues into the numbers after it, and nothing else in the file shows this.
         """
-        for record in self.document.find(Record):
-            text = record.material if isinstance(record, Mesh) else getattr(record, "name", b"")
-            if _NOT_PRINTABLE.search(text):
-                field = "material" if isinstance(record, Mesh) else "name"
-                assert record.offset is not None
-                at = record.offset + (28 if isinstance(record, ModelJoint) else 12)
-                path = f"{self.document.path_of(record)}/{field}"
-                self.document.issues.add(STRUCT_NAME_SUSPECT, path, at, size=len(text))
-                return
+        field = "material" if isinstance(record, Mesh) else "name"
+        assert record.offset is not None
+        at = record.offset + (28 if isinstance(record, ModelJoint) else 12)
+        path = f"{self.document.path_of(record)}/{field}"
+        self.document.issues.add(STRUCT_NAME_SUSPECT, path, at, size=len(_text(record)))
+
+
+def _text(record: Record) -> bytes:
+    """Return the text of a record."""
+    text: bytes = record.material if isinstance(record, Mesh) else getattr(record, "name", b"")
+    return text
 
 
 def new_animation(

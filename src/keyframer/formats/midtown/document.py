@@ -58,8 +58,8 @@ def decode(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Document:
     """Decode a Midtown Madness 2 clip. Raises `FormatError` if the data is not one or exceeds a limit.
 
     An exact end is preferred to bytes left over, then type byte 1 to others, then the retail and beta layouts to the
-    old one. If no layout has an exact end or type byte 1, a file whose head describes roll, pitch and heading is read
-    as a truncated clip; otherwise a layout with another type byte and bytes left over is accepted.
+    old one. If no complete layout has type byte 1, a file whose head describes roll, pitch and heading is read as a
+    truncated clip, because a file may end by chance where another layout does.
     """
     _reject_other_files(data)
     clip, refusal = None, None
@@ -72,12 +72,12 @@ def decode(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Document:
     old = _read_old(Cursor(data, limits=limits))
     complete = [reading for reading in (clip, old) if reading is not None and reading.complete]
     best = max(complete, key=_Reading.rank, default=None)
+    if clip is not None and not clip.complete and clip.has_bones and (best is None or best.type != RPH):
+        return clip.document
     if best is not None and any(best.rank()):
         return best.document
     if refusal is not None:
         raise refusal
-    if clip is not None and not clip.complete and clip.has_bones:
-        return clip.document
     if best is None:
         reason = f"a size of {counted(len(data), 'byte')} fits no layout of a Midtown Madness 2 clip"
         raise IO_UNRECOGNISED.failure(0, "/", reason=reason)

@@ -155,6 +155,9 @@ class _Reading:
         self.printable = self.printable_title and all(is_printable(node.name) for node in self.nodes)
         self.known_types = all(node.flags in TYPES for node in self.nodes)
         self.plausible = self.flags_are_zero and self.printable and self.known_types
+        good = [node.flags in TYPES and is_printable(node.name) for node in self.nodes]
+        self.good_nodes = [*good, False].index(False)
+        """number of nodes before the first with an unknown type or a name that is not text"""
 
     @property
     def has_keys(self) -> bool:
@@ -166,16 +169,18 @@ class _Reading:
         if self.fits or self.limit is not None:
             return True
         if self.dialect.id_size == 0:
-            return self.plausible and bool(self.nodes)
+            return self.flags_are_zero and self.printable_title and self.good_nodes > 0
         return self.flags_are_zero or Animations.ID in self.counts
 
     def rank(self) -> tuple[object, ...]:
-        """Return how good the reading is: the largest is the best, equal ones are ambiguous."""
+        """Return how good the reading is: the largest is the best, equal ones are ambiguous.
+
+        A file without nodes whose title is not text fits by chance.
+        """
         by_node = not self.dialect.tcb_by_key
-        if self.fits:
+        if self.fits and (self.nodes or self.printable_title):
             return True, self.flags_are_zero, self.printable, self.known_types, by_node
-        good = [node.flags in TYPES and is_printable(node.name) for node in self.nodes]
-        evidence = Animations.ID in self.counts, self.flags_are_zero, self.printable_title, [*good, False].index(False)
+        evidence = Animations.ID in self.counts, self.flags_are_zero, self.printable_title, self.good_nodes
         return False, self.promising, *evidence, self.reached, by_node
 
     def _read(self) -> None:

@@ -230,7 +230,8 @@ class _Recovery:
             return whole[1]
         whole = self._read(cls, at, stop)
         if whole is None:  # its length is too small, or its count is too large
-            longer = None if _has_rest(cls) else self._read(cls, at, self.size)
+            ends_container = any(stop == opened.end for opened in self.chain)
+            longer = None if ends_container or _has_rest(cls) else self._read(cls, at, self.size)
             if longer is not None and self._is_known_header(longer[1], self.chain):
                 self._add(longer[0], longer[1])
                 return longer[1]
@@ -436,7 +437,7 @@ def restore_cr(data: bytes) -> bytes | None:
                 end = cls.plan.read(cls, at, cursor, data, at + HEADER_SIZE, len(data))[1]
             except FormatError:
                 end = len(data)
-        lost = next((lost for lost in range(_MOST_LOST) if _may_begin(data, end - lost) and end - lost > at), None)
+        lost = next((lost for lost in range(_MOST_LOST) if end - lost > at and _may_begin(data, end - lost)), None)
         if lost is None:
             break
         part = data[at : end - lost]

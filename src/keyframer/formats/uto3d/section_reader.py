@@ -335,8 +335,9 @@ class Reader:
             plausible = next((i for i, record in enumerate(records) if not _is_plausible(record)), len(records))
             if fits and (attempt.end < len(self.data) or plausible == len(records)):
                 return attempt
-            if (plausible, fits) > best_score:
-                best, best_score = attempt, (plausible, fits)
+            score = (plausible, fits and not self.resumes)  # a damaged file may end anywhere
+            if score > best_score:
+                best, best_score = attempt, score
         return best
 
     def _may_end_at(self, pos: int, expected: int) -> bool:
