@@ -35,17 +35,29 @@ class ViewerBuildHook(BuildHookInterface[Any]):
 
 
 class ReadmeMetadataHook(MetadataHookInterface):
-    """The hook that gives packages the README, with links that work outside the repository."""
+    """The hook that gives packages the README and the addresses of the project.
+
+    The addresses are those of the repository whose workflow builds the release (GITHUB_REPOSITORY); its Pages are the
+    site. Elsewhere packages have no addresses, and links of the README stay relative.
+    """
 
     PLUGIN_NAME = "custom"
 
     def update(self, metadata: dict[str, Any]) -> None:
         text = Path(self.root, "README.md").read_text("utf-8")
-        source, version = metadata["urls"]["Source"], metadata["version"]
-        metadata["readme"] = {
-            "content-type": "text/markdown",
-            "text": with_absolute_links(text, f"{source}/{{}}/v{version}"),
-        }
+        if repository := os.environ.get("GITHUB_REPOSITORY"):
+            source = f"{os.environ.get('GITHUB_SERVER_URL', 'https://github.com')}/{repository}"
+            owner, name = repository.split("/")
+            site = f"https://{owner}.github.io/{name}"
+            text = with_absolute_links(text, f"{source}/{{}}/v{metadata['version']}")
+            metadata["urls"] = {
+                "Source": source,
+                "Documentation": site,
+                "Try it": f"{site}/try/",
+                "Changelog": f"{source}/blob/main/CHANGELOG.md",
+                "Issues": f"{source}/issues",
+            }
+        metadata["readme"] = {"content-type": "text/markdown", "text": text}
 
 
 def with_absolute_links(text: str, address: str) -> str:

@@ -9,7 +9,6 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -32,20 +31,14 @@ def find_python(version: str) -> str | None:
 def test_page_on_pypi_has_only_whole_addresses() -> None:
     """Pictures and links of the README are relative; on PyPI they would lead nowhere."""
     command = [sys.executable, "-m", "hatchling", "metadata"]
-    facts = json.loads(subprocess.run(command, cwd=ROOT, check=True, capture_output=True).stdout)
+    environment = {**os.environ, "GITHUB_SERVER_URL": "https://example.org", "GITHUB_REPOSITORY": "some/where"}
+    ran = subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True)
+    facts = json.loads(ran.stdout)
+    assert facts["urls"]["Source"] == "https://example.org/some/where"
     links = re.findall(r"\]\(([^)]+)\)", facts["readme"]["text"])
     assert [link for link in links if not link.startswith("https://")] == []
-    picture = f"{facts['urls']['Source']}/raw/v{facts['version']}/docs/pictures/windmill.gif"
+    picture = f"https://example.org/some/where/raw/v{facts['version']}/docs/pictures/windmill.gif"
     assert f"![A windmill, turning]({picture})" in facts["readme"]["text"]
-
-
-def test_addresses_are_those_of_the_project() -> None:
-    urls = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["urls"]
-    own = (urls["Source"], urls["Documentation"])
-    assert [url for url in urls.values() if not url.startswith(own)] == []
-    for path in [ROOT / "CITATION.cff", ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), ROOT / "docs/llms.txt"]:
-        for url in re.findall(r"https://[\w./-]*keyframer[\w./-]*", path.read_text("utf-8")):
-            assert url.startswith(own), (path.name, url)
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -28,19 +27,11 @@ def test_nothing_is_released_without_tests() -> None:
     assert {release[name]["needs"] for name in ("pypi", "github")} == {"build"}
 
 
-@pytest.mark.parametrize("wrong", [None, "tag", "address"])
-def test_tag_and_address_must_be_right(wrong: str | None) -> None:
+@pytest.mark.parametrize(("tag", "status"), [(f"v{keyframer.__version__}", 0), ("v9.9.9", 1)])
+def test_the_tag_must_be_the_version(tag: str, status: int) -> None:
     (script,) = (step["run"] for step in jobs("release.yml")["build"]["steps"] if "tag" in step.get("name", ""))
-    address = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["urls"]["Source"]
-    server, repository = address[:18], address[19:]
-    values = {
-        "TAG": "v9.9.9" if wrong == "tag" else f"v{keyframer.__version__}",
-        "GITHUB_SERVER_URL": server,
-        "GITHUB_REPOSITORY": "somebody/else" if wrong == "address" else repository,
-    }
-    command = ["bash", "-e", "-c", script]
-    ran = subprocess.run(command, cwd=ROOT, env={**os.environ, **values}, capture_output=True, check=False)
-    assert (ran.returncode == 0) == (wrong is None)
+    ran = subprocess.run(["bash", "-c", script], cwd=ROOT, env={**os.environ, "TAG": tag}, check=False)
+    assert ran.returncode == status
 
 
 APT = """#!/bin/sh
