@@ -63,6 +63,12 @@ def test_listing(memory: Any) -> None:
     assert storage.list_urls("memory://nothing") == []
 
 
+def test_urls_of_local_files_can_be_read(tmp_path: Path) -> None:
+    put(tmp_path / "a.nanim")
+    [(url, below, _)] = storage.list_urls(tmp_path.as_uri())
+    assert (below, storage.read(url)) == ("a.nanim", GOOD)
+
+
 def test_unknown_store_is_reported(run: Run, tmp_path: Path) -> None:
     ran = run("batch", "identify", "nonsense://x", "-o", tmp_path / "out")
     assert ran.code == 3

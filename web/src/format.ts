@@ -8,9 +8,9 @@ export function short(value: number | null): string {
   return String(Number(value.toFixed(size >= 100 ? 1 : size >= 1 ? 3 : 4)));
 }
 
-/** The numbers of a vector with six digits. Numbers that are only rounding errors of the largest become 0. */
-export function vectorText(values: number[], unit = ""): string {
-  const rounding = 1e-6 * Math.max(...values.map(Math.abs));
+/** The numbers of a vector with six digits. Numbers up to `noise`, and those that are only rounding errors of the largest, become 0. */
+export function vectorText(values: number[], unit = "", noise = 0): string {
+  const rounding = Math.max(noise, 1e-6 * Math.max(...values.map(Math.abs)));
   const text = (value: number): string => (Number.isFinite(value) ? String(Math.abs(value) <= rounding ? 0 : Number(value.toPrecision(6))) : short(null));
   return values.map((value) => text(value) + unit).join(", ");
 }

@@ -262,6 +262,7 @@ describe("world transforms", () => {
     expect(vectorText([1.23456789, -2e-9, 0])).toBe("1.23457, 0, 0");
     expect(vectorText([0, 0, 0])).toBe("0, 0, 0");
     expect(vectorText([90.00000001, 1e-5], "°")).toBe("90°, 0°");
+    expect(vectorText([1.8e-6, 0.5], "°", 1e-4)).toBe("0°, 0.5°");
     expect(vectorText([NaN, 1])).toBe("not a number, 1");
   });
 });

@@ -216,7 +216,7 @@ def list_urls(url: str) -> list[tuple[str, str, str]]:
         if info.get("type") == "directory" or name.endswith("/"):
             continue
         below = name.removeprefix(base).lstrip("/") if name != base else name.rpartition("/")[2]
-        listed.append((f"{protocol}://{name.lstrip('/') if protocol != 'memory' else name}", below, url_stamp(info)))
+        listed.append((f"{protocol}://{name}", below, url_stamp(info)))
     return listed
 
 

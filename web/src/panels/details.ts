@@ -21,7 +21,7 @@ function worldPanel(store: Store, transformOf: (node: number) => Transform | nul
     replace(
       panel, el("h3", { title: `In the axes and units of the file: ${info?.space}` }, `World at frame ${Number(frame.toFixed(2))}`),
       el(
-        "dl", {}, pair("position", vectorText(transform.position)), pair("rotation XYZ", vectorText(transform.degrees, "°")),
+        "dl", {}, pair("position", vectorText(transform.position)), pair("rotation XYZ", vectorText(transform.degrees, "°", 1e-4)),
         pair("quaternion", vectorText(transform.xyzw)), pair("scale", vectorText(transform.scale)),
       ),
     );
