@@ -134,7 +134,7 @@ class TestBatch:
         out = tmp_path / "out"
         for again in range(2):
             ran = run("batch", "check", tmp_path / "in", "-o", out, "-j", "1")
-            (line,) = (line for line in ran.err.splitlines() if "files with issues: " in line)
+            (line,) = (line for line in ran.err.splitlines() if line.startswith("keyframer: files with issues: "))
             codes = dict(entry.split() for entry in line.partition("files with issues: ")[2].split(", "))
             assert set(codes.values()) == {"2"}, again
         rows = run("batch", "report", out, "--format", "json").json()["files"]

@@ -44,7 +44,7 @@ def test_errors_have_neither_code_nor_path() -> None:
     answer("/open", memoryview(body_of(("a.3ds", b"only text"))))
     content, error = answer("/recover/1", memoryview(b""))
     assert content is None
-    assert error == "this is a text file"
+    assert error == "a 3D Studio file does not begin with 6e6f"
 
 
 @pytest.mark.parametrize(("failure", "wanted"), [

@@ -17,10 +17,22 @@ async function start() {
   step(1);
   python.unpackArchive(await library, "zip", { extractDir: "/lib/python3.14/site-packages" });
   step(2);
-  const answer = python.pyimport("keyframer.viewer.worker").start("windmill.3ds", python.toPy(await example));
+  // Objects of Python are destroyed here: the garbage collector may come to them when Python must not be called.
+  const called = (callable, ...given) => {
+    try {
+      return callable(...given);
+    } finally {
+      given.forEach((each) => each?.destroy?.());
+    }
+  };
+  const begin = python.pyimport("keyframer.viewer.worker.start");
+  const answer = called(begin, "windmill.3ds", python.toPy(await example));
+  begin.destroy();
   onmessage = ({ data: { id, path, body } }) => {
     try {
-      const [content, error] = answer(path, body ? python.toPy(new Uint8Array(body)) : undefined).toJs();
+      const result = called(answer, path, body ? python.toPy(new Uint8Array(body)) : undefined);
+      const [content, error] = result.toJs();
+      result.destroy();
       postMessage({ id, content: content?.buffer ?? null, error }, content ? [content.buffer] : []);
     } catch (error) { // Python itself has ended, usually because there is no more memory
       postMessage({ id, content: null, error: String(error.message ?? error).trim().split("\n").at(-1), broken: true });

@@ -33,17 +33,20 @@ export class Engine {
       this.listener({ failed: reason });
       this.fail(new Error(`Python could not be started: ${reason}`));
     };
-    worker.onerror = (event) => failed(event.message || "its files could not be loaded");
+    let isReady = false;
+    // Later errors are those of requests, which are answered, or of nothing that somebody waits for.
+    worker.onerror = (event) => { if (!isReady) failed(event.message || "its files could not be loaded"); };
     worker.onmessage = async ({ data }: MessageEvent<Message>) => {
       if (data.failed !== undefined) failed(data.failed);
       else if (data.id !== undefined) this.receive(data);
       else if (data.step !== undefined && data.part !== undefined) {
-        if (data.part === 1) for (const [path, body] of this.opened) {
+        isReady = data.part === 1;
+        if (isReady) for (const [path, body] of this.opened) {
           await this.request(path, body).catch(() => null);
           if (worker !== this.worker) return; // stopped meanwhile
         }
         this.listener({ step: data.step, part: data.part });
-        if (data.part === 1) this.begin();
+        if (isReady) this.begin();
       }
     };
   }

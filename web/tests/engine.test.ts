@@ -50,6 +50,19 @@ describe("Python in a worker", () => {
     return engine;
   };
 
+  it("goes on after an error of a worker that has started", async () => {
+    const engine = await started();
+    const told: unknown[] = [];
+    engine.listener = (progress) => told.push(progress);
+    const [worker] = FakeWorker.all;
+    worker?.onerror({ message: "a finalizer failed" });
+    const answer = engine.get("/a");
+    await settled();
+    worker?.answer("still here");
+    expect(text(await answer)).toBe("still here");
+    expect(told).toEqual([]);
+  });
+
   it("gets requests only when it is ready, and answers them by number", async () => {
     const engine = new Engine(make);
     const first = engine.get("/a");

@@ -101,8 +101,8 @@ export function bytesPanel(store: Store, data: Data, block: number): { element: 
     });
     replace(legend, ...STATES.map((state) => {
       const count = map.reduce((sum, [start, end, each]) => (each === state ? sum + end - start : sum), 0);
-      const sign = el("span", {}, "■");
-      sign.style.color = COLOURS[state];
+      const sign = el("span", { class: "sign" });
+      sign.style.background = COLOURS[state];
       return count ? el("span", {}, sign, ` ${state}: ${bytesText(count)}`) : null;
     }));
   };
