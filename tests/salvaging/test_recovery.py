@@ -184,6 +184,8 @@ def test_what_nobody_would_recognise_is_refused(tmp_path: Path) -> None:
         path.write_bytes(damaged)
         with pytest.raises(keyframer.FormatError):
             keyframer.salvage(path)
+    with pytest.raises(keyframer.FormatError, match="does not begin like a file of 3ds Max ASCII scene"):
+        keyframer.salvage(whole.replace(b"*3DSMAX_", b"*3DSMAXO", 1), format="ase")
 
 
 def test_a_span_names_its_first_and_its_last_record() -> None:

@@ -66,23 +66,23 @@ def salvage_opened(opened: OpenedFile) -> Salvaged:
     first = document.issues.first_unsafe()
     causes = [issue for issue in document.issues if issue.unsafe] or ([] if first is None else [first])
     clean = _leave_out_unsafe(document, opened.limits, causes)
-    if causes or opened.detection.format is None:
-        reason = opened.detection.reason
-        refusal = causes[0].as_error() if causes else IO_UNRECOGNISED.failure(0, "/", reason=reason)
-        _refuse_without_content(document, clean, refusal, given=opened.detection.format)
+    found = opened.detection
+    is_damaged = bool(causes) or found.format is None
+    if (is_damaged and not _has_content(document)) or not _would_be_recognised(document, clean, found.format):
+        reason = found.reason or f"it does not begin like a file of {document.format.title}"
+        raise causes[0].as_error() if causes else IO_UNRECOGNISED.failure(0, "/", reason=reason)
     spans = spans_of(recovery.data, document, clean, causes)
     if recovery.data is not opened.data:
         spans = across_text_mode(spans, opened.data, recovery.data)
     return Salvaged(document.format, clean, tuple(joined(spans)), len(opened.data), clean != opened.data)
 
 
-def _refuse_without_content(document: Document, clean: bytes, refusal: FormatError, *, given: Format | None) -> None:
-    """Raise the refusal if the clean file has no content, or would not be recognised; files of formats without a
-    signature may depend on the ``given`` format."""
+def _would_be_recognised(document: Document, clean: bytes, given: Format | None) -> bool:
+    """Return whether detection finds the format of the clean file. Files of formats without a signature may depend on
+    the ``given`` format."""
     format = document.format
-    unrecognised = match_format(format, clean[:HEAD_SIZE], len(clean)) is None
-    if not _has_content(document) or (unrecognised and (format.signatures or given is not format)):
-        raise refusal
+    is_optional = not format.signatures and given is format
+    return is_optional or match_format(format, clean[:HEAD_SIZE], len(clean)) is not None
 
 
 # Unsafe parts
