@@ -10,7 +10,12 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: help demo test peers quick lint viewer page docs conformance blender dist bench portable batch-torture coverage pictures fuzz slow clean
 
 help:            ## list the targets
-	@grep -hE '^[a-z-]+: .*##|^[a-z-]+:  *##' $(MAKEFILE_LIST) | sed 's/:.*##/:/' | column -t -s:
+	@awk -F ':.*## *' '/^[a-z-]+:.*## / { \
+		count = split($$2, words, " "); line = sprintf("%-14s", $$1); \
+		for (at = 1; at <= count; at++) { \
+			if (length(line) + length(words[at]) > 98) { print line; line = sprintf("%-14s", "") } \
+			line = line " " words[at] } \
+		print line }' $(MAKEFILE_LIST)
 
 $(BIN)/.run: pyproject.toml tools/make_venv.sh
 	PYTHON=$(PYTHON) sh tools/make_venv.sh $(VENV) .

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import os
 import platform
 import subprocess
@@ -10,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy
 
@@ -95,14 +97,17 @@ class Contestant:
     """A separate process that repeats some work with the sources of one checkout.
 
     ``program`` defines ``work()``. Each `round` calls it once and measures the processor time of the call. Rounds
-    of several contestants alternate, so other programs hardly affect the ratio.
+    of several contestants alternate, so other programs hardly affect the ratio. ``result`` is what the last call
+    returned, as far as JSON can express it.
     """
+
+    result: Any = None
 
     def __init__(self, checkout: Path, program: str) -> None:
         loop = (
-            "import sys, time, gc\nfor _ in sys.stdin:\n    gc.collect()\n    begin = time.process_time()\n    work()\n"
+            "import json, sys, time, gc\nfor _ in sys.stdin:\n    gc.collect()\n    begin = time.process_time()\n"
+            "    result = work()\n    print(json.dumps([time.process_time() - begin, result]), flush=True)\n"
         )
-        loop += "    print(time.process_time() - begin, flush=True)\n"
         self._process = subprocess.Popen(
             [sys.executable, "-c", f"{program}\n{loop}"],
             stdin=subprocess.PIPE,
@@ -117,7 +122,8 @@ class Contestant:
         assert self._process.stdout is not None
         self._process.stdin.write("go\n")
         self._process.stdin.flush()
-        return float(self._process.stdout.readline())
+        seconds, self.result = json.loads(self._process.stdout.readline())
+        return float(seconds)
 
     def close(self) -> None:
         self._process.communicate()

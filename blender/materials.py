@@ -10,6 +10,7 @@ from typing import Any
 import bpy
 
 from keyframer.exchange.gltf.conventions import fraction, linear_color
+from keyframer.exchange.gltf.write.images import OPACITY, SHOWS_MATERIAL, alpha_use, covering, is_shown_once, role_of
 from keyframer.exchange.gltf.write.materials import roughness, transform
 from keyframer.scene import Material, TextureMap
 from keyframer.scene.loss_report import LossReport, Outcome
@@ -80,20 +81,19 @@ class Materials:
         return created
 
     def _base_map(self, graph: _Graph, material: Material, color: list[float]) -> None:
-        """Add the image of the base colour. Its alpha makes holes; in a decal it shows the colour of the
-        material, and makes holes only with ``alpha_source``.
-        """
+        """Add the image of the base colour. Its alpha makes holes or shows the colour of the material."""
         node = self._texture(graph, material, "texture1")
         if node is None:
             return
         texture = material.maps["texture1"]
-        output = graph.inverted(node.outputs["Color"]) if texture.negative else node.outputs["Color"]
-        if texture.decal and not texture.mirror:
+        is_negative = texture.negative and role_of(texture) is None
+        output = graph.inverted(node.outputs["Color"]) if is_negative else node.outputs["Color"]
+        has_alpha, use = node.image.depth in _DEPTHS_WITH_ALPHA, alpha_use(texture)
+        if is_shown_once(texture) or (has_alpha and use == SHOWS_MATERIAL):
             output = graph.mix(color, output, node.outputs["Alpha"], "MIX")
-        amount = fraction(texture.amount, 1.0)
+        amount = covering(texture)
         graph.base = graph.mix(color, output, amount, "MIX") if amount < 1.0 else output
-        has_alpha = node.image.depth in _DEPTHS_WITH_ALPHA and not texture.ignore_alpha
-        if has_alpha and (texture.alpha_source or not texture.decal):
+        if has_alpha and use == OPACITY:
             graph.multiply_opacity(node.outputs["Alpha"])
 
     def _other_maps(self, graph: _Graph, material: Material) -> None:
@@ -125,7 +125,7 @@ class Materials:
             return None
         node = graph.node("ShaderNodeTexImage", 2)
         node.image = image
-        unmirrored = "CLIP" if texture.decal else "REPEAT" if texture.tiled else "EXTEND"
+        unmirrored = "CLIP" if is_shown_once(texture) else "REPEAT" if texture.tiled else "EXTEND"
         node.extension = "MIRROR" if texture.mirror else unmirrored
         _apply_texture_transform(graph, node, texture)
         return node

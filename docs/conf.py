@@ -16,7 +16,7 @@ copyright = "2026, The Keyframer authors"
 version = release = __version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
-exclude_patterns = ["formats/notes/*"]
+exclude_patterns = ["formats/notes/*", "try/*"]
 source_suffix = {".md": "markdown"}
 myst_heading_anchors = 3
 myst_enable_extensions = ["colon_fence", "deflist"]

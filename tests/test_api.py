@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import io
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,8 @@ from typing import Any
 import pytest
 
 import keyframer
-from keyframer.formats import describe_foreign_file, format_by_name
+from keyframer.formats import format_by_name
+from keyframer.formats.foreign_files import describe_foreign_file
 from keyframer.formats.threeds import records
 from tests.samples import FOLDER, sample_files, unhex
 
@@ -381,9 +383,71 @@ class TestStreams:
 def test_report_says_that_a_track_overrides_a_changed_position(tmp_path: Path) -> None:
     scene = keyframer.load(WINDMILL)
     scene.node("Tower").position = scene.node("Tower").position + 5
-    report = keyframer.save(scene, tmp_path / "a.3ds")
+    with pytest.warns(UserWarning, match="use scene.move"):
+        report = keyframer.save(scene, tmp_path / "a.3ds")
     (loss,) = (loss for loss in report if loss.path == "/nodes/0/position")
-    words = "the position track of the node overrides it: change the keys of the track, or remove its channel"
-    assert str(loss) == f"dropped: /nodes/0/position: {words}"
+    instead = "use scene.move, change the keys of the track, or remove its channel"
+    assert str(loss) == f"dropped: /nodes/0/position: the position track of the node overrides it: {instead}"
     help_text = inspect.getdoc(keyframer.Node) or ""
     assert "a ``position`` track of the node overrides it" in help_text
+
+
+READING = "expected a path, a stream open for binary reading, or bytes, not"
+
+
+@pytest.mark.parametrize(("value", "words"), [(None, "None"), (3, "an int"), ([], "a list"), ({}, "a dict")])
+def test_wrong_types_say_what_is_wanted(value: Any, words: str, tmp_path: Path) -> None:
+    for read in (keyframer.load, keyframer.read, keyframer.check, keyframer.plot, keyframer.render, keyframer.salvage):
+        with pytest.raises(TypeError) as caught:
+            read(value)
+        assert str(caught.value) == f"{READING} {words}", read
+    with pytest.raises(TypeError, match=f"^{READING} {words}$"):
+        keyframer.pose(value, frames=[0])
+    with pytest.raises(TypeError, match=f"^{READING} {words}$"):
+        keyframer.convert(value, tmp_path / "a.glb")
+    for of_bytes in (keyframer.decode, keyframer.detect):
+        with pytest.raises(TypeError, match=f"^expected bytes.*, not {words}$"):
+            of_bytes(value)
+    scene, document = keyframer.load(WINDMILL), keyframer.read(WINDMILL)
+    with pytest.raises(TypeError, match=rf"^expected a scene \(keyframer.load returns one\), not {words}$"):
+        keyframer.save(value, tmp_path / "a.glb")
+    with pytest.raises(TypeError, match=rf"^expected a document \(keyframer.read returns one; .*\), not {words}$"):
+        keyframer.write(value, tmp_path / "a.3ds")
+    for written in (lambda: keyframer.save(scene, value), lambda: keyframer.write(document, value)):
+        with pytest.raises(TypeError, match=f"^expected a path or a stream open for binary writing, not {words}$"):
+            written()
+    assert not list(tmp_path.iterdir())
+
+
+def test_wrong_kinds_of_our_own_say_what_is_wanted(tmp_path: Path) -> None:
+    scene, document = keyframer.load(WINDMILL), keyframer.read(WINDMILL)
+    with pytest.raises(TypeError, match=r"not a Document$"):
+        keyframer.save(document, tmp_path / "a.glb")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"keyframer\.save writes scenes.*not a Scene$"):
+        keyframer.write(scene, tmp_path / "a.3ds")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="expected a binary stream"):
+        keyframer.read(io.StringIO(""))  # type: ignore[arg-type]
+
+
+def test_write_takes_a_stream() -> None:
+    stream = io.BytesIO(b"before")
+    stream.seek(0, os.SEEK_END)
+    keyframer.write(keyframer.read(WINDMILL), stream)
+    assert stream.getvalue() == b"before" + WINDMILL.read_bytes()
+    with pytest.raises(ValueError, match="expected a binary stream"):
+        keyframer.write(keyframer.read(WINDMILL), io.StringIO())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["a.glb", "a.3ds", "a.gltf"])
+def test_a_missing_folder_is_named(tmp_path: Path, name: str) -> None:
+    missing = tmp_path / "nowhere" / "deeper"
+    scene, document = keyframer.load(WINDMILL), keyframer.read(WINDMILL)
+    for write in (lambda: keyframer.save(scene, missing / name), lambda: keyframer.write(document, missing / name)):
+        with pytest.raises(FileNotFoundError) as caught:
+            write()
+        assert caught.value.filename == str(missing)
+        assert str(caught.value) == f"[Errno 2] there is no such folder: '{missing}'"
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(NotADirectoryError) as caught_file:
+        keyframer.save(scene, tmp_path / "file" / name)
+    assert caught_file.value.filename == str(tmp_path / "file")

@@ -471,6 +471,25 @@ class TestFilesThatBelongTogether:
         self.write(tmp_path, b"newer")
         assert not (tmp_path / old).exists()
 
+    @pytest.mark.parametrize("others", [499, 500])  # and the file itself
+    def test_no_file_is_removed_where_too_many_would_be_searched(self, tmp_path: Path, others: int) -> None:
+        old = self.write(tmp_path, b"old")
+        for number in range(others):
+            (tmp_path / f"{number}.gltf").write_bytes(b"")
+        self.write(tmp_path, b"new")
+        assert (tmp_path / old).exists() == (others == 500)
+
+    @pytest.mark.parametrize("kind", ["large", "device"])
+    def test_no_file_is_removed_if_another_cannot_be_searched(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+    ) -> None:
+        monkeypatch.setattr(writing, "_LARGEST_SEARCHED", 100)
+        old = self.write(tmp_path, b"old")
+        other = tmp_path / "other.gltf"
+        other.symlink_to(os.devnull) if kind == "device" else other.write_bytes(bytes(101))
+        self.write(tmp_path, b"new")
+        assert (tmp_path / old).exists()
+
     def test_files_that_only_look_like_older_ones_are_kept(self, tmp_path: Path) -> None:
         """The hash in the name of one does not match, one belongs to a file with another stem; and nothing is removed
         where nothing is replaced."""
@@ -544,3 +563,14 @@ def _open_failing_streams(fail: Callable[..., None]) -> Callable[..., Any]:
         return Failing(descriptor, mode.replace("b", ""))
 
     return opened
+
+
+def test_without_locks_a_temporary_file_is_abandoned_after_ten_minutes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writing, "fcntl", None)
+    for name, age in ((".kf-0123456789ab", 700), (".kf-aaaaaaaaaaaa", 500)):
+        (tmp_path / name).write_bytes(b"x")
+        os.utime(tmp_path / name, (time.time() - age,) * 2)
+    assert files.sweep(str(tmp_path)) == 1
+    assert [path.name for path in tmp_path.iterdir()] == [".kf-aaaaaaaaaaaa"]

@@ -55,7 +55,7 @@ def test_limits() -> None:
     } == {
         "file_size": 512 * 1024 * 1024,
         "records": 4_000_000,
-        "depth": 16,
+        "depth": 256,
         "name": 1024 * 1024,
         "issues": 1_000,
         "issues_per_code": 20,

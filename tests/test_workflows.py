@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,25 @@ def test_missing_package_does_not_keep_the_others_out(tmp_path: Path) -> None:
     ]
     installed = {line.split()[-1] for line in (tmp_path / "installed").read_text().splitlines()}
     assert {"gcc", "lib3ds-dev", "assimp-utils"} <= installed
+
+
+@pytest.mark.parametrize(("settings", "outcome"), [({"CI": "true"}, "must not skip"), ({}, "skipped is possible")])
+def test_tests_of_the_page_are_not_skipped_without_it(settings: dict[str, str], outcome: str, tmp_path: Path) -> None:
+    program = f"""
+import pathlib, sys
+from keyframer.viewer import standalone_page
+standalone_page.FOLDER = pathlib.Path({str(tmp_path)!r})
+try:
+    import tests.viewer_page
+except BaseException as failure:
+    sys.exit(str(failure))
+sys.exit("skipped is possible")
+"""
+    environment = {name: value for name, value in os.environ.items() if name != "CI"} | settings
+    ran = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+    assert outcome in ran.stderr
 
 
 def test_checkouts_keep_the_bytes_of_files() -> None:

@@ -260,15 +260,16 @@ def licence_texts(wheels: list[Path]) -> Iterator[str]:
 
 
 def service_worker(page: Path) -> str:
-    """Return the service worker with the version of the page, which is a hash of all files, and the first files."""
-    digest = hashlib.sha256()
-    names = sorted(str(path.relative_to(page)) for path in page.rglob("*") if path.is_file())
-    for name in names:
-        digest.update(f"{name}\0".encode() + hashlib.sha256(page.joinpath(name).read_bytes()).digest())
+    """Return the service worker with the version of the page, which is a hash of all files, their hashes, and the first
+    files."""
+    names = sorted(path.relative_to(page).as_posix() for path in page.rglob("*") if path.is_file())
+    hashes = {name: hashlib.sha256(page.joinpath(name).read_bytes()).hexdigest() for name in names}
+    digest = hashlib.sha256(json.dumps(hashes).encode())
     first = ["./", *(name for name in names if name.startswith("assets/") or name == "windmill.bin")]
     script = (SOURCES / "service-worker.js").read_text("utf-8")
     digest.update(script.encode())
-    return script.replace('"VERSION"', json.dumps(digest.hexdigest()[:16])).replace('["FIRST"]', json.dumps(first))
+    script = script.replace('"VERSION"', json.dumps(digest.hexdigest()[:16])).replace('["FIRST"]', json.dumps(first))
+    return script.replace('{ "name": "SHA256" }', json.dumps(hashes))
 
 
 if __name__ == "__main__":

@@ -181,7 +181,8 @@ Codes never change; messages may. Issues come from four passes: {_PASSES}.
 
 The severity of a few codes depends on the context: an unknown value is an error only if the length of the following
 data depends on it, a duplicate id only if something refers to it; a missing parent is a warning in formats whose
-writers leave helpers out. The report states the severity of each issue.
+writers leave helpers out; vertices that disagree with the keyframer are an info if a rule settles which of them is
+right. The report states the severity of each issue.
 
 The verdict is the same in every command, in batches and in the viewer:
 

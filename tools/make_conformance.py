@@ -247,6 +247,8 @@ SAMPLE_LINES = {
     "midtown/retail.anim": "A walk of 19 bones in the layout of the retail game.",
     "midtown/document.anim": "A clip of one channel in the layout of the beta.",
     "midtown/old.anim": "A clip in the old layout.",
+    "b3d/swaying.b3d": "A strip with two bones: one turns, the other moves.",
+    "b3d/layered.b3d": "Brushes with several textures, a second set of coordinates and colours with alpha.",
     "nodeanim/default_mixed.nanim": "Nodes with linear, Bezier and TCB keys in the default layout.",
     "nodeanim/tcb_by_key.nanim": "The flags of each key say whether it has TCB parameters.",
 }

@@ -72,6 +72,7 @@ from keyframer.formats.threeds.records import (
 from keyframer.wire.key_table import Keys
 
 Vec = tuple[float, float, float]
+Face = tuple[int, int, int]
 TOWER, ROTOR, COCK = (0.0, 0.0, 0.0), (0.0, -13.0, 44.0), (0.0, 0.0, 58.0)
 
 
@@ -83,31 +84,57 @@ def ring(sides: int, radius: float, z: float) -> list[Vec]:
     ]
 
 
-def tower() -> tuple[list[Vec], list[tuple[int, int, int]]]:
-    """Return vertices and faces of a tower: eight sides that narrow upwards, and a pointed roof."""
-    points = ring(8, 14, 0) + ring(8, 9, 48) + [(0.0, 0.0, 58.0)]
+def lofted(sides: int, rings: int, start: int = 0) -> list[Face]:
+    """Return the faces between rings of vertices; ``start`` is the number of the first vertex."""
     faces = []
-    for i in range(8):
-        j = (i + 1) % 8
-        faces += [(i, j, 8 + j), (i, 8 + j, 8 + i), (8 + i, 8 + j, 16)]
-    return points, faces
+    for low in range(start, start + sides * (rings - 1), sides):
+        for i in range(sides):
+            j = (i + 1) % sides
+            faces += [(low + i, low + j, low + sides + j), (low + i, low + sides + j, low + sides + i)]
+    return faces
 
 
-def sail(angle: float) -> tuple[list[Vec], list[tuple[int, int, int]]]:
-    """Return vertices and faces of a flat, two-sided blade, rotated by ``angle`` about the axis of the rotor (-Y)."""
-    outline = [(-1.0, 4.0), (5.0, 5.0), (5.0, 32.0), (-1.0, 32.0)]
+def box(x: tuple[float, float], y: tuple[float, float], z: tuple[float, float]) -> list[Vec]:
+    """Return the corners of a box, as two rings of four."""
+    return [(u, v, w) for w in z for u, v in ((x[0], y[0]), (x[1], y[0]), (x[1], y[1]), (x[0], y[1]))]
+
+
+def tower() -> tuple[list[Vec], list[Face], list[int]]:
+    """Return vertices, faces and smoothing groups of a tower that narrows upwards, on a base, with a roof and the axle
+    of the sails."""
+    sides = 10
+    base = ring(sides, 19, 0) + ring(sides, 18, 3) + ring(sides, 12, 3)
+    wall = ring(sides, 13, 3) + ring(sides, 9, 47)
+    roof = ring(sides, 11, 47) + ring(sides, 0.5, 58)
+    axle = box((-1.5, 1.5), (ROTOR[1] - 1.5, -8), (ROTOR[2] - 1.5, ROTOR[2] + 1.5))
+    points: list[Vec] = []
+    faces: list[Face] = []
+    groups: list[int] = []
+    for part, corners, group in ((base, sides, 0), (wall, sides, 1), (roof, sides, 2), (axle, 4, 0)):
+        faces += lofted(corners, len(part) // corners, len(points))
+        points += part
+        groups += [group] * (len(faces) - len(groups))
+    front = [len(points) - back for back in (8, 7, 3, 4)]
+    return points, [*faces, (front[0], front[1], front[2]), (front[0], front[2], front[3])], [*groups, 0, 0]
+
+
+def sail(angle: float) -> tuple[list[Vec], list[Face]]:
+    """Return vertices and faces of a spar from the hub and its two-sided cloth, rotated by ``angle`` about the axis of
+    the rotor (-Y)."""
+    spar = box((-0.8, 0.8), (-0.8, 0.8), (0, 33))
+    cloth = [(0.8, 0.0, 6.0), (7.0, -1.5, 6.0), (7.0, -1.5, 32.0), (0.8, 0.0, 32.0)]
     points = [
         (
             ROTOR[0] + u * math.cos(angle) - v * math.sin(angle),
-            ROTOR[1],
+            ROTOR[1] + depth,
             ROTOR[2] + u * math.sin(angle) + v * math.cos(angle),
         )
-        for u, v in outline
+        for u, depth, v in spar + cloth
     ]
-    return points, [(0, 1, 2), (0, 2, 3), (0, 2, 1), (0, 3, 2)]
+    return points, [*lofted(4, 2), (4, 5, 6), (4, 6, 7), (8, 9, 10), (8, 10, 11), (8, 10, 9), (8, 11, 10)]
 
 
-def cock() -> tuple[list[Vec], list[tuple[int, int, int]]]:
+def cock() -> tuple[list[Vec], list[Face]]:
     """Return vertices and faces of the weathercock."""
     x, y, z = COCK
     points = [(x - 5, y, z + 2), (x + 6, y, z + 2), (x + 2, y, z + 8), (x, y, z)]
@@ -117,11 +144,11 @@ def cock() -> tuple[list[Vec], list[tuple[int, int, int]]]:
 def mesh_object(
     name: bytes,
     points: list[Vec],
-    faces: list[tuple[int, int, int]],
+    faces: list[Face],
     material: bytes,
     origin: Vec,
     *,
-    smooth: int = 0,
+    groups: list[int] | None = None,
 ) -> Chunk:
     corners = np.array([(*face, 7) for face in faces], np.uint16)
     x = [point[0] for point in points]
@@ -137,7 +164,7 @@ def mesh_object(
                         corners,
                         children=[
                             MaterialGroup(material, np.arange(len(faces), dtype=np.uint16)),
-                            SmoothGroups(np.full(len(faces), smooth, np.uint32)),
+                            SmoothGroups(np.array(groups or [0] * len(faces), np.uint32)),
                         ],
                     ),
                     TextureVertices(uv.astype(np.float32)),
@@ -202,8 +229,9 @@ def windmill() -> keyframer.Document:
     travel = PositionTrack(
         keys=Keys.make([0, 40, 100], [(70, -120, 20), (20, -140, 45), (-80, -110, 30)], continuity=[0, 0.25, 0])
     )
+    stone, walls, groups = tower()
     objects = [
-        mesh_object(b"Tower", *tower(), b"STONE", TOWER, smooth=1),
+        mesh_object(b"Tower", stone, walls, b"STONE", TOWER, groups=groups),
         *(mesh_object(b"Sail%d" % (i + 1), *sail(i * math.pi / 2), b"CLOTH", ROTOR) for i in range(4)),
         mesh_object(b"Cock", *cock(), b"BRASS", COCK),
         NamedObject(

@@ -213,9 +213,9 @@ SEC_NAME_CONTROL_CHARS = issue_type(
 SEC_NAME_BIDI = issue_type("SEC_NAME_BIDI", _W, "{name} contains marks that reverse the direction of text")
 SEC_NAME_MARKUP = issue_type("SEC_NAME_MARKUP", _W, "{name} looks like markup, which a web page could execute")
 SEC_NAME_FORMULA = issue_type("SEC_NAME_FORMULA", _W, "{name} looks like a formula, which a spreadsheet could execute")
-SEC_PATH_TRAVERSAL = issue_type("SEC_PATH_TRAVERSAL", _W, "the file name {name} points outside its folder")
-SEC_PATH_ABSOLUTE = issue_type("SEC_PATH_ABSOLUTE", _W, "the file name {name} is an absolute path")
-SEC_PATH_UNC = issue_type("SEC_PATH_UNC", _W, "the file name {name} points to another machine")
+SEC_PATH_TRAVERSAL = issue_type("SEC_PATH_TRAVERSAL", _I, "the file name {name} points outside its folder")
+SEC_PATH_ABSOLUTE = issue_type("SEC_PATH_ABSOLUTE", _I, "the file name {name} is an absolute path")
+SEC_PATH_UNC = issue_type("SEC_PATH_UNC", _I, "the file name {name} points to another machine")
 SEC_PATH_URL = issue_type("SEC_PATH_URL", _W, "the file name {name} is a URL")
 SEC_PATH_RESERVED = issue_type(
     "SEC_PATH_RESERVED",
@@ -240,6 +240,12 @@ DATA_FRAME_RANGE_INVERTED = issue_type(
 )
 DATA_FRAME_RANGE_HUGE = issue_type(
     "DATA_FRAME_RANGE_HUGE", _W, "the frame range from {start} to {end} exceeds a million frames"
+)
+DATA_OUT_OF_RANGE = issue_type("DATA_OUT_OF_RANGE", _W, "{what} is {value}: {allowed}")
+DATA_ZERO_ROWS = issue_type(
+    "DATA_ZERO_ROWS",
+    _W,
+    "rows {first} to {last} of {total} are zero and no other row is: the file may have lost a sector here",
 )
 DATA_ANGLE_HUGE = issue_type(
     "DATA_ANGLE_HUGE", _W, "entry {index} is an angle of {angle:g}: too large to be precise within a turn"

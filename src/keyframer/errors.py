@@ -15,6 +15,13 @@ def reason_of(error: OSError, name: str | None = None) -> str:
     return reason if name is None or name.startswith(path) else f"{path}: {reason}"
 
 
+def wrong_type(value: object, wanted: str) -> TypeError:
+    """Return the error for an argument of another type: ``expected a path or bytes, not None``."""
+    kind = type(value).__name__
+    article = "an" if kind[0] in "aeiouAEIOU" else "a"
+    return TypeError(f"expected {wanted}, not {'None' if value is None else f'{article} {kind}'}")
+
+
 class FormatError(Exception):
     """A file that cannot be read or processed: an issue code, a place (``offset``, ``path``) and a ``message``.
 

@@ -29,8 +29,8 @@ class Limits:
     """bytes of input (LIMIT_FILE_SIZE)"""
     records: int = 4_000_000
     """chunks or records in one file (LIMIT_RECORDS)"""
-    depth: int = 16
-    """nesting of known chunks or blocks (LIMIT_DEPTH); the deepest real 3DS files reach 6"""
+    depth: int = 256
+    """nesting of known chunks or blocks (LIMIT_DEPTH); nothing recurses; real skeletons are 20 nodes deep"""
     name: int = 1024 * 1024
     """bytes of one name (LIMIT_NAME)"""
     issues: int = 1_000

@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import zipfile
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -26,9 +27,10 @@ from keyframer.batch.duplicates import identical_files, near_files
 from keyframer.batch.file_catalogue import Catalogue
 from keyframer.batch.job import Job, Result
 from keyframer.batch.job_submission import perform_all
+from keyframer.cli.batch import Progress
 from keyframer.formats.threeds.records import ShadowBiasLow
 from keyframer.inspecting.fingerprint import Fingerprint
-from tests.batch.places import BAD, OTHER, age, input_files, put
+from tests.batch.places import BAD, GOOD, OTHER, age, input_files, put
 from tests.building import threeds_records as make
 from tests.cli.running import EXAMPLE, Run, check_schema
 from tests.corpus import CORPUS, needs_corpus
@@ -82,7 +84,7 @@ class Runner:
 
         inputs = [file for folder in folders for file in input_files(folder)]
         with Catalogue(str(self.path), read_only=False) as catalogue, ThreadPoolExecutor(1) as executor:
-            run = CatalogueRun(catalogue, inputs, {}, Coverage(folders=[str(folder) for folder in folders]))
+            run = CatalogueRun(catalogue, inputs, {}, Coverage(places=[str(folder) for folder in folders]))
             finished += run.execute(executor, stop=stop, task=perform, files_per_task=1)
         return run.summary.processed, run.summary.skipped, run.removed
 
@@ -348,6 +350,56 @@ def test_globs_forget_only_files_that_do_not_exist(run: Run, archive: Path, path
     assert names == {"broken.3ds", "motion.nanim", "bare.3ds"}
 
 
+@pytest.mark.parametrize(
+    "choice",
+    [("--shard", "0/4"), ("--include", "windmill*"), ("--exclude", "*.nanim")],
+    ids=lambda choice: str(choice[0]),
+)
+def test_files_that_a_run_leaves_out_keep_their_rows(
+    run: Run, archive: Path, path: Path, choice: tuple[str, str]
+) -> None:
+    for number in range(8):
+        put(archive / "deep" / f"{number}.nanim")
+    with zipfile.ZipFile(archive / "pack.zip", "w") as pack:
+        pack.writestr("in.3ds", OTHER)
+        pack.writestr("in.nanim", GOOD)
+    named = "b\udcff.nanim"  # not UTF-8
+    put(archive / named)
+    inputs = (archive, archive / "pack.zip")
+    assert run("batch", "catalogue", *inputs, "-o", path, "-j", "1", "-q").code == 0
+    assert rows(path, "SELECT count(*) FROM files") == [(15,)]
+    (archive / "deep" / "3.nanim").unlink()
+    ran = run("batch", "catalogue", *inputs, "-o", path, "-j", "1", *choice)
+    assert ran.code == 0, ran.err
+    assert "1 file removed from the catalogue" in ran.err
+    names = {str(name).rpartition("/")[2] for (name,) in rows(path, "SELECT path FROM files")}
+    expected = {"windmill.3ds", "motion.nanim", "bare.3ds", "broken.3ds", "in.3ds", "in.nanim", "b\\xff.nanim"}
+    assert names == expected | {f"{number}.nanim" for number in range(8) if number != 3}
+    with zipfile.ZipFile(archive / "pack.zip", "w") as pack:
+        pack.writestr("in.3ds", OTHER)
+    (archive / named).unlink()
+    assert run("batch", "catalogue", *inputs, "-o", path, "-j", "1", *choice).code == 0
+    assert {str(name).rpartition("/")[2] for (name,) in rows(path, "SELECT path FROM files")} == names - {
+        "in.nanim",
+        "b\\xff.nanim",
+    }
+
+
+def test_files_of_a_store_that_a_run_leaves_out_keep_their_rows(run: Run, path: Path) -> None:
+    memory = pytest.importorskip("fsspec").filesystem("memory")
+    memory.store.clear()
+    for name in ("a.nanim", "b.nanim", "deep/c.nanim", "deep/d.nanim"):
+        memory.pipe(f"/kept/{name}", GOOD)
+    assert run("batch", "catalogue", "memory:///kept", "-o", path, "-j", "1", "-q").code == 3  # of other processes
+    assert rows(path, "SELECT count(*) FROM files") == [(4,)]
+    memory.rm("/kept/deep/c.nanim")
+    for url in ("memory:///kept", "memory:///kept/*.nanim"):
+        run("batch", "catalogue", url, "-o", path, "-j", "1", "-q", "--include", "a*")
+        names = [str(name) for (name,) in rows(path, "SELECT path FROM files ORDER BY path")]
+        assert [name.rpartition("/")[2] for name in names] == ["a.nanim", "b.nanim", "d.nanim"]
+    memory.store.clear()
+
+
 def test_a_catalogue_in_the_folder_is_not_in_itself(run: Run, archive: Path) -> None:
     command = ("batch", "catalogue", archive, "-o", archive / "all.sqlite", "--all-files", "-j", "1", "-q")
     assert [run(*command).code, run(*command).code] == [0, 0]
@@ -434,7 +486,9 @@ def hostile(path: Path, *texts: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize("change", ["text", "empty", "foreign", "version", "trigger", "view", "missing", "cut"])
+@pytest.mark.parametrize(
+    "change", ["text", "empty", "foreign", "version", "trigger", "view", "missing", "bytes", "cut"]
+)
 def test_a_file_that_is_no_catalogue_is_refused_and_not_changed(
     run: Run, archive: Path, catalogued: Path, change: str
 ) -> None:
@@ -454,6 +508,8 @@ def test_a_file_that_is_no_catalogue_is_refused_and_not_changed(
         hostile(catalogued, "DROP VIEW animated_files; CREATE VIEW animated_files AS SELECT 1")
     elif change == "missing":
         hostile(catalogued, "DROP TABLE cameras")
+    elif change == "bytes":  # text that is not UTF-8
+        catalogued.write_bytes(catalogued.read_bytes().replace(b"CREATE INDEX", b"CR\xffATE INDEX", 1))
     else:
         catalogued.write_bytes(catalogued.read_bytes()[:5000])
     before = catalogued.read_bytes()
@@ -509,6 +565,19 @@ def test_one_run_at_a_time(archive: Path, catalogued: Path, run: Run) -> None:
         assert "in use" in ran.err
         assert run("search", catalogued, "rotor").code == 0  # reading is possible
     assert run("batch", "catalogue", archive, "-o", catalogued, "-j", "1").code == 0
+
+
+@pytest.mark.parametrize("change", [True, False])
+def test_a_catalogue_that_is_removed_during_a_run(
+    archive: Path, catalogued: Path, run: Run, monkeypatch: pytest.MonkeyPatch, change: bool
+) -> None:
+    if change:
+        put(archive / "new.nanim")
+    with monkeypatch.context() as patch:
+        patch.setattr(Progress, "show", lambda *_: catalogued.unlink(missing_ok=True))
+        ran = run("batch", "catalogue", archive, "-o", catalogued, "-j", "1")
+    assert ran.code == 3
+    assert "removed or replaced during the run" in ran.err
 
 
 def test_control_characters_of_a_path_are_not_shown(run: Run, path: Path, tmp_path: Path) -> None:
@@ -657,3 +726,17 @@ def test_real_twins(tmp_path: Path, path: Path) -> None:
     assert [names for _, names, _ in found] == [sorted(twins), sorted({others[1], *resaved})]
     assert "motion of cameras or lights" in found[0][2]
     assert "version (" in found[1][2]
+
+
+def test_merging_keeps_what_this_run_found_and_the_stamps(archive: Path, tmp_path: Path, run: Run) -> None:
+    first, second, merged = (tmp_path / f"{name}.sqlite" for name in ("first", "second", "merged"))
+    Runner(first)(archive)
+    put(archive / "windmill.3ds", OTHER)
+    Runner(second)(archive)
+    mill = "FROM files JOIN resume ON id = file WHERE path LIKE '%windmill.3ds'"
+    [(sha256, stamp)] = rows(first, f"SELECT sha256, stamp {mill}")
+    assert stamp
+    for _ in range(2):
+        ran = run("batch", "catalogue", first, second, "-o", merged, "-j", "1")
+        assert ran.code == 0, ran.err
+        assert rows(merged, f"SELECT sha256, stamp {mill}") == [(sha256, stamp)]

@@ -330,7 +330,7 @@ def test_the_report_counts_what_it_shows_and_has_the_verdict(run: Run, mixed: Pa
     out = mixed / "convert"
     head, _, lines = run("batch", "report", out, "--only", "damaged").out.partition("\n\n")
     assert head == "convert: 1 failed (LINK_INDEX_OUT_OF_RANGE)"
-    assert len(lines.splitlines()) == 1
+    assert [line[:8] for line in lines.splitlines() if not line.startswith((" ", "in "))] == ["failed  "]
     assert run("batch", "report", out).out.partition("\n\n")[0].splitlines()[0] == "convert: 2 done"
     page = run("batch", "report", out, "--status", "done", "--format", "html").out
     assert "LINK_INDEX_OUT_OF_RANGE" not in page
@@ -369,3 +369,18 @@ def test_salvage_is_not_suggested_for_missing_folders_and_collisions(run: Run, a
     assert ran.code == 3
     assert "RUN_OUTPUT_COLLISION 1" in ran.err
     assert "--salvage" not in ran.err
+
+
+def test_report_has_relative_names_in_narrow_lines(run: Run, archive: Path, tmp_path: Path) -> None:
+    """Names are relative to the folder that all sources are in; a long message is wrapped."""
+    long_name = archive / "deep" / f"{'x' * 90}.3ds"
+    long_name.write_bytes(OTHER[:-40])
+    run("batch", "check", archive, "-o", tmp_path / "out", "-q", "-j", "1")
+    run("batch", "identify", archive, "-o", tmp_path / "out", "--all-files", "-q", "-j", "1")
+    lines = run("batch", "report", tmp_path / "out").out.splitlines()
+    assert f"in {archive}/:" in lines
+    assert sum(str(archive) in line for line in lines) == 1
+    assert all(len(line) <= 100 for line in lines if not line.startswith("in "))
+    (line,) = (line for line in lines if " deep/b.3ds  " in line and "check" in line)
+    assert " s  deep/b.3ds  -> deep/b.3ds.check.json" in line
+    assert f"deep/{long_name.name}" in "".join(line.strip() for line in lines)

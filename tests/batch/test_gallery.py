@@ -18,6 +18,7 @@ from keyframer.batch.ledger import RunInProgress, lock_ledger
 from keyframer.batch.proof import MANIFEST, read_manifest
 from keyframer.exchange.opening import OpenedFile
 from keyframer.scene import Node, Scene
+from keyframer.text import safe_text
 from tests.batch.places import BAD, OTHER, put
 from tests.building import threeds_records as make
 from tests.cli.running import EXAMPLE, Ran, Run, spawn
@@ -123,7 +124,13 @@ def test_the_folder_of_a_file(run: Run, site: Path, tmp_path: Path) -> None:
     assert (folder / "viewer.html").stat().st_size < 100_000  # without the script of 700 KB, which all share
     assert b"b'" not in (site / "gallery" / "data.js").read_bytes()
     page = Page((folder / "index.html").read_text("utf-8"))
-    for words in ("3D Studio (3ds), version 3", "12, 5 of them animated", "6 with 44 triangles", "Issues (0)", "Sail4"):
+    for words in (
+        "3D Studio (3ds), version 3",
+        "12, 5 of them animated",
+        "6 with 150 triangles",
+        "Issues (0)",
+        "Sail4",
+    ):
         assert words in page.text
 
 
@@ -135,7 +142,7 @@ def test_the_index_has_what_filters_need(site: Path) -> None:
     assert windmill["verdict"] == "clean"
     assert windmill["frames"] == 12
     assert windmill["size"] == EXAMPLE.stat().st_size
-    assert windmill["triangles"] == 44
+    assert windmill["triangles"] == 150
     assert windmill["features"] == ["animation", "meshes", "cameras", "lights", "images", "missing images"]
     assert "Sail4" in windmill["words"]
     still = found[f"deep/{HOSTILE}"]
@@ -170,6 +177,13 @@ def test_all_issues_are_counted() -> None:
     text = text_of_page(make.file_bytes(meshes, [make.node("object", name, at) for at, name in enumerate(names)]))
     assert "damaged (25 errors)" in text
     assert "Issues (20 of 25 listed)" in text
+    assert text.count("face 0 refers to vertex 2, which does not exist") == 1
+    assert "(count: 2) 20 69 /4d4d/3d3d/4000[0]/4100/4120/faces[0]" in text  # how many, and where the first is
+
+
+def test_curves_are_folded(site: Path) -> None:
+    page = (site / "files" / "windmill.3ds" / "index.html").read_text("utf-8")
+    assert '<details><summary>Curves</summary><img class="curves" src="curves.svg"' in page
 
 
 def test_an_empty_picture_says_why() -> None:
@@ -335,7 +349,7 @@ def cards(watched: Watched) -> list[str]:
 
 
 def test_filters_keyboard_and_viewer_from_a_disk(browser: Browser, site: Path) -> None:
-    with browser.page((site / "index.html").as_uri()) as shown:
+    with browser.page((site / "index.html").as_uri(), moving=True) as shown:
         page = shown.page
         assert cards(shown) == ["bad.3ds", "cut.3ds", HOSTILE, "windmill.3ds"]
         page.get_by_label("Words").fill("SAIL4 windmill.3ds")
@@ -437,3 +451,18 @@ def test_ten_thousand_files_show_sixty_at_a_time(browser: Browser, site: Path, t
         assert cards(shown) == expected[:60]
         assert page.get_by_role("status").inner_text() == "100 of 10,000 files, page 1 of 2"
         assert shown.troubles == []
+
+
+def test_entries_of_the_index_are_safe_and_have_known_types() -> None:
+    """The ledger may come from somebody else."""
+    details = {"verdict": ["clean"], "triangles": "<b>", "features": "x", "title": "good", "unknown": 1}
+    row = {"output": "files/a\x1b[31m\u202e.3ds/index.html", "format": "3ds", "size": 7, "status": "done"}
+    entry = gallery_index._entry({**row, "details": details})
+    assert entry == {
+        "path": safe_text("a\x1b[31m\u202e.3ds"),
+        "format": "3ds",
+        "size": 7,
+        "url": entry["url"],
+        "title": "good",
+    }
+    assert "\x1b" not in entry["path"]

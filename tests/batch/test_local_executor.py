@@ -212,3 +212,23 @@ def test_modules_in_the_working_folder_are_not_imported(tmp_path: Path, monkeypa
     with LocalExecutor(1) as executor:
         assert executor.submit(os.getcwd).result() == str(tmp_path)
     assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.skipif(local_executor.METHOD != "forkserver", reason="there is no fork server")
+def test_ctrl_c_while_the_fork_server_loads_modules(tmp_path: Path) -> None:
+    """It goes to all processes of a terminal; the executor continues."""
+    (tmp_path / "slow.py").write_text(f"open({str(tmp_path / 'pipe')!r}).read()\n")
+    os.mkfifo(tmp_path / "pipe")
+    script = (
+        f"import signal, sys; sys.path.append({str(tmp_path)!r}); signal.signal(signal.SIGINT, lambda *_: None)\n"
+        "from keyframer.batch.local_executor import LocalExecutor\n"
+        "with LocalExecutor(1, modules=['slow']) as executor:\n"
+        "    executor.start()\n"
+        "    print(executor.submit(abs, -7).result())\n"
+    )
+    piped: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    process = subprocess.Popen([sys.executable, "-c", script], start_new_session=True, **piped)
+    with open(tmp_path / "pipe", "w"):  # waits until the server loads the module
+        os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=PATIENCE)
+    assert (out, err) == ("7\n", "")

@@ -18,7 +18,9 @@ import pytest
 from keyframer.batch import Job, Ledger, LedgerError
 from keyframer.batch.job import LEDGER as NAME
 from keyframer.batch.job import new_result
+from keyframer.batch.ledger import RunInProgress, folder_lock, lock_ledger, remove_lock
 from keyframer.batch.output_names import safe_relative
+from keyframer.cli.batch import Progress
 from tests.batch.places import BAD, GOOD, OTHER, put, temporaries, without_hash
 from tests.cli.running import Run, spawn
 from tests.portable import needs_linux
@@ -351,3 +353,74 @@ def test_damaged_ledger_is_reported(run: Run, tmp_path: Path) -> None:
         assert ran.code == 3
         assert "ledger" in ran.err
         assert "internal" not in ran.err
+
+
+REMOVED = {"out": "the output folder", "ledger": "the ledger", "out, with the ledger elsewhere": "the output folder"}
+
+
+@pytest.mark.parametrize("results", [1, 2])
+@pytest.mark.parametrize("removed", REMOVED)
+def test_a_run_whose_output_folder_or_ledger_is_removed_says_so(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, removed: str, results: int
+) -> None:
+    """Also after the last result."""
+    for name in ("a.nanim", "b.nanim"):
+        put(tmp_path / "in" / name)
+    out, ledger = tmp_path / "out", tmp_path / "ledger"
+    arguments = ["batch", "identify", tmp_path / "in", "-o", out, "-j", "1"]
+    arguments += ["--ledger", ledger] if "elsewhere" in removed else []
+    shown: list[None] = []
+
+    def show(*_: object) -> None:
+        shown.append(None)
+        if len(shown) == results:
+            os.rename(out / NAME if removed == "ledger" else out, tmp_path / "away")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Progress, "show", show)
+        ran = run(*arguments)
+    assert ran.code == 3
+    assert f"{'the ledger' if removed == 'out' else REMOVED[removed]} {tmp_path}" in ran.err
+    assert "removed or replaced during the run" in ran.err
+    assert "done" not in ran.err
+    assert run(*arguments).code == 0
+    assert len(list(out.rglob("*.json"))) == 2
+
+
+@needs_linux
+def test_a_second_run_with_another_ledger_is_refused(run: Run, tmp_path: Path) -> None:
+    put(tmp_path / "in" / "a.nanim")
+    out = tmp_path / "out"
+    arguments = ("batch", "identify", tmp_path / "in", "-o", out, "-j", "1")
+    with Ledger(str(out / NAME), str(out)):
+        ran = run(*arguments, "--ledger", tmp_path / "ledger")
+        assert (ran.code, list(out.rglob("*.json"))) == (3, [])
+        assert "another run is working in this folder" in ran.err
+        assert run(*arguments, "--shard", "0/1", "--ledger", tmp_path / "of shard").code == 0  # shards work together
+    (out / NAME).unlink()
+    with folder_lock(str(out / NAME)):
+        assert run(*arguments).code == 3
+    assert run(*arguments, "--ledger", tmp_path / "ledger").code == 0
+    assert not (out / f"{NAME}.lock").exists()
+
+
+@needs_linux
+def test_a_lock_that_is_removed_while_others_wait_for_it_is_locked_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import fcntl
+
+    path = str(tmp_path / "archive.sqlite")
+    first = lock_ledger(path)
+    flock = fcntl.flock
+
+    def end_of_the_first_run(descriptor: int, operation: int) -> None:
+        monkeypatch.setattr(fcntl, "flock", flock)
+        remove_lock(path, first)
+        flock(descriptor, operation)
+
+    monkeypatch.setattr(fcntl, "flock", end_of_the_first_run)
+    second = lock_ledger(path)
+    with pytest.raises(RunInProgress):
+        lock_ledger(path)
+    remove_lock(path, second)

@@ -198,6 +198,16 @@ def test_verify(run: Run, archive: Path, tmp_path: Path) -> None:
     assert run("batch", "verify", tmp_path / "nothing").code == 3
 
 
+def test_verify_of_nothing_does_not_succeed(run: Run, archive: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    Ledger(str(out / LEDGER), str(out)).close()  # of a run that was refused
+    ran = run("batch", "verify", out)
+    assert ran.code == 3
+    assert "nothing was verified" in ran.err
+    assert identify(run, archive, out).code == 0
+    assert run("batch", "verify", out).code == 0
+
+
 def test_verify_completes_the_bag_of_shards(run: Run, archive: Path, tmp_path: Path) -> None:
     out = tmp_path / "bag"
     for index in (1, 0):

@@ -393,3 +393,15 @@ def test_second_run_queries_the_ledger_for_many_rows_at_once(place: Place) -> No
         assert list(resumable.execute(InProcess())) == []
     assert resumable.summary.skipped == 63
     assert len(asked) < 20
+
+
+@pytest.mark.parametrize("code", ["IO_READ_FAILED", "IO_CHANGED_DURING_READ", "IO_MANIFEST_MISMATCH"])
+def test_failure_that_the_file_did_not_cause_is_repeated(place: Place, code: str) -> None:
+    (file,) = (file for file in input_files(place.source) if file.relative == "a.nanim")
+    statuses = []
+    for error in (FormatError(code, 0, "/", "once"), None, None):
+        with Ledger(str(place.out / NAME), str(place.out)) as ledger:
+            resumable = ResumableRun("identify", {}, str(place.out), ledger)
+            resumable.plan([file._replace(error=error)])
+            statuses.append([result["status"] for result in resumable.execute(InProcess())])
+    assert statuses == [["failed"], ["done"], []]

@@ -157,7 +157,7 @@ def test_folder_that_was_empty_has_no_row_once_it_has_files(run: Run, tmp_path: 
 def test_other_number_of_shards_is_refused(run: Run, archive: Path, tmp_path: Path) -> None:
     """The ledgers of the first run would not be known to the second, and every file would be in both."""
     assert run("batch", "identify", archive, "-o", tmp_path, "-j", "1", "--shard", "0/200").code in (0, 3)
-    for arguments in (("--shard", "0/3"), ()):
+    for arguments in (("--shard", "0/3"), ("--shard", "0/300"), ()):
         ran = run("batch", "identify", archive, "-o", tmp_path, *arguments)
         assert ran.code == 3
         assert "keyframer-batch.000-of-200.sqlite belongs to a run with 200 shards" in ran.err

@@ -75,6 +75,45 @@ def test_unknown_store_is_reported(run: Run, tmp_path: Path) -> None:
     assert "nonsense://x" in ran.err
 
 
+class BrokenStore:
+    """A store whose requests end with an exception of its own, as those of botocore without credentials."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise RuntimeError("Unable to locate credentials")
+
+
+@pytest.mark.parametrize("fault", ["extra", "store"])
+def test_output_in_a_store_that_cannot_be_used_is_one_line(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str
+) -> None:
+    put(tmp_path / "in" / "a.nanim")
+    monkeypatch.chdir(tmp_path)
+    if fault == "extra":
+        monkeypatch.setitem(sys.modules, "fsspec.core", None)
+    else:
+        monkeypatch.setattr("fsspec.core.url_to_fs", lambda url: (BrokenStore(), url))
+    for source, out in ((tmp_path / "in", "s3://bucket/out"), ("s3://bucket/in", tmp_path / "out")):
+        ran = run("batch", "identify", source, "-o", out, "-j", "1", "-q")
+        assert ran.code == 3
+        [line] = ran.err.splitlines()
+        assert "s3://bucket/" in line
+        assert ("keyframer[cloud]" if fault == "extra" else "Unable to locate credentials") in line
+
+
+def test_bucket_that_does_not_exist_is_named(server: dict[str, str], tmp_path: Path) -> None:
+    put(tmp_path / "in" / "a.nanim")
+    for source in ("s3://none", "s3://none/models", "s3://none/*.3ds"):
+        ran = spawn("batch", "identify", source, "-o", tmp_path / "out", "-j", "1", "-q", **server)
+        assert ran.returncode == 3
+        assert f"{source}: cannot be read: no such bucket or folder" in ran.stderr.decode()
+    nowhere = {**server, "AWS_ENDPOINT_URL": "http://127.0.0.1:1", "AWS_MAX_ATTEMPTS": "1"}
+    arguments = ("batch", "identify", tmp_path / "in", "-o", "s3://there/out", "--ledger", tmp_path / "ledger")
+    ran = spawn(*arguments, "-j", "1", **nowhere)
+    assert ran.returncode == 3
+    [line] = ran.stderr.decode().splitlines()
+    assert line.startswith("keyframer: the output folder s3://there/out cannot be used: ")
+
+
 def without_place(record: bytes, folder: str) -> bytes:
     return record.replace(folder.encode(), b"")
 

@@ -190,6 +190,14 @@ def test_ledger_with_other_tables_is_refused(run: Run, place: Place, statement: 
     assert (place.out / NAME).read_bytes() == before
 
 
+def test_ledger_whose_tables_are_not_utf8_is_refused_with_one_line(run: Run, place: Place) -> None:
+    whole = (place.out / NAME).read_bytes()
+    (place.out / NAME).write_bytes(whole.replace(b"CREATE INDEX", b"CR\xffATE INDEX"))
+    for ran in (run("batch", "report", place.out), run_again(run, place)):
+        assert (ran.code, len(ran.err.splitlines())) == (3, 1)
+        assert "is not a usable ledger" in ran.err
+
+
 def test_damage_anywhere_in_the_ledger_prints_one_line(run: Run, place: Place) -> None:
     for number in range(30):
         put(place.source / f"{number}.nanim")

@@ -177,7 +177,8 @@ def record_frames(built: Any, frames: list[float], points: Any, arrays: dict[str
                 rows.setdefault(f"world {number}", []).append(matrix)
             rows.setdefault(f"hidden {number}", []).append(thing.hide_render and thing.hide_viewport)
             if thing.type == "MESH":
-                rows.setdefault(f"vertices {number}", []).append(vertices(seen, matrix))
+                rows.setdefault(f"vertices {number}", []).append(thinned(points_of(seen, matrix)))
+                rows.setdefault(f"corners {number}", []).append(points_of(seen, matrix)[thinned(corners_of(seen))])
             if thing.type == "LIGHT":
                 rows.setdefault(f"light {number}", []).append(light_values(thing, seen.data))
             if thing.type == "CAMERA" and points is not None:
@@ -202,13 +203,21 @@ def light_values(thing: Any, seen: Any) -> list[float]:
     return [seen.energy / thing.data["keyframer_watts"], *seen.color, falloff, hotspot]
 
 
-def vertices(seen: Any, matrix: np.ndarray) -> np.ndarray:
-    mesh = seen.data
-    values = np.empty(3 * len(mesh.vertices), np.float32)
-    mesh.vertices.foreach_get("co", values)
-    points = values.reshape(-1, 3).astype(np.float64)
-    points = points[:: max(1, len(points) // MOST_VERTICES)]
-    return points @ matrix[:3, :3].T + matrix[:3, 3]
+def points_of(seen: Any, matrix: np.ndarray) -> np.ndarray:
+    values = np.empty(3 * len(seen.data.vertices), np.float32)
+    seen.data.vertices.foreach_get("co", values)
+    return values.reshape(-1, 3).astype(np.float64) @ matrix[:3, :3].T + matrix[:3, 3]
+
+
+def corners_of(seen: Any) -> np.ndarray:
+    """Return the vertices of all corners of faces, in the order of the faces."""
+    numbers = np.empty(len(seen.data.loops), np.int32)
+    seen.data.loops.foreach_get("vertex_index", numbers)
+    return numbers
+
+
+def thinned(rows: np.ndarray) -> np.ndarray:
+    return rows[:: max(1, len(rows) // MOST_VERTICES)]
 
 
 def project(camera: Any, points: list[list[float]]) -> list[list[float]]:

@@ -133,7 +133,7 @@ class Case:
         """Yield the quantity, the node and the difference, in sizes of the scene."""
         for name, found in answer.arrays.items():
             what, number = name.split()
-            if what not in ("normals", "uv", "colors"):
+            if what not in ("normals", "uv", "colors", "corners"):
                 yield what, int(number), self._difference(what, int(number), found, answer)
 
     def troubles(self, answer: Answer) -> list[str]:

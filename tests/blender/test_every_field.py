@@ -19,6 +19,8 @@ CHANGED_IN_BLENDER_WITH = {"maps.alpha_source": {"maps.decal": True}}
 """the alpha of other images makes holes anyway"""
 WITHOUT_EFFECT = {"skins.rigid"}
 """fields that repeat others: all weights are 1"""
+LOST_WITH = {"meshes.uv2_corners": "meshes.uv2", "meshes.normal_corners": "meshes.normals"}
+"""numbers into tables that are not imported: the report must name the table, as it does where only that is there"""
 
 
 def scenes_without_and_with(name: str) -> tuple[Scene, Scene]:
@@ -38,11 +40,14 @@ def test_each_field_changes_blender_or_is_reported(archive: Path, tmp_path: Path
         path.write_bytes(pickle.dumps(scene))
         requests.append({"do": "build", "pickle": str(path), "path": str(tmp_path / "scene.3ds")})
     answers = [answer.said for answer in ask(archive, requests, tmp_path)]
-    handled = [
+    pairs = dict(zip(FEATURES, zip(answers[::2], answers[1::2], strict=True), strict=True))
+    reported = {name: set(having["said"]) - set(without["said"]) for name, (without, having) in pairs.items()}
+    unhandled = [
         name
-        for name, without, having in zip(FEATURES, answers[::2], answers[1::2], strict=True)
-        if name not in WITHOUT_EFFECT
-        and without["held"] == having["held"]
-        and not set(having["said"]) - set(without["said"])
+        for name, (without, having) in pairs.items()
+        if name not in WITHOUT_EFFECT | set(LOST_WITH) and without["held"] == having["held"] and not reported[name]
     ]
-    assert not handled, " ".join(handled)
+    assert not unhandled, " ".join(unhandled)
+    for name, table in LOST_WITH.items():
+        assert reported[table], table
+        assert reported[table] <= set(pairs[name][1]["said"]), name

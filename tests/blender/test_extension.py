@@ -175,16 +175,18 @@ def alternating_clips(folder: Path) -> Path:
 
 
 TEXTURED_SQUARES = {
-    "holes": TextureMap("window.png"),
+    "holes": TextureMap("window.png", alpha_source=True),
     "decal": TextureMap("window.png", decal=True, scale=(2.0, 2.0)),
-    "negative": TextureMap("window.png", negative=True),
+    "negative": TextureMap("window.png", negative=True, alpha_source=True),
+    "material through holes": TextureMap("window.png"),
+    "material through a negative": TextureMap("window.png", negative=True),
     "uncovered": TextureMap("window.png", ignore_alpha=True),
 }
 """ways to use an image that is red and opaque, but for its middle, which is yellow and clear"""
 
 
 def write_textured_squares(folder: Path) -> Path:
-    """Write four squares in a row that emit blue light under an image with holes."""
+    """Write squares in a row that emit blue light under an image with holes."""
     pixels = np.zeros((16, 16, 4), np.uint8)
     pixels[:] = (255, 0, 0, 255)
     pixels[4:12, 4:12] = (255, 255, 0, 0)
@@ -340,7 +342,7 @@ def test_windmill_is_imported_completely(session: Session) -> None:
     assert answer["curves"]["lens"] == 1
     assert answer["curves"]["spot_size"] == answer["curves"]["spot_blend"] == 1
     meshes = answer["meshes"].values()
-    assert sum(mesh["faces"] for mesh in meshes) == 44
+    assert sum(mesh["faces"] for mesh in meshes) == 150
     assert {name for mesh in meshes for name in mesh["materials"]} == {"STONE", "CLOTH", "BRASS"}
     assert any("fitted: 15 keys" in loss for loss in answer["losses"])
     assert answer["tracks"] == "tracks: 2 kept, 6 fitted, 0 sampled"
@@ -472,10 +474,18 @@ def test_images_are_tiled_moved_and_turned_as_in_the_scene(session: Session) -> 
 def test_images_with_holes_decals_and_negatives(session: Session) -> None:
     with Image.open(session.folder / "painted.png") as picture:
         pixels = np.asarray(picture.convert("RGB"), np.int64)
-    assert pixels.shape == (40, 160, 3)
+    assert pixels.shape == (40, 240, 3)
     red, yellow, blue, cyan = (255, 0, 0), (255, 255, 0), (0, 0, 255), (0, 255, 255)
     grey = (63, 63, 63)  # Blender's usual world behind
-    wanted = {"holes": (red, grey), "decal": (blue, blue), "negative": (cyan, grey), "uncovered": (red, yellow)}
+    wanted = {
+        "holes": (red, grey),
+        "decal": (blue, blue),
+        "negative": (cyan, grey),
+        "material through holes": (red, blue),
+        "material through a negative": (cyan, blue),
+        "uncovered": (red, yellow),
+    }
+    assert list(wanted) == list(TEXTURED_SQUARES)
     for number, (edge, middle) in enumerate(wanted.values()):
         for (x, y), color in (((3, 3), edge), ((20, 20), middle)):
             pixel = pixels[y, 40 * number + x]
@@ -611,15 +621,17 @@ def test_import_export_import_keeps_the_motion(session: Session, name: str) -> N
     places = [found[:, :3, 3] for key, found in answer.arrays.items() if key.startswith("first world")]
     everything = np.concatenate([found.reshape(-1, 3) for found in (*points, *places)])
     size = float(np.linalg.norm(np.ptp(everything, axis=0)))
+    points_compared = "vertices" if name.endswith(" 3ds") else "corners"  # a GLB numbers vertices anew
     compared = 0
     for number, node in enumerate(first):
         other = second.index(node)
-        for what in ("vertices", "world"):
+        for what in (points_compared, "world"):
             own, found = (
                 answer.arrays.get(f"{turn} {what} {place}") for turn, place in (("first", number), ("second", other))
             )
-            if own is None or found is None or own.shape != found.shape:
+            if own is None or found is None:
                 continue
+            assert own.shape == found.shape, (node, what)
             if what == "world":
                 own, found = own[:, :3, 3], found[:, :3, 3]
             assert np.abs(own - found).max() < 1e-3 * size, (node, what)

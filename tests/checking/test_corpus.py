@@ -39,12 +39,12 @@ def test_only_damaged_files_have_errors() -> None:
 
 @needs_corpus
 def test_most_files_are_clean() -> None:
-    """Warnings are only for unusual data: 457 of 537 real files have none. Long names and bits of the editor are
-    usual: 17 files and one had warnings for them."""
+    """Warnings are only for unusual data: 502 of 537 real files have none. Long names, bits of the editor and vertices
+    that a rule places are usual: 17 files, one and 45 had no other warnings."""
     real = [reports()[path.name] for path in threeds_files()]
     verdicts = Counter(report.verdict for report in real)
     assert len(real) == 537
-    assert verdicts["clean"] >= 457
+    assert verdicts["clean"] >= 502
     assert verdicts["damaged"] == len(ERRORS)
     warned = Counter(
         code for report in real for code in {issue.code for issue in report.issues if issue.severity.label == "warning"}

@@ -97,6 +97,17 @@ def test_verdict_in_the_viewer(verdict: str) -> None:
     assert json.loads(ViewedFile("a.3ds", load).scene())["verdict"] == verdict
 
 
+def moved_box(*keys: tuple[int, float], matrix: bytes = b"", pivot: float = 0) -> bytes:
+    """A box with keys of its position along X, a matrix of the mesh and a moved pivot."""
+    track = w.track(0xB020, *(w.key(time, x, 0, 0) for time, x in keys))
+    node = w.node(b"Box", 0, -1, w.chunk(0xB013, w.floats(pivot, 0, 0)), track)
+    mesh = w.mesh(w.points(*w.TRIANGLE), w.faces((0, 1, 2)), matrix)
+    return w.main(w.chunk(0x3D3D, mesh), w.chunk(0xB000, node))
+
+
+STRETCHED = w.chunk(0x4160, w.floats(2, 0, 0, 0, 3, 0, 0, 0, 4, 1, 2, 3))
+
+
 def position(flags: int) -> bytes:
     return w.node(b"Box", 0, -1, w.track(0xB020, w.key(0, 0, 0, 0), flags=flags))
 
@@ -116,6 +127,11 @@ def position(flags: int) -> bytes:
             {"LINK_UNRESOLVED_NAME": 1},
             id="a group without an object",
         ),
+        pytest.param(
+            moved_box((0, 9), (5, 10), matrix=STRETCHED), {"SCENE_REST_POSE": 1}, id="an animated file in another pose"
+        ),
+        pytest.param(moved_box((0, 0), pivot=3), {"SCENE_REST_POSE": 1}, id="a moved pivot"),
+        pytest.param(moved_box((0, 9)), {"SCENE_REST_POSE": 1}, id="vertices in local space"),
     ],
 )
 def test_usual_files_are_clean(data: bytes, infos: dict[str, int]) -> None:
@@ -130,6 +146,7 @@ def test_usual_files_are_clean(data: bytes, infos: dict[str, int]) -> None:
         pytest.param(w.main(w.chunk(0x3D3D, BOX), w.chunk(0xB000, position(0x1000))), id="track bit 12"),
         pytest.param(w.editor(w.mesh(name=b"x" * 256)), id="a name of 256 bytes"),
         pytest.param(w.main(w.chunk(0x3D3D, BOX), w.chunk(0xB000, w.node(b"Nobody"))), id="a node without an object"),
+        pytest.param(moved_box((0, 9), matrix=STRETCHED), id="a lost position"),
     ],
 )
 def test_unusual_files_are_not_clean(data: bytes) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+import keyframer
 from keyframer.scene.loss_report import LOSS_SCHEMA
 from tests.cli.running import EXAMPLE, Run, check_schema, spawn
 from tests.hostile.attacks import ATTACKS
@@ -133,6 +134,51 @@ def test_report_on_stdout(run: Run, scene: Path, tmp_path: Path) -> None:
     (record,) = ran.json()["files"]
     assert record["file"] == str(scene)
     assert sorted(os.listdir(tmp_path)) == ["m.glb", "mill.3ds"]
+
+
+def test_missing_images_are_one_line(run: Run, tmp_path: Path) -> None:
+    """With their number and the searched folder; -v names them, and the summary counts them."""
+    scene = keyframer.load(EXAMPLE)
+    slots = ("texture1", "bump", "opacity", "self_illumination")
+    for number, material in enumerate(scene.materials):
+        for slot in slots:
+            material.maps[slot] = keyframer.TextureMap(f"{number}{slot[:6]}.TGA")
+    keyframer.save(scene, tmp_path / "many.3ds")
+    ran = run("convert", tmp_path / "many.3ds", tmp_path / "many.glb")
+    told = [line for line in ran.err.splitlines() if "found" in line]
+    hint = f"(searched: {tmp_path}; see --texture-path, --texture-recursive)"
+    assert told == [f"keyframer: {tmp_path / 'many.3ds'}: 12 images not found beside the file {hint}"]
+    assert "many.glb: 12 images missing; " in ran.err
+    assert "nothing dropped" not in ran.err
+    ran = run("convert", tmp_path / "many.3ds", tmp_path / "many.glb", "-f", "-v")
+    assert all(f"{number}{slot[:6]}.TGA: not found" in ran.err for number in range(3) for slot in slots)
+    (tmp_path / "maps").mkdir()
+    ran = run("convert", tmp_path / "many.3ds", tmp_path / "many.u3d", "--texture-path", tmp_path / "maps")
+    assert "not found" not in ran.err  # the names are kept; nothing was opened
+    ran = run("convert", EXAMPLE, tmp_path / "mill.glb", "--texture-path", tmp_path / "maps")
+    assert f"(searched: {EXAMPLE.parent}, {tmp_path / 'maps'}; see " in ran.err
+
+
+def test_info_and_convert_count_the_same_missing_images(run: Run, tmp_path: Path) -> None:
+    """Paths that are not followed are missing like all others, also those of maps that glTF does not use."""
+    scene = keyframer.load(EXAMPLE)
+    names = ("..\\maps\\a.tga", "C:\\maps\\b.tga", "gone.tga")
+    slots = ("texture1", "reflection", "shininess")
+    scene.materials[0].maps = {slot: keyframer.TextureMap(name) for slot, name in zip(slots, names, strict=True)}
+    for material in scene.materials[1:]:
+        material.maps = {}
+    path = tmp_path / "a.3ds"
+    keyframer.save(scene, path)
+    report = tmp_path / "r.json"
+    ran = run("convert", path, tmp_path / "a.glb", "--report", report)
+    (told,) = [line for line in ran.err.splitlines() if "found" in line]
+    assert told.startswith(f"keyframer: {path}: 3 images not found beside the file (searched: {tmp_path}; ")
+    assert "a.glb: 3 images missing; " in ran.err
+    assert "SEC_PATH" not in ran.err
+    assert '"missing_images": 3,' in report.read_text()
+    (summary,) = [record["summary"] for record in run("info", "--format", "json", path).json()["files"]]
+    assert summary["missing_images"] == 3
+    assert run("check", path).out.count("SEC_PATH_TRAVERSAL") == 1
 
 
 def test_shortened_motion_is_in_the_summary(run: Run, tmp_path: Path) -> None:

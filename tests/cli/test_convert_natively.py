@@ -77,8 +77,11 @@ def test_outputs_in_folders_get_the_extension_of_the_format(run: Run, tmp_path: 
         (["x.u3d", "--dialect", "C"], "uto3d has no dialect 'C' (it has: B, A, literal)"),
         (["x.3ds", "--dialect", "A"], "3ds has no dialect 'A' (it has none)"),
         (["x.nanim", "--dialect", "odd"], "is not a dialect"),
-        (["x.3ds", "--cut", "10"], "--cut needs two frames"),
+        (["x.3ds", "--cut", "10"], "--cut needs active, or two frames"),
         (["x.3ds", "--cut", "40:10"], "the earlier first"),
+        (["x.3ds", "--move", "Rotor=1,2"], "--move: expected NAME=X,Y,Z with three numbers, not 'Rotor=1,2'"),
+        (["x.3ds", "--move", "1,2,3"], "expected NAME=X,Y,Z"),
+        (["x.3ds", "--move", "Rotor=1,2,nan"], "expected NAME=X,Y,Z"),
         (["x.3ds", "--scale", "0"], "'0' is not a number from 1e-09 to 1e+09"),
         (["x.3ds", "--rate", "-1"], "'-1' is not a number from 0.001 to 100000"),
         (["x.3ds", "--write", "fps"], "--write: expected NAME=VALUE"),
@@ -91,7 +94,9 @@ def test_wrong_usage(run: Run, arguments: list[str], words: str, tmp_path: Path)
     assert words in ran.err
 
 
-@pytest.mark.parametrize(("words", "code"), [(["--node", "nobody"], 3), (["--core-only"], 2)])
+@pytest.mark.parametrize(
+    ("words", "code"), [(["--node", "nobody"], 3), (["--move", "nobody=0,0,1"], 3), (["--core-only"], 2)]
+)
 def test_impossible_operations_fail_without_output(run: Run, words: list[str], code: int, tmp_path: Path) -> None:
     ran = run("convert", EXAMPLE, tmp_path / "x.3ds", *words)
     assert ran.code == code, ran.err
@@ -162,6 +167,18 @@ def test_scale_multiplies_lengths_and_leaves_the_unit(run: Run, tmp_path: Path) 
     np.testing.assert_allclose(theirs, 2 * ours, atol=1e-3)
     losses = json.loads(report.read_text())["files"][0]["losses"]
     assert ("/space", "baked") in {(loss["path"], loss["outcome"]) for loss in losses}
+    assert "nothing dropped" in ran.err  # vertices, keys and matrices are all exactly doubled
+
+
+def test_move_moves_a_node_with_its_motion(run: Run, tmp_path: Path) -> None:
+    moves = ["--move", "Rotor=0,0,10", "--move", "Camera=1e1,-2,0.5"]
+    for name in ("x.3ds", "x.glb"):
+        ran = run("convert", EXAMPLE, tmp_path / name, *moves)
+        assert (ran.code, "dropped" in ran.err.replace("nothing dropped", "")) == (0, False)
+        given, made = keyframer.load(EXAMPLE), keyframer.load(tmp_path / name)
+        for node, by in (("Rotor", (0, 0, 10)), ("Sail3", (0, 0, 10)), ("Camera", (10, -2, 0.5)), ("Tower", (0, 0, 0))):
+            ours, theirs = (keyframer.pose(s, frames=[0, 7, 30]).world[:, s.find(node), :3, 3] for s in (given, made))
+            np.testing.assert_allclose(theirs, ours + by, atol=0.05)
 
 
 def test_a_cut_beyond_the_clip_is_limited_to_it(run: Run, tmp_path: Path) -> None:

@@ -103,14 +103,14 @@ class Home:
         self.command.chmod(0o755)
         self.before = self.paths()
 
-    def setup(self, *options: str, run: tuple[str, ...] = (), **settings: str) -> list[str]:
+    def setup(self, *options: str, run: tuple[str, ...] = (), code: int = 0, **settings: str) -> list[str]:
         unset = {"XDG_DATA_HOME": "", "XDG_CONFIG_HOME": "", "PATH": "/usr/bin:/bin"}
         environment = {**os.environ, **unset, "HOME": str(self.folder), **settings}
         ran = subprocess.run(
             [*(run or (str(self.command),)), "setup", *options],
-            env=environment, cwd=self.folder, capture_output=True, text=True, check=True,
+            env=environment, cwd=self.folder, capture_output=True, text=True, check=False,
         )  # fmt: skip
-        assert ran.stderr == ""
+        assert (ran.returncode, ran.stderr != "") == (code, code != 0), ran.stderr
         return ran.stdout.splitlines()
 
     def paths(self) -> set[Path]:
@@ -118,10 +118,11 @@ class Home:
         return set(self.folder.rglob("*"))
 
     def files(self) -> set[Path]:
-        """Return the new files, without those that the desktop's programs make of them."""
+        """Return the new files, without those that the desktop's programs make of them, and the list of them."""
         made = (self.folder / ".local/share/mime", self.folder / ".local/share/applications/mimeinfo.cache")
         new = {path for path in self.paths() - self.before if path.is_file()}
-        return {path for path in new if path.parent.name == "packages" or not path.is_relative_to(made[0])} - {made[1]}
+        new -= {made[1], self.folder / ".local/share/keyframer/setup.json"}
+        return {path for path in new if path.parent.name == "packages" or not path.is_relative_to(made[0])}
 
     def entry(self) -> str:
         return (self.folder / ".local/share/applications/keyframer.desktop").read_text()
@@ -170,8 +171,7 @@ def test_man_is_explained_only_if_it_does_not_find_the_pages(tmp_path: Path) -> 
     home = Home(tmp_path)
     path = f"{tmp_path}/.local/bin:/usr/bin:/bin"
     assert (
-        home.setup()[-1]
-        == f'man: to find the pages, add to your profile: export MANPATH="{tmp_path}/.local/share/man:"'
+        home.setup()[-1] == f"man: to find the pages, add to your profile: export MANPATH={tmp_path}/.local/share/man:"
     )
     assert home.setup(PATH=path)[-1].startswith("zsh:")
     if shutil.which("manpath"):
@@ -179,6 +179,41 @@ def test_man_is_explained_only_if_it_does_not_find_the_pages(tmp_path: Path) -> 
             ["manpath", "-q"], env={"HOME": str(tmp_path), "PATH": path}, capture_output=True, text=True, check=True
         )
         assert f"{tmp_path}/.local/share/man" in found.stdout.split(":")
+
+
+def test_lines_for_profiles_are_quoted(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    data = tmp_path / "my $data"
+    *_, zsh, man = home.setup("--dry-run", XDG_DATA_HOME=str(data))
+    shown = 'printf \'%s|\' "${fpath[@]}" "$MANPATH"'
+    lines = "; ".join(["fpath=()", *(line.partition(": ")[2].partition(": ")[2] for line in (zsh, man)), shown])
+    ran = subprocess.run(["bash", "-c", lines], capture_output=True, text=True, check=True)
+    assert ran.stdout == f"{data}/zsh/site-functions|{data}/man:|"
+
+
+def test_files_of_others_are_neither_replaced_nor_removed(tmp_path: Path) -> None:
+    data = tmp_path / ".local/share"
+    theirs = {
+        data / "bash-completion/completions/keyframer": "their completion",
+        data / "applications/mimeinfo.cache": "[MIME Cache]",
+        data / "mime/version": "their version",
+    }
+    for path, content in theirs.items():
+        path.parent.mkdir(parents=True)
+        path.write_text(content)
+    (data / "man/man1").mkdir(parents=True)
+    home = Home(tmp_path)
+    assert home.setup("--undo") == []  # setup never ran
+    assert home.paths() == home.before
+    refused = home.setup(code=3)
+    assert not any("bash-completion" in line for line in refused)
+    page = data / "man/man1/keyframer.1"
+    page.write_text("changed by the user")
+    home.setup(code=3)
+    assert not any("keyframer.1" in line for line in home.setup("--undo", code=3))
+    assert home.paths() == home.before | {page}
+    assert page.read_text() == "changed by the user"
+    assert next(iter(theirs)).read_text() == "their completion"
 
 
 def test_desktop_gets_the_command_that_ran(tmp_path: Path) -> None:

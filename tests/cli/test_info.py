@@ -17,8 +17,8 @@ from tests.cli.running import EXAMPLE, STYLES, Run, check_schema
 from tests.corpus import CORPUS, needs_corpus
 from tests.samples import all_samples
 
-TABLES = ["overview", "objects", "materials", "maps", "nodes", "tracks", "records"]
-TABLES += ["scene", "tree", "curves", "meshes", "surfaces", "images", "textures", "cameras", "lights"]  # what it means
+TABLES = ["overview", "objects", "maps", "nodes", "tracks", "records"]
+TABLES += ["scene", "tree", "curves", "meshes", "materials", "images", "textures", "cameras", "lights"]  # what it means
 
 
 def test_tables_of_a_scene(run: Run) -> None:
@@ -31,7 +31,7 @@ def test_tables_of_a_scene(run: Run) -> None:
     assert overview["written by"] == "WINDMILL"
     assert overview["active segment"] == "0..100"
     assert tables["objects"][0] == {
-        "name": "Tower", "kind": "mesh", "vertices": 17, "faces": 24, "uv": 17, "materials": "STONE",
+        "name": "Tower", "kind": "mesh", "vertices": 78, "faces": 90, "uv": 78, "materials": "STONE",
     }  # fmt: skip
     assert tables["maps"] == [{"material": "STONE", "slot": "TextureMap1", "file": "STONE.PNG"}]
     assert [(row["name"], row["depth"]) for row in tables["nodes"][:4]] == [
@@ -98,16 +98,48 @@ def test_every_table_is_declared(run: Run, name: str, path: Path) -> None:
     assert set(tables) <= {*TITLES, *format_by_name(name).tables}
 
 
+def test_materials_have_the_values_of_the_file(run: Run) -> None:
+    """The percentages and colours that the records of the example hold."""
+    rows = run("info", "--table", "materials", "--format", "json", EXAMPLE).json()["files"][0]["tables"]["materials"]
+    assert rows[0] == {
+        "material": "STONE", "diffuse": "0.588 0.549 0.51", "ambient": "0.196 0.18 0.169",
+        "specular": "0.902 0.902 0.902", "shininess": 0.25, "shininess strength": None, "transparency": 0.0,
+        "self-illumination": 0.0, "two-sided": False, "shading": "phong", "maps": "texture1 STONE.PNG",
+    }  # fmt: skip
+    assert [row["material"] for row in rows] == ["STONE", "CLOTH", "BRASS"]
+
+
+def test_materials_state_transparency_and_sides(run: Run, tmp_path: Path) -> None:
+    glass = keyframer.Material("Glass", diffuse=(0.25, 0.5, 1.0), transparency=0.75, two_sided=True)
+    box = keyframer.Mesh("Box", [[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]], face_materials=[0])
+    scene = keyframer.Scene(nodes=[keyframer.Node("Box", mesh=0)], meshes=[box], materials=[glass])
+    keyframer.save(scene, tmp_path / "glass.3ds")
+    out = run("info", "--table", "materials", "--format", "csv", tmp_path / "glass.3ds").out
+    (row,) = csv.DictReader(io.StringIO(out))
+    assert row["diffuse"] == "0.25 0.5 1"
+    assert (row["transparency"], row["two-sided"], row["maps"]) == ("0.75", "yes", "")
+
+
+def test_one_table_as_csv_has_its_own_columns_for_all_files(run: Run, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.3ds"
+    copy.write_bytes(EXAMPLE.read_bytes())
+    rows = list(csv.DictReader(io.StringIO(run("info", "--table", "nodes", "--format", "csv", EXAMPLE, copy).out)))
+    assert [row["file"] for row in rows] == [str(EXAMPLE)] * 12 + [str(copy)] * 12
+    assert rows[0] == {**rows[12], "file": str(EXAMPLE)}
+    assert rows[0]["name"] == "Tower"
+    assert rows[0]["kind"] == "object"
+
+
 class TestSummary:
     def test_summary_fits_one_screen(self, run: Run) -> None:
         assert run("info", EXAMPLE).out.splitlines() == [
             str(EXAMPLE),
             "  format      3D Studio (3ds), version 3",
-            "  size        4,604 bytes",
+            "  size        7,948 bytes",
             "  written by  WINDMILL",
             "  length      3.333 s: frames 0 to 100, 30 per second",
             "  nodes       12, 5 of them animated",
-            "  meshes      6 with 44 triangles",
+            "  meshes      6 with 150 triangles",
             "  cameras     1",
             "  lights      2",
             "  materials   3",
@@ -135,11 +167,11 @@ class TestSummary:
             "3ds",
             "12",
             "5",
-            "44",
+            "150",
         )
         assert (first["first_frame"], first["last_frame"], first["frames_per_second"]) == ("0", "100", "30")
         assert (first["images"], first["missing_images"], first["verdict"]) == ("1", "1", "clean")
-        assert (second["format"], second["triangles"]) == ("gltf", "44")
+        assert (second["format"], second["triangles"]) == ("gltf", "150")
         assert third["format"] == ""
         assert "no such file" in third["error"].lower()
 
@@ -182,11 +214,11 @@ def test_words_are_not_broken_on_a_terminal(run: Run, monkeypatch: pytest.Monkey
 def test_csv_and_markdown(run: Run) -> None:
     rows = list(csv.DictReader(io.StringIO(run("info", "--all", "--format", "csv", EXAMPLE).out)))
     assert {row["table"] for row in rows} == set(TABLES)
-    assert {"file": str(EXAMPLE), "table": "objects", "row": "0", "column": "vertices", "value": "17"} in rows
+    assert {"file": str(EXAMPLE), "table": "objects", "row": "0", "column": "vertices", "value": "78"} in rows
     assert "| length | 3.333 s" in run("info", "--format", "md", EXAMPLE).out
     out = run("info", "--all", "--format", "md", EXAMPLE).out
     assert "### Objects" in out
-    assert "| Tower | mesh | 17 | 24 | 17 | STONE |" in out
+    assert "| Tower | mesh | 78 | 90 | 78 | STONE |" in out
 
 
 @pytest.mark.parametrize("style", STYLES)

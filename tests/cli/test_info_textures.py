@@ -50,7 +50,7 @@ def test_status_of_every_image_name(run: Run, scene: Path) -> None:
         "PANELS.PNG": ("guessed", "Panels.png", "in another case"),
         "WOOD.TGA": ("guessed", "wood.png", "with another extension"),
         "STONEWAL.TGA": ("guessed", "stonewall.tga", "by its first eight characters"),
-        "..\\..\\secret.png": ("refused", None, None),
+        "..\\..\\secret.png": ("missing", None, None),
         "C:\\MAPS\\PANELS.PNG": ("guessed", "Panels.png", "in another case"),
         "\\\\host\\share\\a.png": ("guessed", "a.png", "under its own name"),
         "http://example.org/a.png": ("refused", None, None),
@@ -115,7 +115,7 @@ def test_images_of_glTF(run: Run, tmp_path: Path) -> None:
     textures = rows(run, folder / "x.glb")
     assert {name: (row["status"], row["found"], row["image"]) for name, row in textures.items()} == {
         "Skin.png": ("guessed", "skin.PNG", "PNG, 6 x 4"),
-        "../secret.png": ("refused", None, None),
+        "../secret.png": ("missing", None, None),
         "https://example.org/x.png": ("refused", None, None),
         "painted": ("embedded", "painted", "PNG, 6 x 4"),
         "image 4": ("embedded", "image 4", "PNG, 6 x 4"),

@@ -39,6 +39,14 @@ def test_folders(run: Run, tree: Path) -> None:
     assert "this is a folder (-r searches it)" in ran.err
 
 
+def test_folder_without_r_is_no_file_to_check(run: Run, tree: Path) -> None:
+    ran = run("check", tree)
+    assert (ran.code, ran.out, ran.err) == (3, "", f"keyframer: {tree}: this is a folder (-r searches it)\n")
+    both = run("check", tree, tree / "broken.3ds")
+    assert both.code == 3
+    assert "broken.3ds: not readable" in both.out
+
+
 def test_folder_without_supported_files_is_reported(run: Run, tmp_path: Path) -> None:
     ran = run("identify", "-r", tmp_path)
     assert ran.code == 3
@@ -110,6 +118,24 @@ def test_zip_archives_are_read_as_their_members(run: Run, pack: Path) -> None:
     ran = run("identify", f"{pack}!/none.3ds")
     assert ran.code == 3
     assert "no such member" in ran.err
+
+
+def test_archives_in_a_folder_whose_name_ends_like_an_archive(run: Run, pack: Path) -> None:
+    folder = pack.parent / "wow!"
+    folder.mkdir()
+    pack = pack.rename(folder / "pack.zip")
+    before = pack.read_bytes()
+    assert names(run, f"{pack}!/models/mill.3ds") == ["mill.3ds"]
+    assert run("info", f"{pack}!/models/mill.3ds").code == 0
+    assert run(f"{pack}!/models/mill.3ds").code == 0  # without a command: identify
+    for source in (pack, f"{pack}!/models/mill.3ds"):
+        ran = run("convert", source, pack, "--to", "gltf", "-f")
+        assert ran.code == 3
+        assert "is an input of this run" in ran.err
+        assert pack.read_bytes() == before
+    out = folder.with_name("out")
+    assert run("batch", "identify", f"{pack}!/models/mill.3ds", "-o", out, "-j", "1").code == 0
+    assert (out / "pack.zip" / "models" / "mill.3ds.identify.json").is_file()
 
 
 def test_archive_members_are_not_written_outside_the_output_folder(run: Run, pack: Path, tmp_path: Path) -> None:

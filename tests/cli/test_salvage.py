@@ -13,7 +13,7 @@ from tests.cli.running import EXAMPLE, Run
 def cut(tmp_path: Path) -> Path:
     """Write the first part of the example: five objects, the last without its vertices, and no keyframer section."""
     path = tmp_path / "cut.3ds"
-    path.write_bytes(EXAMPLE.read_bytes()[:2000])
+    path.write_bytes(EXAMPLE.read_bytes()[:5160])
     return path
 
 
@@ -32,7 +32,7 @@ def test_refusal_is_one_line_that_says_what_can_be_salvaged(run: Run, cut: Path,
     ran = run(*commands(cut)[number])
     assert (ran.code, ran.out) == (3, "")
     assert ran.err.splitlines() == [
-        f"keyframer: {cut}: STRUCT_TRUNCATED at 0x2 in /4d4d: expected 4604 bytes, 2000 remaining; "
+        f"keyframer: {cut}: STRUCT_TRUNCATED at 0x2 in /4d4d: expected 7948 bytes, 5160 remaining; "
         "--salvage recovers 5 nodes, 5 meshes, 3 materials"
     ]
 

@@ -56,9 +56,10 @@ def read_or_refuse(data: bytes, name: str | None) -> keyframer.Document | None:
     return document
 
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "windmill.3ds"
+KEPT = {"windmill.3ds"}
+"""samples that no module makes: the first example that the project shipped"""
 MADE = {
-    "3ds": {"windmill.3ds": EXAMPLE.read_bytes(), **{name: make() for name, make in make_3ds.SAMPLES.items()}},
+    "3ds": {name: make() for name, make in make_3ds.SAMPLES.items()},
     "uto3d": uto3d.samples(),
     "hale3d": hale3d.samples(),
     "midtown": midtown.samples(),
@@ -70,7 +71,8 @@ MADE = {
 @pytest.mark.parametrize("name", MADE)
 def test_samples_are_as_their_modules_make_them(name: str) -> None:
     """``python -m`` with the module that makes them writes them again."""
-    assert {path.name: path.read_bytes() for path in sample_files(name)} == MADE[name]
+    made = {path.name: path.read_bytes() for path in sample_files(name) if path.name not in KEPT}
+    assert made == MADE[name]
 
 
 @per_format

@@ -22,10 +22,10 @@ from kaitaistruct import KaitaiStream
 
 from keyframer.formats.document import Document
 from keyframer.wire.encoding_style import Style
-from keyframer.wire.field_types import FloatRows
 from keyframer.wire.key_table import Keys, KeyTable
 from keyframer.wire.record import Record
 from keyframer.wire.record_plan import Plan
+from keyframer.wire.rows import Rows
 from keyframer.wire.structure import Cases, Next, Structure, Until
 
 COMPILER = Path(__file__).parents[1] / "oracles/kaitai/compile.mjs"
@@ -116,7 +116,7 @@ def _stored(record: Record, plans: Plan, structure: Structure) -> tuple[str, dic
     for plan in plans.fields:
         if plan.when is None or plan.when(record):
             value = getattr(record, plan.name)
-            if isinstance(plan.kind, FloatRows):
+            if isinstance(plan.kind, Rows) and not plan.kind.columns[0].name:
                 value = value.reshape(-1)
             values[plan.name] = _rows(plan.kind, value, record) if isinstance(value, Keys) else _array(value)
     if any(part.name == "tail" for part in structure.parts):

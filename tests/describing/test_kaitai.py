@@ -5,9 +5,13 @@ The compiled readers share no code with ours, so this is a second reading of the
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterable
+from io import BytesIO
 
+import pytest
 import yaml
+from kaitaistruct import KaitaiStream, ValidationNotEqualError
 
 from keyframer.describing import DESCRIPTIONS, described_layouts
 from keyframer.describing.kaitai import kaitai
@@ -65,7 +69,7 @@ def test_samples_are_read_as_by_our_reader() -> None:
             found, expected = readers.values(document, files[name])
             assert found == expected, name
             compared.add(name)
-    assert set(files) - compared == {"cut.3ds", "oddities.3ds", "signalling_nans.3ds", "cut.anim"}
+    assert set(files) - compared == {"cut.3ds", "oddities.3ds", "signalling_nans.3ds", "cut.anim", "odd.b3d"}
 
     # The comparison is able to fail: the reader gets another value than the document has.
     data = files["windmill.3ds"]
@@ -91,9 +95,19 @@ def test_corpus_files_are_read_as_by_our_reader() -> None:
     assert fields > 20_000, fields
 
 
+@needs_compiler
+def test_the_reader_of_hale3d_refuses_animations_of_horde3d() -> None:
+    """They begin with the same four bytes; the version differs."""
+    reader = compiled([DESCRIPTIONS["kaitai"]()["hale3d.ksy"]])["hale3d"]
+    data = struct.pack("<4s5I", b"H3DA", 1, 0, 24, 0, 0)
+    assert reader(KaitaiStream(BytesIO(data))).content.body.header.version == 1
+    with pytest.raises(ValidationNotEqualError):
+        reader(KaitaiStream(BytesIO(data.replace(b"H3DA\1", b"H3DA\2"))))
+
+
 def test_every_binary_format_is_described() -> None:
     names = {known.name for known, _, _ in described_layouts()}
-    assert names == {"3ds", "uto3d", "hale3d", "midtown", "nodeanim"}
+    assert names == {"3ds", "uto3d", "hale3d", "midtown", "nodeanim", "b3d"}
 
 
 def test_descriptions_have_the_names_of_their_files_and_no_shared_extension() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -121,3 +123,31 @@ def test_patterns_of_pronom_say_the_same_as_regular_expressions(folder: Path) ->
     extensions = [element.text for element in root.iter("extension")]
     assert "u3d" in extensions
     assert "anim" not in extensions
+
+
+def _horde3d() -> list[bytes]:
+    """Animations of Horde3D of both versions, which begin with the four bytes of Hale3D; one entity, one frame."""
+    entity = b"Hips".ljust(256, b"\0")
+    frame = struct.pack("<10f", 0, 0, 0, 1, 0, 1, 0, 1, 1, 1)
+    return [struct.pack("<4s3I", b"H3DA", version, 1, 1) + entity + bytes(version - 2) + frame for version in (2, 3)]
+
+
+@needs_file
+def test_file_takes_no_horde3d_animation_for_hale3d(folder: Path) -> None:
+    paths = sorted((CORPUS / "horde3d").glob("*.anim"))
+    for number, data in enumerate(_horde3d()):
+        paths.append(folder / f"{number}.anim")
+        paths[-1].write_bytes(data)
+    assert not any("Hale3D" in answer for answer in _file(folder, paths))
+    assert "Hale3D animation" in _file(folder, [path for path in SAMPLES if path.name == "wave-length.anim"])[0]
+
+
+def test_pronom_and_detection_take_no_horde3d_animation_for_hale3d(folder: Path) -> None:
+    tree = ElementTree.parse(folder / "keyframer-pronom.xml")
+    patterns = [re.compile(element.text.encode()) for element in tree.iter("regex") if element.text]
+    real = [path.read_bytes() for path in sorted((CORPUS / "horde3d").glob("*.anim"))]
+    for data in [*_horde3d(), *real]:
+        assert not any(pattern.match(data) for pattern in patterns)
+        assert detect(data, name="a.anim").format is None
+    hale3d = next(path for path in SAMPLES if path.name == "wave-length.anim").read_bytes()
+    assert any(pattern.match(hale3d) for pattern in patterns)

@@ -11,11 +11,14 @@ import sys
 from collections.abc import Iterator
 from itertools import count, groupby, pairwise
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 import keyframer
 from keyframer.cli.parser import COMMANDS, build_parser
+from keyframer.formats.threeds.records import MasterScale
 from tests.page.conftest import PAGE
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -54,6 +57,62 @@ def test_blocks(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
             run_console(block, tmp_path)
         else:
             exec(compile(block, page.name, "exec"), names)
+
+
+def run_python(page: str, monkeypatch: pytest.MonkeyPatch, folder: Path) -> dict[str, Any]:
+    """Run the Python blocks of a page in a folder; returns their names."""
+    shutil.copytree(ROOT / "examples", folder / "examples")
+    monkeypatch.chdir(folder)
+    names: dict[str, Any] = {}
+    for block in re.findall(r"^```python\n(.*?)^```", (ROOT / page).read_text("utf-8"), re.DOTALL | re.MULTILINE):
+        exec(compile(block, page, "exec"), names)
+    return names
+
+
+FRAMES = [0.0, 10.0, 25.0, 50.0]
+
+
+def world(file: str | keyframer.Scene, node: str, frames: list[float] = FRAMES) -> Any:
+    scene = keyframer.load(file) if isinstance(file, str) else file
+    return keyframer.pose(scene, frames=frames).world[:, scene.find(node)]
+
+
+def test_example_of_the_tutorial_makes_the_mill_taller(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    names = run_python("docs/tutorial.md", monkeypatch, tmp_path)
+    assert names["report"].summary() == "nothing dropped; parts: 2 exact"  # as the page says
+    for node, height in {"Rotor": 10, "Sail1": 10, "Sail4": 10, "Tower": 0, "Camera": 0}.items():
+        moved = world("examples/windmill.3ds", node)
+        moved[:, 2, 3] += height
+        assert np.allclose(world("taller.3ds", node), moved, atol=1e-4), node
+
+
+def test_examples_of_editing_have_their_effect(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    run_python("docs/howto/edit.md", monkeypatch, tmp_path)
+    mill, taller = "examples/windmill.3ds", "taller.3ds"
+    quarter = np.array([[0.0, -1, 0], [1, 0, 0], [0, 0, 1]])
+    tower, rotor = world(mill, "Tower"), world(mill, "Rotor")
+    assert np.allclose(world(taller, "Tower")[:, :3, :3], quarter @ tower[:, :3, :3], atol=1e-6)
+    assert np.allclose(world(taller, "Tower")[:, :3, 3], tower[:, :3, 3], atol=1e-6)
+    wanted = tower[:, :3, 3] + (rotor[:, :3, 3] + (0, 0, 10) - tower[:, :3, 3]) @ quarter.T
+    assert np.allclose(world(taller, "Rotor")[:, :3, 3], wanted, atol=1e-4)
+    assert np.allclose(world(taller, "Rotor")[:, :3, :3], 1.5 * quarter @ rotor[:, :3, :3], atol=1e-4)
+    half_speed = world("slow.3ds", "Rotor", [2 * frame for frame in FRAMES])
+    assert np.allclose(half_speed[:, :3, :3], rotor[:, :3, :3], atol=1e-4)
+    scale = keyframer.read("metres.3ds").first(MasterScale)
+    assert scale is not None
+    assert scale.scale == pytest.approx(39.37)
+
+
+def test_example_of_scenes_moves_the_tower(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    page = (ROOT / "docs/scenes.md").read_text("utf-8")
+    names = run_python("docs/scenes.md", monkeypatch, tmp_path)
+    (line,) = re.findall(r"^scene\.move\(.*\)$", page, re.MULTILINE)
+    scene = keyframer.load("examples/windmill.3ds")
+    before = world(scene, "Rotor")
+    exec(line, {"scene": scene})
+    before[:, 2, 3] += 5
+    assert np.allclose(world(scene, "Rotor"), before)
+    assert names["picture"].size == (320, 200)
 
 
 def commands_in(block: str) -> Iterator[list[str]]:

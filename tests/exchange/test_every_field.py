@@ -22,6 +22,7 @@ import pytest
 import keyframer
 from keyframer.curves import Interpolation, RotationForm, Track
 from keyframer.formats import FORMATS
+from keyframer.formats.kit.coordinates import in_space
 from keyframer.formats.kit.unsupported_features import foreign_extras
 from keyframer.scene import (
     Camera,
@@ -58,6 +59,7 @@ TARGETS: dict[str, dict[str, Any]] = {
     "a.anim": {"format": "hale3d"},
     "b.anim": {"format": "midtown"},
     "a.bin": {"format": "nodeanim"},
+    "a.b3d": {"format": "b3d"},
     "a.glb": {},
     "core.glb": {"core_only": True},
 }
@@ -133,6 +135,11 @@ FEATURES: dict[str, Any] = {
     "meshes.uv_corners": np.array([[0, 1, 2], [1, 2, 3]]),
     "meshes.colors": np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0.0]]),
     "meshes.color_corners": np.array([[3, 2, 1], [0, 2, 3]]),
+    "meshes.color_alpha": np.array([0.25, 0.5, 0.75, 1.0]),
+    "meshes.uv2": np.array([[0, 0], [0.5, 0], [0.5, 0.5], [0, 0.5]]),
+    "meshes.uv2_corners": np.array([[3, 2, 1], [0, 2, 3]]),
+    "meshes.normals": np.array([[0, 0.6, 0.8], [0, -0.6, 0.8], [0.6, 0, 0.8], [-0.6, 0, 0.8]]),
+    "meshes.normal_corners": np.array([[3, 2, 1], [0, 2, 3]]),
     "meshes.smoothing": np.array([1, 2]),
     "meshes.edges": np.array([3, 6]),
     "meshes.face_materials": np.array([-1, 0]),
@@ -170,6 +177,7 @@ FEATURES: dict[str, Any] = {
     "maps.mirror": True,
     "maps.negative": True,
     "maps.decal": True,
+    "maps.second_coordinates": True,
     "maps.tiled": False,
     "maps.summed_area": True,
     "maps.alpha_source": True,
@@ -263,6 +271,12 @@ CHANGED_WITH: dict[str, dict[str, Any]] = {
     "lights.aspect": {"lights.rectangular": True},
     "environment.uses": {"environment.background_color": (0.1, 0.2, 0.3)},
     "meshes.color_corners": {"meshes.colors": np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0.0]])},
+    "meshes.color_alpha": {"meshes.colors": np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0.0]])},
+    "maps.second_coordinates": {"meshes.uv2": np.array([[0, 0], [0.5, 0], [0.5, 0.5], [0, 0.5]])},
+    "meshes.uv2_corners": {"meshes.uv2": np.array([[0, 0], [0.5, 0], [0.5, 0.5], [0, 0.5]])},
+    "meshes.normal_corners": {
+        "meshes.normals": np.array([[0, 0.6, 0.8], [0, -0.6, 0.8], [0.6, 0, 0.8], [-0.6, 0, 0.8]])
+    },
     "cameras.target": {"nodes.target": (EYE, None)},
     "lights.target": {"nodes.target": (LAMP, None)},
 }
@@ -300,6 +314,9 @@ WHOLE = {
     "clips.bounds": ("bounds",),
     "nodes.pivot": ("meshes",),
     "meshes.color_corners": ("vertex_colours", "meshes"),
+    "meshes.color_alpha": ("vertex_alpha", "vertex_colours", "meshes"),
+    **dict.fromkeys(("meshes.uv2", "meshes.uv2_corners"), ("second_coordinates", "meshes")),
+    **dict.fromkeys(("meshes.normals", "meshes.normal_corners"), ("normals", "meshes")),
     "materials.maps": ("materials", "textures"),
     "channels.fov": ("cameras",),
     "channels.roll": ("cameras",),
@@ -318,6 +335,9 @@ WHOLE = {
 CORNERS = {
     **dict.fromkeys(("meshes.uv", "meshes.uv_corners"), ("uv", "uv_corners")),
     **dict.fromkeys(("meshes.colors", "meshes.color_corners"), ("colors", "color_corners")),
+    **dict.fromkeys(("meshes.uv2", "meshes.uv2_corners"), ("uv2", "uv2_corners")),
+    **dict.fromkeys(("meshes.normals", "meshes.normal_corners"), ("normals", "normal_corners")),
+    "meshes.color_alpha": ("color_alpha", "color_corners"),
 }
 """tables and the numbers into them: what counts is the value at each corner"""
 
@@ -334,6 +354,7 @@ BOOKKEEPING = {
         "scene.folder",
         "scene.sources",
         "scene.origin",
+        "scene.loaded_rest",
     ),
 }
 """fields that say how the rest is named, numbered, grouped or kept"""
@@ -390,10 +411,11 @@ def values_of(scene: Scene, name: str) -> Iterator[Any]:
         yield sum(getattr(node, field) is not None for node in scene.nodes)
     elif name in CORNERS:
         table, numbers = CORNERS[name]
-        for mesh in scene.meshes:
+        meshes = in_space(scene, replace(scene.space, up="z", handedness=Handedness.RIGHT)).meshes
+        for mesh in meshes if table == "normals" else scene.meshes:
             values, chosen = getattr(mesh, table), getattr(mesh, numbers)
             rows = None if values is None else np.asarray(values)[mesh.corners if chosen is None else chosen]
-            if rows is not None and table == "uv" and not scene.space.v_up:
+            if rows is not None and table in ("uv", "uv2") and not scene.space.v_up:
                 rows = rows * (1, -1) + (0, 1)
             yield rows
     elif name == "maps.embedded":  # inside the file, or beside it
@@ -637,8 +659,8 @@ def lines(root: Json) -> None:
     root["meshes"][0]["primitives"].append({**root["meshes"][0]["primitives"][0], "mode": 1})
 
 
-def second_uv(root: Json) -> None:
-    root["meshes"][0]["primitives"][0]["attributes"]["TEXCOORD_1"] = 0
+def third_uv(root: Json) -> None:
+    root["meshes"][0]["primitives"][0]["attributes"]["TEXCOORD_2"] = 0
 
 
 def instances(root: Json) -> None:
@@ -663,7 +685,7 @@ LEFT_OUT = {
     "/orthographic": orthographic,
     "/points": points,
     "/lines": lines,
-    "/TEXCOORD_1": second_uv,
+    "/TEXCOORD_2": third_uv,
     "/EXT_mesh_gpu_instancing": instances,
     f"/{POINTER}": animated_color,
     "/nodes": not_shown,
@@ -711,7 +733,7 @@ def test_summary_names_times_of_clips_in_full() -> None:
     report = LossReport("nodeanim")
     report.add(Outcome.DROPPED, "/clips/current")
     report.add(Outcome.DROPPED, "/clips/segment")
-    assert report.summary() == "dropped: current time of clips, active segment of clips; parts: 2 dropped"
+    assert report.summary() == "dropped: current time, active segment; parts: 2 dropped"
 
 
 def test_summary_names_losses_first() -> None:
@@ -723,11 +745,42 @@ def test_summary_names_losses_first() -> None:
     assert report.summary() == "nothing dropped; largest error 0.0004 degrees; parts: 1 exact, 1 approximated"
     report.add(Outcome.DROPPED, "/nodes/a/morph")
     report.add(Outcome.DROPPED, "/nodes/b/morph")
-    report.add(Outcome.DROPPED, "/meshes/edges")
+    report.add(Outcome.DROPPED, "/meshes/edges", kind="edges of 4 meshes")
+    report.add(Outcome.EXTRAS, "/nodes/uuid", kind="uuid of 9 nodes")
     assert report.summary() == (
-        "dropped: morph of nodes (2), edges of meshes; largest error 0.0004 degrees; "
-        "parts: 1 exact, 1 approximated, 3 dropped"
+        "dropped: morph of 2 nodes, edges of 4 meshes; largest error 0.0004 degrees; "
+        "parts: 1 exact, 1 approximated, 3 dropped; in extras: uuid of 9 nodes"
     )
+
+
+def test_summary_names_whole_parts_and_leaves_names_to_the_end() -> None:
+    report = LossReport("3ds")
+    report.add(Outcome.DROPPED, "/clips/name")
+    report.add(Outcome.DROPPED, "/title", kind="the title")
+    report.add(Outcome.DROPPED, "/cameras/Eye")
+    assert report.summary() == "dropped: camera Eye, name of the clip, the title; parts: 3 dropped"
+    report.add(Outcome.DROPPED, "/cameras/Other")
+    assert report.summary().startswith("dropped: 2 cameras, name of the clip, ")
+
+
+def test_summary_counts_missing_images_instead_of_nothing_dropped() -> None:
+    report = LossReport("gltf")
+    report.add(Outcome.EXACT, "/meshes/Box")
+    report.measured["missing_images"] = 2.0
+    assert report.summary() == "2 images missing; parts: 1 exact"
+    report.add(Outcome.DROPPED, "/nodes/Box/morph")
+    assert report.summary() == "dropped: morph of nodes; 2 images missing; parts: 1 exact, 1 dropped"
+
+
+def test_summaries_name_what_was_lost_in_words(tmp_path: Path) -> None:
+    """Of a camera the planes, not the camera, and the count of a field, not the name of a part twice."""
+    scene = keyframer.Scene(cameras=[keyframer.Camera("Eye", clip=(1.0, 9.0))], nodes=[])
+    scene.nodes.append(keyframer.Node("Eye", keyframer.NodeKind.CAMERA, camera=0))
+    assert keyframer.save(scene, tmp_path / "a.3ds").summary().startswith("dropped: clip planes of cameras; ")
+    mill = keyframer.load(Path(__file__).parents[2] / "examples/windmill.3ds")
+    words = keyframer.save(mill, tmp_path / "a.u3d").summary()
+    assert words.startswith("dropped: smoothing groups (6 meshes), maps (1 material), ambient light, ")
+    assert " of clips" not in words
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from keyframer.exchange.gltf.write.asset import Buffers
 from keyframer.exchange.gltf.write.images import Image
+from keyframer.limits import DEFAULT_LIMITS, budgeted
 from keyframer.maths.smoothing_groups import smooth_clusters
 from keyframer.scene import Material, Mesh, Node, Scene, Space, TextureMap
 from keyframer.scene.loss_report import Outcome
@@ -125,6 +127,51 @@ def test_one_group_is_smooth_and_shares_vertices() -> None:
     np.testing.assert_allclose(part["NORMAL"], (unit / np.linalg.norm(unit, axis=1)[:, None])[order], atol=1e-6)
 
 
+def own_normals(part: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the normals of all corners (F, 3, 3), and those of their faces by their winding (F, 3)."""
+    a, b, c = (part["POSITION"][part["indices"][:, corner]].astype(float) for corner in range(3))
+    normals = np.cross(b - a, c - a)
+    return part["NORMAL"][part["indices"]], normals / np.linalg.norm(normals, axis=1)[:, None]
+
+
+@pytest.mark.parametrize("unused", [0, 3])
+@pytest.mark.parametrize("masks", [[1, 1, 1, 1], [1, 3, 2, 2], None])
+def test_faces_back_to_back_have_their_own_normals(masks: list[int] | None, unused: int) -> None:
+    """A leaf of two sides on the same vertices, in one smoothing group: their normals cancel out. Faces of one side
+    share their normals."""
+    square = np.array([(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0)], float)
+    corners = np.array([(0, 1, 2), (2, 1, 0), (0, 2, 3), (3, 2, 0)])
+    positions = np.vstack([square, np.zeros((unused, 3))])
+    leaf = Mesh("leaf", positions, corners, smoothing=None if masks is None else np.array(masks))
+    (part,) = attributes(leaf, smooth=True)
+    found, own = own_normals(part)
+    np.testing.assert_allclose(found, np.repeat(own[:, None], 3, axis=1), atol=1e-6)
+    assert sorted(own[:, 2].tolist()) == [-1, -1, 1, 1]
+    assert len(part["POSITION"]) == 8, "a vertex for each side"
+
+
+def test_faces_back_to_back_beside_a_smooth_mesh() -> None:
+    """Other meshes of the scene keep their shared normals; a third face makes a sum that is not zero."""
+    triangle = np.array([(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)], float)
+    leaf = Mesh("leaf", triangle, np.array([(0, 1, 2), (2, 1, 0), (0, 2, 3)]), smoothing=np.ones(3, int))
+    meshes = [cube(smoothing=np.ones(12, int)), leaf, cube(smoothing=np.ones(12, int))]
+    nodes = [Node(f"n{number}", mesh=number) for number in range(3)]
+    gltf = Gltf(glb_of(Scene(nodes=nodes, meshes=meshes, space=Space("y")))[0])
+    parts = []
+    for node in gltf.json["nodes"]:
+        (primitive,) = gltf.json["meshes"][node["mesh"]]["primitives"]
+        part = {name: gltf.accessor(number) for name, number in primitive["attributes"].items()}
+        parts.append({**part, "indices": gltf.accessor(primitive["indices"]).reshape(-1, 3)})
+    assert [len(part["POSITION"]) for part in parts] == [8, 5, 8]
+    found, _ = own_normals(parts[1])
+    # at corner 1 only the two sides meet; at corners 0 and 2 the third face, which looks along x, decides
+    np.testing.assert_allclose(found[0], [(1, 0, 0), (0, 0, 1), (1, 0, 0)], atol=1e-6)
+    np.testing.assert_allclose(found[1], [(1, 0, 0), (0, 0, -1), (1, 0, 0)], atol=1e-6)
+    (alone,) = attributes(meshes[0])
+    for part in (parts[0], parts[2]):
+        np.testing.assert_array_equal(part["NORMAL"], alone["NORMAL"])
+
+
 @pytest.mark.parametrize(("source", "vertices"), [("3ds", 36), ("hale3d", 8)])
 def test_mesh_without_groups_is_smooth_or_flat_by_format(source: str, vertices: int) -> None:
     scene = Scene(nodes=[Node("n", mesh=0)], meshes=[cube()], source_format=source)
@@ -211,3 +258,31 @@ def test_names_of_missing_images_are_kept() -> None:
     assert "images" not in text
     assert text["materials"][0]["extras"]["keyframer"]["maps"]["texture1"]["file_name"] == "A.PNG"
     assert len([loss for loss in report if "not embedded" in loss.detail]) == 2
+
+
+def test_one_vertex_without_a_face_is_reported() -> None:
+    mesh = Mesh("m", positions=np.eye(4, 3), corners=np.array([[0, 1, 2]]))
+    report = glb_of(Scene(nodes=[Node("n", mesh=0)], meshes=[mesh]))[1]
+    (loss,) = report.of(Outcome.DROPPED)
+    assert (loss.path, loss.detail) == ("/meshes/m/unused_vertices", "1 vertex not used by any face")
+    assert report.summary().startswith("dropped: unused vertices of meshes; ")
+    two = [mesh, Mesh("other", positions=mesh.positions, corners=mesh.corners)]
+    report = glb_of(Scene(nodes=[Node("n", mesh=0), Node("o", mesh=1)], meshes=two))[1]
+    assert report.summary().startswith("dropped: unused vertices of 2 meshes; ")
+
+
+@pytest.mark.parametrize(("highest", "component"), [(0xFFFE, 5123), (0xFFFF, 5125)])
+def test_largest_index_of_16_bits_is_not_used(highest: int, component: int) -> None:
+    """It restarts a primitive in WebGL and elsewhere."""
+    buffers = Buffers()
+    number = buffers.indices(np.array([0, 1, highest]))
+    assert buffers.accessors[number]["componentType"] == component
+
+
+@pytest.mark.parametrize("table", ["uv", "color"])
+def test_faces_without_texture_coordinates_or_colour_are_drawn(table: str) -> None:
+    rows = {"uv": np.zeros((3, 2))} if table == "uv" else {"colors": np.ones((3, 3))}
+    numbers = {f"{table}_corners": np.array([[0, 1, 2], [-1, -1, -1]])}
+    with budgeted(DEFAULT_LIMITS, 0):  # as readers make meshes
+        mesh = Mesh("m", positions=np.eye(4, 3), corners=np.array([[0, 1, 2], [1, 2, 3]]), **rows, **numbers)
+        assert sum(len(primitive["indices"]) for primitive in attributes(mesh)) == 2

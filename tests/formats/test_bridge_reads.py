@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 import pytest
 
 import keyframer
@@ -22,8 +23,6 @@ from tests.building.midtown import channel as midtown_channel
 from tests.samples import sample_files
 
 ASE_TABLES = [cls.__name__ for cls in dict.fromkeys(TABLES.values())]
-ASE_MATERIAL = BLOCK_TYPES[b"MATERIAL"]
-ASE_NORMALS = "the normals of a scene follow from its smoothing groups"
 COUNT = "how many entries follow: they are counted"
 RAW = "bytes that nobody understood: only in salvaged scenes, the issue says where, the document keeps them"
 SIGNATURE = "what kind of file it is is known by then"
@@ -34,6 +33,7 @@ UNREAD: dict[str, dict[str, str]] = {
         **{f"{kind}.{what}_count": COUNT for kind in ("Mesh", "MeshWithUvFaces") for what in ("vertex", "face")},
         **{f"{kind}.{what}_count": COUNT for kind in ("Mesh", "MeshWithUvFaces") for what in ("uv", "colour")},
         "Controller.key_count": COUNT,
+        "BezierController.key_count": COUNT,
         "NoController.type": "a placeholder of the Flexporter: there is nothing to move",
         "NoController.filler": "always 255",
         "RawRest.data": RAW,
@@ -54,13 +54,18 @@ UNREAD: dict[str, dict[str, str]] = {
         "OldClip.bones": COUNT,
         "RawRun.data": RAW,
     },
+    "b3d": {
+        "Animation.flags": "unused",
+        "Brushes.texture_count": COUNT,
+        "Sequence.flags": "unknown, always 0",
+        "RawChunk.data": RAW,
+    },
     "ase": {
         **{f"{table}.body": "the text that the columns were read from" for table in ASE_TABLES},
-        **{f"Normals.{field}": ASE_NORMALS for field in ("index", "normals", "corners", "corner_normals")},
         **{
             f"{cls.__name__}.values": "none, or a number in order"
             for cls in BLOCK_TYPES.values()
-            if cls is not ASE_MATERIAL
+            if cls.KEYWORD not in (b"MATERIAL", b"GROUP")
         },
         "Block.values": "of keywords that nobody knows",
         "RawText.data": RAW,
@@ -109,6 +114,10 @@ def documents(name: str) -> list[tuple[keyframer.Document, dict[str, object]]]:
     result: list[tuple[keyframer.Document, dict[str, object]]] = [
         (keyframer.decode(path.read_bytes(), format=name), {}) for path in sample_files(name)
     ]
+    if name == "ase":
+        scene = keyframer.Scene([keyframer.Node("a", mesh=0)], [keyframer.Mesh("a", np.eye(3), [[0, 1, 2]])])
+        scene.meshes[0].normals = np.eye(3)
+        result.append((keyframer.decode(keyframer.encode(format_by_name("ase").from_scene(scene).document)), {}))
     if name == "hale3d":
         result.append((keyframer.decode(wave()), {"model": keyframer.decode(arm())}))
     if name == "midtown":
@@ -124,6 +133,9 @@ def documents(name: str) -> list[tuple[keyframer.Document, dict[str, object]]]:
             uto3d.mesh(b"Bare", 12),
         ]
         full.controllers.append({**uto3d.tcb(0, 9, 999)})
+        full.controllers.append(
+            {"type": 0, "id": 77, "owner": 10, "scheme": 2, "keys": [(0, [0, 0, 3]), (9, [0, 2, 9])]}
+        )
         for manner in (uto3d.B, uto3d.LITERAL):
             result.append((keyframer.decode(uto3d.write(full, manner)), {}))
         lost = uto3d.Scene(controllers=[uto3d.sampled(1, 2, 77), uto3d.tcb(0, 1, 10, (0, 0))])

@@ -122,7 +122,7 @@ def other_value(part: str, name: str, value: Any) -> Any:
         return tuple(number / 2 + 0.125 for number in value)
     if isinstance(value, np.ndarray) and value.size:
         if value.dtype.kind == "f":
-            return value + 0.25
+            return np.roll(value, 1, axis=-1) if name == "normals" else value + 0.25  # normals stay unit vectors
         if name == "face_materials":
             return np.zeros_like(value) if value.any() else np.full_like(value, -1)
         return np.roll(value, 1, axis=-1) if value.ndim > 1 else value ^ 1

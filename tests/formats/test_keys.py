@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from keyframer.curves import Interpolation, RotationForm, Track, Wrap, compile_track
-from keyframer.errors import FormatError
 from keyframer.formats.kit.key_tracks import KeyFitter, KeyRules, as_tcb, is_eased, single_key, tcb_keys
 from keyframer.formats.kit.scene_writing import Tolerance
 from keyframer.scene import Channel, Clip
@@ -239,10 +238,11 @@ def test_samples_between_frames_are_resampled() -> None:
 # --- repeat, loop and full turns -------------------------------------------------------------------------------------
 
 
-def test_a_repeat_that_never_plays_needs_no_sampling() -> None:
+def test_a_repeat_that_ends_with_the_clip_keeps_its_keys() -> None:
     fitted_track, loss = fitted(line(0.0, 30.0, wrap=Wrap.REPEAT), end=30.0)
-    assert len(fitted_track.times) == 2
-    assert loss.outcome is Outcome.EXACT
+    assert (fitted_track.wrap, fitted_track.values.tolist()) == (Wrap.SINGLE, [[0, 0, 0], [1, 2, 0]])
+    assert loss.outcome is Outcome.BAKED
+    assert loss.detail == "tracks with the wrap 'repeat' cannot be stored in this format: written as 2 TCB keys"
 
 
 @pytest.mark.parametrize("wrap", [Wrap.REPEAT, Wrap.LOOP])
@@ -280,10 +280,16 @@ def test_full_turns_are_split_if_keys_cannot_store_them() -> None:
     assert fitted(track)[0].values is track.values
 
 
-def test_an_endless_clip_is_refused() -> None:
-    track = spin(0.0, 1.0, wrap=Wrap.LOOP)
-    with pytest.raises(FormatError, match="LIMIT_SAMPLES"):
-        fit(track, end=9e6)
+@pytest.mark.parametrize("wrap", [Wrap.REPEAT, Wrap.LOOP])
+def test_in_an_endless_clip_a_loop_plays_once(wrap: Wrap) -> None:
+    track = spin(0.0, 1.0, wrap=wrap)
+    fitted_track, losses = fit(track, end=9e6)
+    assert fitted_track.times.tolist() == [0, 4800]
+    assert difference(track, fitted_track, np.arange(30.0), 160.0) <= 1e-6
+    assert [loss.outcome for loss in losses] == [Outcome.DROPPED, Outcome.BAKED]
+    assert losses[0].detail == (
+        f"incomplete motion: its {wrap.value} plays once, and would need 600002 keys (LIMIT_KEYS)"
+    )
 
 
 # --- TCB rows --------------------------------------------------------------------------------------------------------

@@ -32,6 +32,19 @@ def _map(name: bytes) -> bytes:
     return w.editor(w.material(b"red", w.texture(name)))
 
 
+def _spot(hotspot: float, falloff: float) -> bytes:
+    cone = w.chunk(0x4610, w.floats(0, 0, 0, hotspot, falloff))
+    return w.editor(w.chunk(0x4000, b"s\0", w.chunk(0x4600, w.floats(1, 2, 3), cone)))
+
+
+def _zeros(chunk_id: int, rows: list[tuple[float, ...]], layout: str) -> bytes:
+    """A mesh with a table of which all rows from the tenth to the fortieth are zero."""
+    rows[10:40] = [(0,) * len(rows[0])] * 30
+    points = b"" if chunk_id == 0x4110 else w.points(*((float(n), 1.0, 0.0) for n in range(52)))
+    table = b"".join(struct.pack(layout, *row) for row in rows)
+    return w.editor(w.mesh(points, w.chunk(chunk_id, struct.pack("<H", len(rows)), table)))
+
+
 _MESH = w.points(*w.TRIANGLE)
 _COUNTED = {0x4110: 12, 0x4120: 8, 0x4140: 8}
 
@@ -144,6 +157,15 @@ THREEDS: dict[str, list[Attack]] = {
         ("tension NaN", _position(w.key(0, 0, 0, 0, flags=1, extras=(NAN,))), "DATA_NON_FINITE"),
         ("vertex", w.editor(w.mesh(w.points((NAN, 0, 0)))), "DATA_NON_FINITE"),
         ("fog", w.editor(w.chunk(0x2200, w.floats(INF, 0, 0, 0))), "DATA_NON_FINITE"),
+    ],
+    "rows of zeros": [
+        ("faces", _zeros(0x4120, [(n, n + 1, n + 2, 7) for n in range(50)], "<4H"), "DATA_ZERO_ROWS"),
+        ("vertices", _zeros(0x4110, [(1.0, n, 0.0) for n in range(50)], "<3f"), "DATA_ZERO_ROWS"),
+    ],
+    "lenses and cones": [
+        ("lens 0", w.editor(w.chunk(0x4000, b"c\0", w.chunk(0x4700, bytes(32)))), "DATA_OUT_OF_RANGE"),
+        ("hotspot above falloff", _spot(60, 40), "DATA_OUT_OF_RANGE"),
+        ("falloff above 180", _spot(10, 200), "DATA_OUT_OF_RANGE"),
     ],
     "rotation axis": [
         ("zero", w.keyframer(w.node(b"a", 0, -1, w.track(0xB021, w.key(0, 1, 0, 0, 0)))), "DATA_ZERO_AXIS"),
@@ -485,6 +507,15 @@ def _ase_face(number: int = 0, corner: int = 0, groups: int = 1, material: int =
     return _ase_mesh(faces=_ASE_FACE % (number, corner, groups, material))
 
 
+_ONE_MATERIAL = b'*MATERIAL_LIST {\n\t*MATERIAL_COUNT 1\n\t*MATERIAL 0 {\n\t\t*MATERIAL_NAME "red"\n\t}\n}\n'
+
+
+def _ase_without_material() -> bytes:
+    """Return a triangle that refers to a material behind the end of the list."""
+    with_reference = _ase_face().replace(b"*MESH {", b"*MATERIAL_REF 3\n*MESH {")
+    return with_reference.replace(b"*GEOMOBJECT", _ONE_MATERIAL + b"*GEOMOBJECT", 1)
+
+
 def _ase_skin(*lines: str) -> bytes:
     rows = "\n".join(lines)
     return _ase_mesh() + f"*MESH_SOFTSKINVERTS {{\n{rows}\n}}\n".encode()
@@ -510,7 +541,7 @@ ASE: dict[str, list[Attack]] = {
     "braces": [
         ("never closed", w.ase("*SCENE {"), "STRUCT_SYNTAX"),
         ("closed twice", w.ase("*SCENE {\n}\n}"), "STRUCT_SYNTAX"),
-        ("deeper than allowed", w.ase("*A {\n" * 40), "LIMIT_DEPTH"),
+        ("deeper than allowed", w.ase("*A {\n" * 300), "LIMIT_DEPTH"),
         ("in a name", w.ase_object("*NODE_PARENT \"} {\""), "LINK_PARENT_MISSING"),
     ],
     "names": [
@@ -538,9 +569,9 @@ ASE: dict[str, list[Attack]] = {
         ("a row number of 2^52", _ase_mesh("2 0 1 0", f"{1 << 52} 0 1 0"), "LINK_INDEX_OUT_OF_RANGE"),
         ("a corner out of range", _ase_face(0, 7, 1, 0), "LINK_INDEX_OUT_OF_RANGE"),
         ("a negative corner", _ase_face(0, -1, 1, 0), "LINK_INDEX_OUT_OF_RANGE"),
-        ("smoothing group 33", _ase_face(0, 0, 33, 0), "STRUCT_SYNTAX"),
+        ("smoothing group 33", _ase_face(0, 0, 33, 0), None),
         ("a material id of 2^40", _ase_face(0, 0, 1, 1 << 40), "STRUCT_SYNTAX"),
-        ("no such material", _ase_face().replace(b"*MESH {", b"*MATERIAL_REF 3\n*MESH {"), "LINK_UNRESOLVED_ID"),
+        ("no such material", _ase_without_material(), "LINK_UNRESOLVED_ID"),
     ],
     "keys": [
         ("not in order", _ase_moves("160 0 0 0", "0 1 1 1"), "DATA_KEYS_NOT_INCREASING"),

@@ -247,6 +247,16 @@ def test_a_skinned_mesh_moves_as_its_joints_do() -> None:
     assert not found(skinned_scene(1.0)).matches(found(skinned_scene(1.02)))
 
 
+def test_a_negative_weight_does_not_prevent_a_fingerprint() -> None:
+    negative = skinned_scene(1.0)
+    skin = negative.skins[0]
+    vertices, joints = np.append(skin.vertex_indices, [0, 17]), np.append(skin.joint_indices, [1, 0])
+    weights = np.append(skin.weights, [-7.5, -8.5])  # the weights of each joint still have a positive sum
+    negative.skins[0] = Skin("skin", [1, 2], skin.inverse_bind, vertices, joints, weights)
+    assert found(negative).matches(found(negative))
+    assert found(negative).seconds > 0
+
+
 def test_a_skin_without_influences_does_not_move() -> None:
     empty = skinned_scene(1.0)
     empty.skins[0] = Skin("skin", [1, 2], empty.skins[0].inverse_bind, [], [], [])

@@ -82,7 +82,7 @@ def test_every_table_of_a_scene_built_by_hand() -> None:
     assert (moving["wrap"], moving["shaped by"]) == ("single", "tension")
     assert (empty["keys"], empty["first"]) == (0, None)
     assert scene_tables["meshes"][0]["materials"] == "red"
-    assert scene_tables["surfaces"][0]["diffuse"] == "1 0 0"
+    assert scene_tables["materials"][0]["diffuse"] == "1 0 0"
     assert scene_tables["images"][0]["file"] == "b.png"
     assert scene_tables["cameras"][0]["ranges"] == "1, 100"
     assert scene_tables["lights"][0]["hotspot, falloff"] == "20, 40"
@@ -114,7 +114,7 @@ def test_samples_cover_every_table() -> None:
     seen: set[str] = set()
     for _, path in all_samples():
         seen |= {table.name for table in tables_of(open_file(path))}
-    wanted = {"scene", "tree", "curves", "meshes", "surfaces", "images", "cameras", "lights", "skins", "raw_channels"}
+    wanted = {"scene", "tree", "curves", "meshes", "materials", "images", "cameras", "lights", "skins", "raw_channels"}
     assert wanted <= seen
 
 

@@ -27,6 +27,7 @@ def windmill() -> Scene:
 OPERATIONS: dict[str, Callable[[Scene], Scene]] = {
     "choose": lambda scene: operating.choose_nodes(scene, ["Sail*"]),
     "cut": lambda scene: operating.cut(scene, 10, 50),
+    "move": lambda scene: operating.move(scene, "Rotor", (0, 0, 10)),
     "rate": lambda scene: operating.change_rate(scene, 24),
     "scale": lambda scene: operating.scale(scene, 2.5),
     "axes": lambda scene: operating.change_axes(scene, up="y", handedness="left"),
@@ -110,6 +111,13 @@ def test_sampled_frames_are_resampled_at_another_rate() -> None:
     resampled = operating.change_rate(scene, 24).clips[0].channels[0].track
     assert resampled.times.tolist() == list(range(25))
     assert np.allclose(resampled.values[:, 0], np.arange(25) * 3 * 30 / 24)
+
+
+def test_move_is_that_of_the_scene() -> None:
+    scene = windmill()
+    moved = operating.move(scene, "Rotor", (0, 0, 10))
+    scene.move("Rotor", by=(0, 0, 10))
+    assert np.array_equal(keyframer.pose(moved, SECONDS).world, keyframer.pose(scene, SECONDS).world)
 
 
 def test_scale_changes_only_lengths() -> None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import functools
+import importlib.util
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -26,13 +29,31 @@ def address() -> Iterator[str]:
     """Serve the page, like ``python -m http.server``, and return its address, in a folder of the server."""
     if not (PAGE / "index.html").is_file():
         pytest.skip("the page is not built (make page)")
-    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(QuietHandler, directory=str(PAGE.parent)))
+    with served(PAGE.parent) as root:
+        yield f"{root}/{PAGE.name}/"
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[str]:
+    """Serve a folder, and yield its address."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(QuietHandler, directory=str(folder)))
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
-    yield f"http://127.0.0.1:{server.server_address[1]}/{PAGE.name}/"
+    yield f"http://127.0.0.1:{server.server_address[1]}"
     server.shutdown()
     server.server_close()
     thread.join()
+
+
+@pytest.fixture(scope="session")
+def tool() -> ModuleType:
+    """The program that builds the page."""
+    spec = importlib.util.spec_from_file_location("build_page", PAGE.parents[1] / "tools/build_page.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 class Visit:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
 import shutil
@@ -14,18 +13,6 @@ import pytest
 
 from tests.page.conftest import PAGE
 
-TOOL = Path(__file__).parents[2] / "tools/build_page.py"
-
-
-@pytest.fixture(scope="module")
-def tool() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("build_page", TOOL)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
 
 def test_parts_with_another_hash_are_refused(tool: ModuleType, tmp_path: Path) -> None:
     (tmp_path / f"pyodide-{tool.PYODIDE}.tgz").write_bytes(b"something else")
@@ -34,7 +21,7 @@ def test_parts_with_another_hash_are_refused(tool: ModuleType, tmp_path: Path) -
 
 
 def test_page_has_a_strict_policy(tool: ModuleType) -> None:
-    viewer = (TOOL.parents[1] / "web/index.html").read_text()
+    viewer = (PAGE.parents[1] / "web/index.html").read_text()
     page = tool.index_page(viewer)
     assert page.index("Content-Security-Policy") < page.index("<script")
     assert page.count("Content-Security-Policy") == 1

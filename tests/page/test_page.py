@@ -6,8 +6,10 @@ import csv
 import io
 import json
 import re
+import shutil
 import zipfile
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -18,7 +20,7 @@ from keyframer.exchange.opening import OpenedFile
 from keyframer.viewer.saving import SAVE_CHOICES
 from keyframer.viewer.viewed_file import LoadedFile
 from tests.exchange.truth import assert_valid, needs_node_tools
-from tests.page.conftest import PAGE, Visit
+from tests.page.conftest import PAGE, Visit, served
 from tests.viewer.browser import Browser
 from tests.viewer.hostile import hostile_file
 from tests.viewer.opening import EXAMPLE, SAMPLES
@@ -48,7 +50,7 @@ def native(path: Path, ending: str) -> bytes:
 
 def test_example_plays_before_python_has_started(browser: Browser, address: str) -> None:
     """The worker never gets its files, so that this does not depend on the time it needs."""
-    page = browser.new_page()
+    page = browser.new_page(moving=True)
     held: list[Any] = []
     try:
         page.context.route("**/python/**", lambda route: held.append(route))
@@ -322,6 +324,45 @@ def test_old_versions_are_removed(browser: Browser, address: str) -> None:
         for route in held:
             route.abort()
         page.context.close()
+
+
+def test_new_version_after_a_visit_that_ended_early(
+    browser: Browser, address: str, tool: ModuleType, tmp_path: Path
+) -> None:
+    """The first visit keeps only the files of the first picture; the server then has another version of all others."""
+    folder, second = tmp_path / "page", tmp_path / "second"
+    shutil.copytree(PAGE, folder, ignore=shutil.ignore_patterns("python"))
+    shutil.copytree(PAGE, second)
+    for name, old, new in (
+        ("index.html", "<html ", '<html data-version="second" '),  # not in the title, which shows the file later
+        ("python/worker.js", "Loading Python", "Loading the second version"),
+    ):
+        text = (second / name).read_text("utf-8")
+        assert old in text
+        (second / name).write_text(text.replace(old, new), "utf-8")
+    (second / "service-worker.js").unlink()
+    (second / "service-worker.js").write_text(tool.service_worker(second), "utf-8")
+    with served(tmp_path) as root:
+        page = browser.new_page()
+        try:
+            page.goto(f"{root}/page/")
+            page.wait_for_selector("html[data-ready=yes][data-state=error]")
+            assert page.evaluate("() => navigator.serviceWorker.controller !== null")
+            assert page.query_selector("html[data-version]") is None
+            folder.rename(tmp_path / "first")
+            second.rename(folder)
+            page.reload(wait_until="commit")
+            page.wait_for_selector("html[data-version=second][data-state=ready]")
+            kept = page.evaluate(
+                """async () => Object.fromEntries(await Promise.all((await caches.keys()).map(async name =>
+                    [name, (await (await caches.open(name)).keys()).map(request => new URL(request.url).pathname)])))"""
+            )
+            [(cache, paths)] = kept.items()
+            assert cache.removeprefix("keyframer ") in (folder / "service-worker.js").read_text()
+            assert {"/page/", "/page/python/worker.js", "/page/python/library.zip"} <= set(paths)
+            assert "second version" in page.evaluate("() => fetch('python/worker.js').then(answer => answer.text())")
+        finally:
+            page.context.close()
 
 
 def test_policy_forbids_other_origins(visit: Visit) -> None:

@@ -22,15 +22,12 @@ import pytest
 from tests.corpus import CORPUS, animation_files
 from tests.page.conftest import PAGE
 from tests.page.outcomes import Outcome, outcomes
-from tests.page.test_build import tool
 from tests.samples import FOLDER, all_samples
 
 HERE = Path(__file__).parent
 SMALL = 10_000
 SAMPLES = [str(path) for _, path in all_samples()]
 REAL_FILES = [str(path.resolve()) for path in animation_files() if path.is_file() and path.stat().st_size < SMALL][::2]
-
-__all__ = ["tool"]
 
 
 @pytest.fixture(scope="module")

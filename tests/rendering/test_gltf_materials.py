@@ -82,9 +82,10 @@ def test_an_unlit_surface_shows_its_base_colour(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("how", "red"), [({"tiled": True}, False), ({"tiled": False}, True), ({"mirror": True}, True)])
 def test_wrap_modes_beyond_the_image(tmp_path: Path, how: dict[str, bool], red: bool) -> None:
-    """Blue on the left, red on the right: beyond the right edge the image repeats, is clamped, or is mirrored."""
+    """Blue on the left, red on the right: beyond the right edge the image repeats, is clamped (only in glTF), or is
+    mirrored."""
     image = plain((0, 0, 255))
     image.paste((255, 0, 0), (2, 0, 4, 4))
-    material = Material("m", maps={"texture1": TextureMap("two.png", **how)})  # type: ignore[arg-type]
+    material = Material("m", maps={"texture1": TextureMap("two.png", extras=GLTF, **how)})  # type: ignore[arg-type]
     pixel = render_square(tmp_path, material, 2.0, two=image)[16, 19]
     assert (pixel[0] > 100, pixel[2] > 100) == (red, not red)

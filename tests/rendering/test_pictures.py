@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -263,3 +264,28 @@ def test_rendering_is_deterministic() -> None:
     assert first.tobytes() == second.tobytes()
     stream = io.BytesIO()
     Image.fromarray(first).save(stream, "PNG")
+
+
+def panes(count: int) -> Scene:
+    """Squares of glass that fill the picture, one behind the other, on one node; the farthest is opaque."""
+    meshes = [square(2.5, y) for y in np.linspace(2, -2, count)]
+    points = np.concatenate([mesh.positions for mesh in meshes])
+    corners = np.concatenate([mesh.corners + 4 * number for number, mesh in enumerate(meshes)])
+    glass = Mesh("panes", points, corners, face_materials=np.repeat(np.minimum(np.arange(count), 1), 2))
+    materials = [
+        Material("back", diffuse=(0.9, 0.1, 0.1)),
+        Material("glass", diffuse=(0.1, 0.9, 0.1), transparency=0.8),
+    ]
+    return Scene(nodes=[Node("panes", mesh=0)], meshes=[glass], materials=materials, source_format="3ds")
+
+
+def test_the_memory_of_translucent_faces_is_bounded_by_the_picture(monkeypatch: pytest.MonkeyPatch) -> None:
+    scene = panes(600)
+    rendered(panes(2), size=96)
+    tracemalloc.start()
+    picture = rendered(scene, size=96)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 80e6  # 72 MB; keeping all pixels of all panes takes 89 MB, and without the budget more
+    monkeypatch.setattr("keyframer.rendering.raster.FRAGMENTS_AT_ONCE", 1 << 40)
+    assert (rendered(scene, size=96) == picture).all()

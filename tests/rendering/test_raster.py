@@ -15,7 +15,7 @@ from tests.rendering.simple import FRONT
 def screen_of(points: np.ndarray, closeness: np.ndarray | None = None) -> Screen:
     count = len(points)
     near = np.ones((count, 3)) if closeness is None else closeness
-    return Screen(points, near, np.arange(count), np.broadcast_to(np.eye(3), (count, 3, 3)))
+    return Screen(points, near, np.arange(count), np.zeros(count, np.int64), np.eye(3)[None])
 
 
 def slow_pixels(triangle: np.ndarray, width: int, height: int) -> set[tuple[int, int]]:

@@ -23,6 +23,8 @@ from keyframer.scene import (
     Environment,
     Gradient,
     Handedness,
+    Light,
+    LightType,
     Material,
     Node,
     NodeKind,
@@ -108,6 +110,16 @@ def test_a_camera_that_shows_something_later_is_used() -> None:
     assert not empty.any()
     assert full[16, 16] == 255
     assert full[:3].max() == 0  # at the distance of the camera
+
+
+@pytest.mark.parametrize("strength", [1e30, 3e38, 1e300])
+def test_blinding_light_of_a_damaged_file_still_gives_a_picture(strength: float) -> None:
+    """The light overflows: numpy must not warn about infinities."""
+    scene = scene_of(square(), materials=[Material("red", diffuse=(1.0, 0.0, 0.0))])
+    scene.lights.append(Light("sun", LightType.OMNI, multiplier=strength))
+    scene.nodes.append(Node("sun", NodeKind.LIGHT, light=0, position=np.array([0.0, -5.0, 0.0])))
+    picture = np.asarray(Renderer(scene, Settings(32, 32)).picture(0.0).convert("RGB"))
+    assert picture[16, 16].tolist() == [255, 0, 0]
 
 
 def test_background_is_a_color_or_that_of_the_file() -> None:

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from random import Random
+from typing import Any
 
+import numpy as np
 import pytest
 from benchmarks.bench_salvage import DAMAGES
 
 import keyframer
 from keyframer.formats import FORMATS
+from keyframer.formats.ase import records as ase
+from keyframer.formats.uto3d.records import Mesh
 from keyframer.issues import Severity
 from keyframer.salvaging import Salvaged
 from keyframer.salvaging.byte_map import DROPPED, KEPT, REPAIRED, STATES
-from tests.samples import all_samples
+from keyframer.wire.record import Record
+from tests.corpus import CORPUS, animation_files, more_animation_files, needs_corpus
+from tests.samples import FOLDER, all_samples
 from tests.slow import SLOW
 
 SAMPLES = all_samples()
@@ -25,7 +32,11 @@ EVERY_BYTE = 1_000 if SLOW else 500
 
 FORMATS_BY_NAME = {known.name: known for known in FORMATS}
 
+LARGEST = 1 << 20 if SLOW else 12_000
+"""size of real files that are damaged"""
+
 Counts = tuple[int, int, int]
+Parts = dict[str, list[tuple[object, ...]]]
 
 
 def salvaged(data: bytes, name: str) -> Salvaged | None:
@@ -52,6 +63,74 @@ def counts(data: bytes, name: str) -> Counts:
     return len(scene.meshes), len(scene.nodes), keys
 
 
+def parts(data: bytes, name: str | None, *, salvage: bool) -> Parts:
+    """Return the parts of a scene by kind: of each its name and size."""
+    scene = keyframer.load(data, format=name, salvage=salvage)
+    return {
+        "nodes": [(node.name, node.parent) for node in scene.nodes],
+        "meshes": [(mesh.name, len(mesh.positions), mesh.corners.tolist()) for mesh in scene.meshes],
+        "materials": [(material.name,) for material in scene.materials],
+        "cameras": [(camera.name,) for camera in scene.cameras],
+        "lights": [(light.name,) for light in scene.lights],
+        "channels": [
+            (channel.node, channel.track.kind, len(channel.track.times))
+            for clip in scene.clips
+            for channel in clip.channels
+        ],
+    }
+
+
+def assert_it_has_the_parts_that_load_shows(data: bytes, clean: bytes, name: str | None, damage: str) -> None:
+    found, expected = parts(clean, name, salvage=False), parts(data, name, salvage=True)
+    for kind in expected.keys() - ({"materials"} if name == "b3d" else set()):  # a broken list of brushes loses more
+        assert found[kind] == expected[kind], (damage, kind)
+
+
+def number_a_row_wrongly(mesh: Record) -> None:
+    vertices = table(mesh, ase.VertexList)
+    vertices.index = np.append(vertices.index[:-1], 99)
+
+
+def break_a_face(mesh: Record) -> None:
+    faces = table(mesh, ase.FaceList)
+    faces.corners = np.concatenate([[[0, 1, 99]], faces.corners[1:]])
+    table(mesh, ase.Normals).corners = faces.corners.reshape(-1)
+
+
+def break_a_face_of_rows_in_another_order(mesh: Record) -> None:
+    faces = table(mesh, ase.FaceList)
+    for name in ("index", "corners", "edges", "smoothing", "materials"):
+        setattr(faces, name, getattr(faces, name)[::-1].copy())
+    break_a_face(mesh)
+
+
+def break_a_face_and_lose_texture_coordinates(mesh: Record) -> None:
+    corners = table(mesh, ase.TextureFaceList)
+    corners.index, corners.values = corners.index[:-1], corners.values[:-1]
+    break_a_face(mesh)
+
+
+def break_a_texture_face(mesh: Record) -> None:
+    corners = table(mesh, ase.TextureFaceList)
+    corners.values = np.concatenate([[[0, 1, 99]], corners.values[1:]])
+
+
+def add_a_face(mesh: Record) -> None:
+    """Give the mesh the same face a second time, with its corners in turn."""
+    for kind in (ase.FaceList, ase.TextureFaceList, ase.ColorFaceList, ase.Normals):
+        rows = table(mesh, kind)
+        for plan in rows.plan.fields:
+            column = getattr(rows, plan.name)
+            if isinstance(column, np.ndarray):
+                turned = np.roll(column, -1, axis=-1) if plan.name in ("corners", "values") else column
+                setattr(rows, plan.name, np.concatenate([column, turned]))
+        rows.index = np.arange(2)
+
+
+def table(mesh: Record, kind: type[Any]) -> Any:
+    return next(part for part in mesh.children if isinstance(part, kind))
+
+
 def each_sample(function: object) -> object:
     return pytest.mark.parametrize(
         ("name", "path"), SAMPLES, ids=lambda value: value.name if isinstance(value, Path) else value
@@ -76,7 +155,7 @@ def test_what_comes_out_of_damaged_files(name: str, path: Path) -> None:
         if result is not None:
             assert_it_is_safe_and_needs_no_second_salvage(result, name, damage)
             assert_the_map_tiles_the_source_and_tells_the_truth(data, result, name, damage)
-            assert_loading_with_salvage_gives_the_same(data, result, name, damage)
+            assert_it_has_the_parts_that_load_shows(data, result.data, name, damage)
     assert any(result is not None for _, result in results.values())
 
 
@@ -112,8 +191,64 @@ def assert_the_map_tiles_the_source_and_tells_the_truth(data: bytes, result: Sal
         assert made <= 6 + damage.startswith("CR removed") * data.count(b"\n"), damage
 
 
-def assert_loading_with_salvage_gives_the_same(data: bytes, result: Salvaged, name: str, damage: str) -> None:
-    assert counts(result.data, name) == counts(data, name), damage
+@pytest.mark.parametrize(
+    "damage",
+    [
+        number_a_row_wrongly,
+        break_a_face,
+        break_a_face_of_rows_in_another_order,
+        break_a_face_and_lose_texture_coordinates,
+        break_a_texture_face,
+    ],
+)
+def test_meshes_with_wrong_rows_keep_the_others(damage: Callable[[Record], None]) -> None:
+    document = keyframer.decode((FOLDER / "ase" / "textured.ase").read_bytes())
+    mesh = next(record for record in document.find(Record) if record.segment == "mesh")
+    add_a_face(mesh)
+    damage(mesh)
+    data = keyframer.encode(document)
+    result = keyframer.salvage(data)
+    assert result.changed
+    assert_it_has_the_parts_that_load_shows(data, result.data, "ase", damage.__name__)
+    shown, kept = keyframer.load(data, salvage=True), keyframer.load(result.data)
+    for before, after in zip(shown.meshes, kept.meshes, strict=True):
+        for name in ("uv_corners", "normal_corners", "smoothing", "face_materials"):
+            assert np.array_equal(getattr(before, name), getattr(after, name)), name
+
+
+@pytest.mark.parametrize("field", ["uv_faces", "colour_faces"])
+def test_faces_stay_if_their_texture_coordinates_or_colours_are_missing(field: str) -> None:
+    document = keyframer.decode((FOLDER / "uto3d" / "literal.u3d").read_bytes())
+    (mesh,) = (mesh for mesh in document.find(Mesh) if len(mesh.uv_faces) and len(mesh.colour_faces))
+    corners = getattr(mesh, field).copy()
+    corners[0, 1] = 1000
+    setattr(mesh, field, corners)
+    data = keyframer.encode(document)
+    result = keyframer.salvage(data)
+    assert result.changed
+    assert len(data) == len(result.data)
+    assert_it_has_the_parts_that_load_shows(data, result.data, "uto3d", field)
+
+
+@needs_corpus
+def test_clean_files_of_real_ones_have_the_parts_that_load_shows() -> None:
+    for path in sorted((CORPUS / "damaged").iterdir()):
+        data = path.read_bytes()
+        assert_it_has_the_parts_that_load_shows(data, keyframer.salvage(data).data, None, path.name)
+    found = 0
+    for number, path in enumerate(animation_files() + more_animation_files()):
+        data = path.read_bytes()
+        name = keyframer.detect(data, name=path.name).format
+        if name is None or len(data) > LARGEST:
+            continue
+        kinds = list(DAMAGES)
+        for damage in kinds if SLOW else kinds[number % len(kinds) :][:1]:
+            broken = DAMAGES[damage](data, Random(f"{path.name}/{damage}"))
+            result = salvaged(broken, name.name)
+            if result is not None:
+                assert_it_has_the_parts_that_load_shows(broken, result.data, name.name, f"{path.name}, {damage}")
+                found += 1
+    assert found > 20
 
 
 @each_sample

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,13 +13,17 @@ import keyframer
 from keyframer.formats.document import is_whole
 from keyframer.formats.hale3d.records import ModelJoint
 from keyframer.formats.nodeanim.records import Node
+from keyframer.formats.recovery import Recovery
+from keyframer.formats.recovery import recover as recover_whole
 from keyframer.formats.threeds.recovery import recover
 from keyframer.inspecting.identity import identify
 from keyframer.salvaging import carve
 from keyframer.salvaging.byte_map import DROPPED, byte_counts
+from keyframer.scene.scene import Scene
 from keyframer.wire.record import Record
 from tests.cli.running import EXAMPLE
 from tests.corpus import CORPUS, needs_corpus
+from tests.growth import assert_linear
 from tests.samples import FOLDER, all_samples, sample_files, unhex
 from tests.samples.make_3ds import chunk, key, strz, track, triangle, u16
 
@@ -108,6 +113,46 @@ def test_faces_without_vertices_go_with_their_materials_and_smoothing() -> None:
     assert mesh.smoothing.tolist() == [1, 4]
 
 
+def test_much_damage_costs_no_more_than_loading_with_salvage() -> None:
+    """120 objects with one good face and 200 without vertices: more issues than a few checks used to list."""
+    points = chunk(0x4110, u16(3), struct.pack("<9f", *range(9)))
+    faces = chunk(0x4120, u16(201, 0, 1, 2, 7), u16(0, 1, 99, 7) * 200)
+    data = file_of(b"".join(chunk(0x4000, strz(f"o{n}"), chunk(0x4100, points, faces)) for n in range(120)))
+    expected = [(mesh.name, mesh.corners.tolist()) for mesh in keyframer.load(data, salvage=True).meshes]
+    clean = keyframer.load(keyframer.salvage(data).data)
+    assert [(mesh.name, mesh.corners.tolist()) for mesh in clean.meshes] == expected
+    assert {len(corners) for _, corners in expected} == {1}
+
+
+def parts_of(scene: Scene) -> list[object]:
+    """What a scene shows of each part."""
+    meshes = [(mesh.name, mesh.positions.tolist(), mesh.corners.tolist()) for mesh in scene.meshes]
+    keys = [[(each.node, each.track.kind, len(each.track.times)) for each in clip.channels] for clip in scene.clips]
+    nodes = [(each.name, each.kind, each.parent, each.target, each.mesh) for each in scene.nodes]
+    return [nodes, meshes, [each.name for each in scene.materials], keys]
+
+
+def linked(name: str, number: int, parent: int) -> bytes:
+    header = chunk(0xB010, strz(name), u16(0x4000, 0, parent))
+    return chunk(0xB002, chunk(0xB030, u16(number)), header, track(0xB020, position(0), position(9)))
+
+
+def test_bad_links_cost_neither_name_nor_node() -> None:
+    nodes = [("A", 0, 0), ("B", 1, 0xFFFF), ("C", 1, 0xFFFF), ("D", 3, 1), ("E", 4, 5), ("F", 5, 4)]
+    data = file_of(named("A"), chunk(0xB000, *(linked(*node) for node in nodes)))
+    shown = keyframer.load(data, salvage=True)
+    assert [(node.name, node.parent) for node in shown.nodes] == [
+        *(("A", None), ("B", None), ("C", None), ("D", 1), ("E", 5), ("F", None))
+    ]
+    assert parts_of(keyframer.load(keyframer.salvage(data).data)) == parts_of(shown)
+
+
+@needs_corpus
+@pytest.mark.parametrize("path", sorted((CORPUS / "damaged").glob("*.3ds")), ids=lambda path: path.stem)
+def test_clean_files_of_real_damage_have_what_salvage_shows(path: Path) -> None:
+    assert parts_of(keyframer.load(keyframer.salvage(path).data)) == parts_of(keyframer.load(path, salvage=True))
+
+
 def test_a_destroyed_beginning_needs_the_extension_or_the_format(tmp_path: Path) -> None:
     damaged = bytes(6) + WINDMILL[6:]
     with pytest.raises(keyframer.FormatError):
@@ -186,6 +231,25 @@ def test_what_nobody_would_recognise_is_refused(tmp_path: Path) -> None:
             keyframer.salvage(path)
     with pytest.raises(keyframer.FormatError, match="does not begin like a file of 3ds Max ASCII scene"):
         keyframer.salvage(whole.replace(b"*3DSMAX_", b"*3DSMAXO", 1), format="ase")
+
+
+@pytest.mark.parametrize(("copies", "refused"), [(20, False), (200, True)])
+def test_a_scrap_of_another_file_is_not_its_clean_file(tmp_path: Path, copies: int, refused: bool) -> None:
+    """A file that does not begin like its format, and has a whole scene inside: a damaged beginning, or another file.
+    Less than 1 % of it is no rescue; a search for scenes inside files finds it."""
+    foreign = bytes(range(0x80, 0x100)) * (len(WINDMILL) * copies // 256)
+    path = tmp_path / "picture.3ds"
+    path.write_bytes(foreign + WINDMILL + foreign)
+    if not refused:
+        assert keyframer.load(keyframer.salvage(path).data).nodes
+        return
+    message = "does not begin like a file of 3D Studio, and less than 1 % of it could be kept"
+    with pytest.raises(keyframer.FormatError, match=message) as refusal:
+        keyframer.salvage(path)
+    assert refusal.value.code == "IO_UNRECOGNISED"
+    path.write_bytes(WINDMILL[:60] + path.read_bytes()[60:])  # a beginning that shows the format: it was damaged behind
+    assert len(keyframer.salvage(path).data) < 0.01 * path.stat().st_size
+    assert [found.data for found in carve(foreign + WINDMILL + foreign)] == [WINDMILL]
 
 
 def test_a_span_names_its_first_and_its_last_record() -> None:
@@ -305,10 +369,39 @@ def test_a_cut_file_ends_with_its_last_record() -> None:
     assert found.data == cut
 
 
-def test_many_false_signatures_end_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("keyframer.salvaging._FREE_COPIES", 0)
+def test_false_signatures_are_no_files() -> None:
     empty = unhex("4d 4d  ff 00 00 00  02 00  0a 00 00 00  03 00 00 00")  # claims 255 bytes, and has only its version
     assert list(carve(b"MM" * 10_000)) == []
     assert list(carve(empty * 2)) == []
+
+
+def nested_files(size: int) -> bytes:
+    """A file in a file in a file: each has a version and an editor, and no object."""
+    version = unhex("02 00  0a 00 00 00  03 00 00 00")
+    parts = [
+        struct.pack("<HI", 0x4D4D, size - at) + version + struct.pack("<HI", 0x3D3D, size - at - 16)
+        for at in range(0, size - 21, 22)
+    ]
+    return b"".join(parts)
+
+
+def test_searching_a_file_takes_time_in_proportion_to_its_size() -> None:
+    """Each beginning of a file was searched up to the end of the last one; and each gap up to the end of the file."""
+    assert list(carve(nested_files(4096))) == []
+    assert_linear(lambda data: list(carve(data)), nested_files(4096), nested_files(32768), 8)
+
+
+def test_what_is_searched_in_vain_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each false file claims to end a byte later than the last one."""
+    searched: list[int] = []
+
+    def counted(data: bytes, *given: Any) -> Recovery:
+        searched.append(len(data))
+        return recover_whole(data, *given)
+
+    monkeypatch.setattr("keyframer.salvaging.recover", counted)
+    false = [unhex("4d 4d") + struct.pack("<I", 30_000 - 15 * n) for n in range(1024)]
+    data = b"".join(top + unhex("02 00  0a 00 00 00  03 00 00 00") for top in false).ljust(1 << 16, b"\1")
     with pytest.raises(keyframer.FormatError, match="LIMIT_COPIES"):
-        list(carve((unhex("4d 4d  ff ff 00 00  02 00  0a 00 00 00  03 00 00 00")) * 600))
+        list(carve(data))
+    assert sum(searched) <= 4 * len(data)

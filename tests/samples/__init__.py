@@ -13,7 +13,9 @@ FOLDER = Path(__file__).parent
 
 
 def sample_files(format_name: str) -> list[Path]:
-    return sorted(path for path in (FOLDER / format_name).iterdir() if path.suffix != ".py" and path.is_file())
+    """Return the samples of a format: not their modules, images, and the values expected of them (JSON)."""
+    files = (FOLDER / format_name).iterdir()
+    return sorted(path for path in files if path.suffix not in (".py", ".json") and path.is_file())
 
 
 def all_samples() -> list[tuple[str, Path]]:

@@ -1,7 +1,7 @@
 """Makes the small files in ``tests/samples/3ds``, byte by byte: ``python -m tests.samples.make_3ds``.
 
 No code of the project is used here, so the samples are independent of it. `windmill.3ds` is not made here: it is the
-example that the project ships.
+first example that the project shipped.
 """
 
 from __future__ import annotations
@@ -60,6 +60,151 @@ def material(name: str) -> bytes:
         chunk(0xA081),
         chunk(0xA200, chunk(0x0031, f32(0.5)), chunk(0xA300, strz("BRICK.TGA")), chunk(0xA351, u16(0x10))),
     )
+
+
+def percentage(chunk_id: int, value: int) -> bytes:
+    return chunk(chunk_id, chunk(0x0030, struct.pack("<h", value)))
+
+
+def float_color(chunk_id: int, *rgb: float) -> bytes:
+    return chunk(chunk_id, chunk(0x0010, f32(*rgb)))
+
+
+def texture(name: str, amount: int = 100, flags: int = 0, *sub_chunks: bytes, slot: int = 0xA200) -> bytes:
+    return chunk(slot, chunk(0x0030, u16(amount)), chunk(0xA300, strz(name)), chunk(0xA351, u16(flags)), *sub_chunks)
+
+
+def looks(place: int, *parts: bytes, low: float = 0.0, high: float = 1.0) -> bytes:
+    """A material with these chunks, and a square in the x-z plane that has it, the others to the right of the first."""
+    name = strz(f"{place}")
+    x = 2.5 * place
+    return chunk(0xAFFF, chunk(0xA000, name), *parts) + chunk(
+        0x4000,
+        name,
+        chunk(
+            0x4100,
+            chunk(0x4110, u16(4), f32(x - 1, 0, -1, x + 1, 0, -1, x + 1, 0, 1, x - 1, 0, 1)),
+            chunk(0x4140, u16(4), f32(low, low, high, low, high, high, low, high)),
+            chunk(0x4120, u16(2), u16(0, 1, 2, 7, 0, 2, 3, 7), chunk(0x4130, name, u16(2, 0, 1))),
+        ),
+    )
+
+
+def looks_images() -> bytes:
+    """Images over a green material: 40, 0 and 100 percent of one; not tiled, a decal, mirrored, and mirrored but not
+    tiled, each with its surroundings; an image with clear parts, without and with the flag to use its alpha."""
+    green = float_color(0xA020, 0.0, 0.5, 0.0)
+    tiling = ((3, 0x10), (4, 0x11), (5, 0x02), (6, 0x12))
+    return chunk(
+        0x4D4D,
+        chunk(0x0002, u32(3)),
+        chunk(
+            0x3D3D,
+            *(looks(at, green, texture("RED.TGA", amount)) for at, amount in enumerate((40, 0, 100))),
+            *(looks(at, green, texture("RED.TGA", 100, flags), low=-1.0, high=2.0) for at, flags in tiling),
+            *(looks(at, green, texture("HALF.TGA", 100, flags)) for at, flags in ((7, 0), (8, 0x40))),
+        ),
+    )
+
+
+def looks_shading() -> bytes:
+    """Wire, flat, Gouraud, Phong and metal, each on two faces that share smoothing group 1 at an edge; the last
+    material has a specular colour and no shininess."""
+    parts = []
+    for place, shading in enumerate((0, 1, 2, 3, 4, None)):
+        name, x = strz(f"{place}"), 2.5 * place
+        kind = b""
+        if shading is not None:
+            kind = percentage(0xA040, 50) + percentage(0xA041, 60) + chunk(0xA100, u16(shading))
+        parts.append(
+            chunk(0xAFFF, chunk(0xA000, name), float_color(0xA020, 0.8, 0.5, 0.1), float_color(0xA030, 1, 1, 1), kind)
+        )
+        parts.append(
+            chunk(
+                0x4000,
+                name,
+                chunk(
+                    0x4100,
+                    chunk(0x4110, u16(4), f32(x, 0, 0, x, 0, 1, x - 1, 1, 0, x + 1, 1, 0)),
+                    chunk(
+                        0x4120,
+                        u16(2),
+                        u16(0, 1, 2, 7, 0, 3, 1, 7),
+                        chunk(0x4130, name, u16(2, 0, 1)),
+                        chunk(0x4150, u32(1, 1)),
+                    ),
+                ),
+            )
+        )
+    return chunk(0x4D4D, chunk(0x0002, u32(3)), chunk(0x3D3D, *parts))
+
+
+def looks_values() -> bytes:
+    """Values that have no place in glTF, and values out of range: a diffuse colour above 1, a negative transparency, a
+    hotspot above the falloff, a cone above 180 degrees, a lens of 0, an image with a blur and a summed-area filter."""
+
+    def spot(name: str, hotspot: float, falloff: float) -> bytes:
+        cone = chunk(0x4610, f32(0, 0, 0, hotspot, falloff))
+        return chunk(0x4000, strz(name), chunk(0x4600, f32(0, -5, 5), chunk(0x0010, f32(1, 1, 1)), cone))
+
+    return chunk(
+        0x4D4D,
+        chunk(0x0002, u32(3)),
+        chunk(
+            0x3D3D,
+            looks(
+                0,
+                float_color(0xA020, 1.5, 0.5, 0.0),
+                float_color(0xA030, 0.9, 0.1, 0.1),
+                percentage(0xA040, 50),
+                percentage(0xA041, 50),
+                percentage(0xA050, -20),
+                texture("RED.TGA", 100, 0x20, chunk(0xA353, f32(0.25))),
+            ),
+            spot("hot", 60, 40),
+            spot("wide", 170, 200),
+            chunk(0x4000, strz("eye"), chunk(0x4700, f32(0, -9, 0, 0, 0, 0, 0, 0))),
+        ),
+    )
+
+
+def looks_segment() -> bytes:
+    """An active segment, frames 5 to 20 of 0 to 30, and an ambient light that changes its colour."""
+    return chunk(
+        0x4D4D,
+        chunk(0x0002, u32(3)),
+        chunk(0x3D3D, chunk(0x4000, strz("Tri"), triangle())),
+        chunk(
+            0xB000,
+            chunk(0xB00A, u16(5), strz(""), u32(30)),
+            chunk(0xB008, u32(5, 20)),
+            chunk(
+                0xB001,
+                chunk(0xB030, u16(0xFFFF)),
+                chunk(0xB010, strz("$AMBIENT$"), u16(0, 0, 0xFFFF)),
+                track(0xB025, key(0, 0, f32(0, 0, 0)), key(30, 0, f32(1, 0.5, 0))),
+            ),
+            chunk(
+                0xB002,
+                chunk(0xB030, u16(0)),
+                chunk(0xB010, strz("Tri"), u16(0x4000, 0, 0xFFFF)),
+                track(0xB020, key(0, 0, f32(0, 0, 0)), key(30, 0, f32(30, 0, 0))),
+            ),
+        ),
+    )
+
+
+def targa(*rows: bytes) -> bytes:
+    """A 32-bit TGA file, the top row first; pixels are blue, green, red, alpha."""
+    head = bytes((0, 0, 2)) + bytes(9) + u16(len(rows[0]) // 4, len(rows)) + bytes((32, 0x28))
+    return head + b"".join(rows)
+
+
+IMAGES = {
+    "RED.TGA": targa(*[bytes((0, 0, 255, 255)) * 8] * 8),
+    "HALF.TGA": targa(*[bytes((0, 0, 255, 255)) * 4 + bytes((0, 0, 255, 0)) * 4] * 8),
+}
+"""the images that the samples name, in the folder ``images``"""
 
 
 def library() -> bytes:
@@ -237,6 +382,10 @@ SAMPLES = {
     "bare_editor.3ds": bare_editor,
     "cut.3ds": cut,
     "library.mli": library,
+    "looks_images.3ds": looks_images,
+    "looks_segment.3ds": looks_segment,
+    "looks_shading.3ds": looks_shading,
+    "looks_values.3ds": looks_values,
     "oddities.3ds": oddities,
     "project.prj": project,
     "signalling_nans.3ds": signalling_nans,
@@ -247,6 +396,8 @@ SAMPLES = {
 def main() -> None:
     for name, make in SAMPLES.items():
         (FOLDER / name).write_bytes(make())
+    for name, data in IMAGES.items():
+        (FOLDER / "images" / name).write_bytes(data)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 from pathlib import Path
@@ -10,7 +11,15 @@ from zipfile import ZipFile
 import pytest
 
 from keyframer.cli import main
-from tests.stage.archives import moving_head, scene_object, show
+from tests.stage.archives import (
+    MOVING_HEAD_GEOMETRIES,
+    MOVING_HEAD_MODELS,
+    MOVING_HEAD_MODES,
+    fixture,
+    moving_head,
+    scene_object,
+    show,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 SHOW = str(ROOT / "examples" / "stage.mvr")
@@ -134,3 +143,46 @@ def test_batch_reads_a_show_as_one_file(capsys: pytest.CaptureFixture[str], tmp_
     )
     (written,) = (tmp_path / "out").glob("*.mvr")
     assert "truss.glb" in ZipFile(io.BytesIO(written.read_bytes())).namelist()
+
+
+def test_fixtures_are_a_table(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Number, name, type, mode, address in both notations, and position in millimetres; also as rows of CSV."""
+    words = "<GDTFSpec>Maker@Spot.gdtf</GDTFSpec><GDTFMode>Two</GDTFMode><FixtureID>7</FixtureID>"
+    first = "<Addresses><Address break='0'>513</Address><Address break='1'>3.17</Address></Addresses>"
+    placed = "<Matrix>{1,0,0}{0,1,0}{0,0,1}{-1000,250.5,4000}</Matrix>"
+    none = "<Addresses><Address break='0'>0</Address><Address break='1'>0</Address></Addresses>"  # not patched
+    inner = f"<Fixture name='Spot' uuid='b'>{placed}{words}{none}</Fixture>"
+    group = f"<GroupObject name='G' uuid='g'>{placed}<ChildList>{inner}</ChildList></GroupObject>"
+    path = tmp_path / "show.mvr"
+    path.write_bytes(show(f"<Fixture name='Spot' uuid='a'>{placed}{words}{first}</Fixture>{group}"))
+    out = stdout_of(capsys, "info", str(path), "--table", "fixtures", "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(out)))
+    expected = {"file": str(path), "number": "7", "name": "Spot", "type": "Maker@Spot", "mode": "Two"}
+    expected |= {"address": "513, 1041", "universe.channel": "2.1, 3.17", "x": "-1000", "y": "250.5", "z": "4000"}
+    assert rows[0] == expected
+    other = {"address": "", "universe.channel": "", "x": "-2000", "y": "501", "z": "8000"}
+    assert rows[1] == expected | other
+    assert "Fixtures (2)" in stdout_of(capsys, "info", str(path), "--table", "fixtures")
+    assert "\n  fixtures   2\n" in stdout_of(capsys, "info", str(path))
+
+
+def test_info_of_a_fixture_has_its_modes_and_takes_one(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    spot = str(tmp_path / "spot.gdtf")
+    second = MOVING_HEAD_MODES.replace("Default", "Head only").replace('Geometry="Base"', 'Geometry="Lamp"')
+    lamp = "<Geometry Name='Lamp' Model='Yoke' Position='{1,0,0,0}{0,1,0,0}{0,0,1,0}{0,0,0,1}'/>"
+    modes_of_file = MOVING_HEAD_MODES + second
+    data = fixture(MOVING_HEAD_MODELS, MOVING_HEAD_GEOMETRIES + lamp, modes=modes_of_file)
+    Path(spot).write_bytes(data)
+
+    def tables(*words: str) -> dict[str, list[dict[str, object]]]:
+        return json.loads(stdout_of(capsys, "info", spot, "--format", "json", *words))["files"][0]["tables"]
+
+    modes = [row["mode"] for row in tables()["modes"]]
+    assert modes == ["Default", "Head only"]
+    for mode, root in zip(modes, ("Base", "Lamp"), strict=True):
+        told = tables("--set", f"mode={mode}")
+        assert told["tree"][0]["node"] == root
+        assert told["fixtures"][0]["mode"] == mode
+        assert [row["mode"] for row in told["modes"] if row["chosen"]] == [mode]
+    assert main(["info", spot, "--set", "mode=Fifth"]) == 3
+    assert f"has no mode 'Fifth' (available: {', '.join(map(str, modes))})" in capsys.readouterr().err

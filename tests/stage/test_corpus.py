@@ -16,6 +16,7 @@ import pymvr
 import pytest
 
 import keyframer
+from keyframer.exchange import importer_for
 from keyframer.scene import Scene
 from tests.corpus import CORPUS, needs_corpus
 from tests.exchange.truth import node_lines
@@ -184,3 +185,38 @@ def models(path: Path) -> Iterator[tuple[str, bytes]]:
     with ZipFile(path) as archive:
         for name in archive.namelist():
             yield name, archive.read(name)
+
+
+def stated_fixtures(holder: Any) -> Iterator[Any]:
+    """Yield the fixtures of a show as pymvr reads them."""
+    for item in getattr(holder, "fixtures", None) or ():
+        yield item
+    for kind in ("fixtures", "scene_objects", "group_objects", "trusses", "supports", "video_screens"):
+        for item in getattr(holder, kind, None) or ():
+            yield from stated_fixtures(getattr(item, "child_list", None))
+
+
+def unpatched_or(addresses: list[str]) -> str:
+    """Return the addresses of a fixture; none if all are 1.1, which pymvr reads for 0: no address."""
+    return "" if set(addresses) <= {"1.1", ""} else ", ".join(addresses)
+
+
+@pytest.mark.parametrize("path", SHOWS, ids=name_of)
+def test_table_of_fixtures_is_what_pymvr_reads(path: Path) -> None:
+    scene = load(path)
+    table = importer_for(path.read_bytes(), path.name).summarise(scene)[0]
+    places = world_matrices(scene)
+    by_uuid = {node.extras["mvr"]["uuid"]: at for at, node in enumerate(scene.nodes) if "mvr" in node.extras}
+    theirs = set()
+    for layer in pymvr.GeneralSceneDescription(path).scene.layers:
+        for item in stated_fixtures(layer.child_list):
+            addresses = [f"{given.universe}.{given.address}" for given in item.addresses.addresses]
+            place = places[by_uuid[item.uuid]][:3, 3]
+            words = item.fixture_id, item.name, item.gdtf_spec.removesuffix(".gdtf"), item.gdtf_mode
+            theirs.add((*words, unpatched_or(addresses), *(round(float(part)) for part in place)))
+    rows = set()
+    for row in table.rows:
+        addresses = ["1.1" if address == "0" else address for address in (row[5] or "").split(", ")]
+        rows.add((row[0] or "", *row[1:4], unpatched_or(addresses), *map(round, row[6:])))
+    assert theirs
+    assert rows == theirs

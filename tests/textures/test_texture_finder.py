@@ -34,7 +34,7 @@ def name_and_rule(match: TextureMatch) -> tuple[str | None, str]:
         ("PANELS", ["panels.png"], ("panels.png", "extension")),
         ("STONEWAL.TGA", ["stonewall_big.tga", "stonewall.png"], ("stonewall_big.tga", "prefix")),
         ("STONEW~1.TGA", ["stonewall.png"], ("stonewall.png", "prefix")),
-        ("stonewall_big.tga", ["STONEWAL.TGA"], ("STONEWAL.TGA", "prefix")),
+        ("stonewall_big.tga", ["STONEWAL.TGA"], (None, "missing")),  # not a DOS name: the other is another image
         ("STONE.TGA", ["stonewall.tga"], (None, "missing")),  # five letters: DOS had no reason to cut
         ("stonewall_big.tga", ["stonewall_small.tga"], (None, "missing")),
         ("wood.tga", ["wood.txt"], (None, "missing")),
@@ -78,7 +78,7 @@ def test_a_refused_path_is_searched_only_by_its_file_name_inside_the_folders(tmp
     folder = put(tmp_path / "models", "wood.tga")
     finder = TextureFinder([folder])
     refused = finder.find("../secret.png")
-    assert (refused.path, refused.how) == (None, "refused")
+    assert (refused.path, refused.how) == (None, "missing")
     assert refused.refusal.code == "SEC_PATH_TRAVERSAL"
     theirs = finder.find("C:\\3DS4\\MAPS\\WOOD.TGA")
     assert theirs.path == folder / "wood.tga"

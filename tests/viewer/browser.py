@@ -57,10 +57,13 @@ class Browser:
     def __init__(self, chromium: Any) -> None:
         self._chromium = chromium
 
-    def new_page(self, *, dark: bool = False) -> Page:
-        """Return an empty page in a separate context."""
+    def new_page(self, *, dark: bool = False, moving: bool = False) -> Page:
+        """Return an empty page in a separate context. With ``moving`` the system does not ask for less motion, and
+        files are played when they are opened."""
         context = self._chromium.new_context(
-            viewport={"width": 1280, "height": 720}, color_scheme="dark" if dark else "light"
+            viewport={"width": 1280, "height": 720},
+            color_scheme="dark" if dark else "light",
+            reduced_motion="no-preference" if moving else "reduce",
         )
         context.set_default_timeout(PATIENCE * 1_000)
         context.add_init_script(COUNT_REQUESTS)
@@ -68,8 +71,8 @@ class Browser:
         return page
 
     @contextmanager
-    def page(self, url: str, *, dark: bool = False) -> Iterator[Watched]:
-        watched = Watched(self.new_page(dark=dark))
+    def page(self, url: str, *, dark: bool = False, moving: bool = False) -> Iterator[Watched]:
+        watched = Watched(self.new_page(dark=dark, moving=moving))
         try:
             watched.page.goto(url)
             watched.page.wait_for_selector("html[data-ready=yes]")

@@ -163,6 +163,38 @@ class NodeAnimation:
             assert at + 4 * width == span[1]
 
 
+class Blitz3d:
+    """NODE: u32 length, name, 10 floats. KEYS: u32 length, i32 flags, rows of i32 frame, position, scale, rotation."""
+
+    COLUMNS = (("position", 1, 3), ("scale", 2, 3), ("rotation", 4, 4))
+
+    def __init__(self, name: str) -> None:
+        pass
+
+    def node(self, data: bytes, span: Span, node: Node) -> None:
+        tag, length = struct.unpack_from("<4sI", data, span[0])
+        assert tag in (b"NODE", b"MESH")
+        assert length + 8 == span[1] - span[0]
+        assert node.raw_name is not None
+        if tag == b"NODE":
+            assert data[span[0] + 8 :].startswith(node.raw_name + b"\0")
+
+    def track(self, data: bytes, span: Span, channel: Channel) -> None:
+        self.key(data, span, channel, 0)
+
+    def key(self, data: bytes, span: Span, channel: Channel, key: int) -> None:
+        chunk = data.rindex(b"KEYS", 0, span[0])
+        flags = struct.unpack_from("<i", data, chunk + 8)[0]
+        before = {"position": 0, "scale": 1, "rotation": 2}[channel.track.kind]
+        at = 4 + sum(4 * count for _, bit, count in self.COLUMNS[:before] if flags & bit)
+        assert struct.unpack_from("<i", data, span[0] - at)[0] == channel.track.times[key]
+        if channel.track.kind == "rotation":
+            w, x, y, z = floats(data, span[0], 4)
+            assert_close([-x, -y, -z, w], channel.track.values[key])
+        else:
+            assert_close(floats(data, span[0], 3), channel.track.values[key])
+
+
 class Hale3d:
     """A joint: i32 parent, u32 flags, u32 start, its name, seven floats. A frame: six floats of box, the components."""
 
@@ -257,7 +289,10 @@ class Ase:
         characters = self.text(data, span)
         name = node.raw_name.decode("utf-8" if self.encoding.startswith("utf") else "latin-1")
         kinds = [f"*{kind}OBJECT" for kind in ("GEOM", "HELPER", "SHAPE", "CAMERA", "LIGHT")]
-        assert characters.split()[0] in ("*NODE_TM", "*MESH", *kinds)
+        assert characters.split()[0] in ("*NODE_TM", "*MESH", "*GROUP", *kinds)
+        if characters.startswith("*GROUP"):
+            assert characters.startswith(f'*GROUP "{name}" {{')
+            return
         assert "*MESH {" in characters or f'*NODE_NAME "{name}"' in characters or f"*NODE_NAME {name}" in characters
 
     def track(self, data: bytes, span: Span, channel: Channel) -> None:
@@ -273,6 +308,7 @@ class Ase:
 
 READERS: dict[str, Callable[[str], Any]] = {
     "3ds": ThreeDs, "uto3d": Uto3d, "nodeanim": NodeAnimation, "hale3d": Hale3d, "midtown": Midtown, "ase": Ase,
+    "b3d": Blitz3d,
 }  # fmt: skip
 
 

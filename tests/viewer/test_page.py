@@ -219,3 +219,31 @@ def test_unreadable_files_are_shown_with_their_error(browser: Browser, tmp_path:
             assert shown.troubles == []
     finally:
         viewer.close()
+
+
+def test_active_segment_is_played_and_the_other_frames_are_shown_in_grey(browser: Browser) -> None:
+    """The file plays frames 5 to 20 of 0 to 30; the others can be reached."""
+    viewer = Viewer(viewed(SAMPLES / "3ds/looks_segment.3ds"))
+    color = """frame => {
+        const canvas = document.querySelector("#dope"), box = canvas.getBoundingClientRect();
+        const { from, to } = keyframerViewer.store.state.window, left = 210;
+        const x = left + (frame - from) / (to - from) * (box.width - left), scale = canvas.width / box.width;
+        return [...canvas.getContext("2d").getImageData(Math.round(x * scale), Math.round(15 * scale), 1, 1).data];
+    }"""
+    try:
+        with browser.page(viewer.url) as shown:
+            timing = shown.state("info.timing")
+            assert [timing[name] for name in ("first", "start", "end", "last")] == [0, 5, 20, 30]
+            assert shown.state("frame") == 5
+            scrub = shown.page.locator("#scrub")
+            assert [scrub.get_attribute(name) for name in ("min", "max")] == ["0", "30"]
+            shown.seek(12)
+            shown.settle()
+            grey, played, also_grey = (shown.page.evaluate(color, frame) for frame in (2.5, 8.5, 26))
+            assert grey == also_grey != played
+            shown.seek(19.5)
+            shown.page.click("#play")
+            shown.page.wait_for_function("() => keyframerViewer.store.state.frame < 19")
+            assert shown.state("frame") >= 5
+    finally:
+        viewer.close()

@@ -13,7 +13,9 @@ from PIL import Image
 import keyframer
 from keyframer.exchange.gltf.conventions import Axes
 from keyframer.exchange.gltf.write import export
+from keyframer.exchange.gltf.write.images import Pictures
 from keyframer.exchange.gltf.write.options import GltfOptions
+from keyframer.textures import TextureFinder, TextureSource
 from keyframer.viewer import Viewer, packed_page
 from tests.building.gltf import glb
 from tests.viewer.browser import Browser, Watched
@@ -148,6 +150,7 @@ def test_missing_images_and_losses_are_under_issues(shown: Watched) -> None:
     shown.open_file(3)
     assert shown.page.locator("#issues .image").count() == 0
     shown.open_file(0)
+    shown.page.click("#tab-issues")  # a clean file shows the selection
     assert "STONE.PNG" in image.inner_text()
     _, report = keyframer_report()
     assert shown.page.inner_text("#loss-summary") == report.summary()
@@ -166,7 +169,8 @@ def test_missing_images_and_losses_are_under_issues(shown: Watched) -> None:
 
 def keyframer_report() -> tuple[object, keyframer.LossReport]:
     """Return the losses of exporting the windmill as the page does."""
-    return export(keyframer.load(EXAMPLE), GltfOptions(keys="cubic"))
+    images = Pictures(TextureSource(TextureFinder([EXAMPLE.parent])))
+    return export(keyframer.load(EXAMPLE), GltfOptions(keys="cubic", images=images))
 
 
 def test_every_animation_can_be_selected(shown: Watched, running: Viewer) -> None:
@@ -214,7 +218,12 @@ def test_every_animation_is_in_the_exported_page(browser: Browser, tmp_path: Pat
 
 def test_picture_model_and_page_can_be_saved(shown: Watched, running: Viewer, browser: Browser, tmp_path: Path) -> None:
     saved = {}
-    for what, name in (("picture", "windmill.png"), ("as", "windmill.glb"), ("page", "windmill.html")):
+    for what, name in (
+        ("picture", "windmill.png"),
+        ("model", "windmill.glb"),
+        ("as", "windmill.glb"),
+        ("page", "windmill.html"),
+    ):
         shown.page.click("#save")
         if what == "as":
             shown.page.click("#save-as")
@@ -231,7 +240,7 @@ def test_picture_model_and_page_can_be_saved(shown: Watched, running: Viewer, br
         box = shown.page.locator("#stage").bounding_box()
         assert picture.size == pytest.approx((box["width"], box["height"]), abs=1)
         assert len(picture.convert("RGB").getcolors(1 << 20) or []) > 50  # not just the background
-    assert saved["as"] == running.resources.files[0].save(0)
+    assert saved["model"] == saved["as"] == running.resources.files[0].save(0)
     assert saved["page"] == packed_page(running.resources.files[:1])
     with browser.page((tmp_path / "windmill.html").as_uri()) as again:
         assert again.page.locator("#tree .row").count() == 12
@@ -246,7 +255,7 @@ def test_picture_model_and_page_can_be_saved(shown: Watched, running: Viewer, br
 def test_menu_works_with_keys(shown: Watched) -> None:
     shown.page.focus("#save")
     shown.page.keyboard.press("Enter")
-    assert shown.page.evaluate("() => document.activeElement.id") == "save-picture"
+    assert shown.page.evaluate("() => document.activeElement.id") == "save-model"
     shown.page.keyboard.press("ArrowUp")
     assert shown.page.evaluate("() => document.activeElement.id") == "save-page"
     shown.page.keyboard.press("Escape")

@@ -142,15 +142,8 @@ def test_visibility_is_animated(browser: Browser, tmp_path: Path) -> None:
                 visible = shown.page.evaluate(
                     """number => {
                         const { model } = keyframerViewer.stage;
-                        const head = model.nodes[keyframerViewer.store.state.info.nodes[number].gltf];
-                        const heads = new Set(keyframerViewer.store.state.info.nodes.map(n => model.nodes[n.gltf]));
-                        const own = model.meshes.filter(mesh => {
-                            for (let at = mesh; at; at = at.parent) {
-                                if (at === head) return true;
-                                if (heads.has(at)) return false;
-                            }
-                            return false;
-                        });
+                        const { gltf } = keyframerViewer.store.state.info.nodes[number];
+                        const own = model.meshes.filter(mesh => model.ownerOf(mesh) === gltf);
                         return own.map(mesh => {
                             for (let at = mesh; at; at = at.parent) if (!at.visible) return false;
                             return true;

@@ -207,6 +207,7 @@ def test_file_with_everything_hidden_is_explained(browser: Browser) -> None:
 
 def test_empty_file_is_explained(page: Watched) -> None:
     assert page.page.inner_text("#message") == "This file has nothing to show."
+    page.page.click("#fold")  # the timeline of a file without keys is closed
     drawn = page.page.evaluate(
         """async () => {
             for (let turn = 0; turn < 3; turn++) await new Promise(requestAnimationFrame);

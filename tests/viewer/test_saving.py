@@ -16,6 +16,7 @@ from keyframer.exchange import EXPORTERS
 from keyframer.limits import Limits
 from keyframer.scene.loss_report import CannotWrite
 from keyframer.viewer.resources import BadDrop, DroppedFile, Resources, TooLarge, view_dropped
+from keyframer.viewer.viewed_file import ViewedFile
 from tests.cli.running import Run
 from tests.viewer.opening import EXAMPLE, FILES, SAMPLES, viewed
 from tests.viewer.test_opening import body_of
@@ -184,3 +185,28 @@ def test_room_for_opened_files_is_limited() -> None:
     with pytest.raises(TooLarge):
         resources.post("/open", body_of(("a.3ds", data)))
     assert len(resources.files) == 2
+
+
+def test_files_that_need_too_much_memory_give_it_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(file: ViewedFile) -> bytes:
+        raise MemoryError
+
+    data = EXAMPLE.read_bytes()
+    resources = Resources([], Limits(file_size=4 * len(data)))
+    for _ in range(2):
+        resources.post("/open", body_of(("a.3ds", data), ("b.3ds", data)))
+    resources.post("/recover/1", b"")
+    assert resources.room == 0
+    with monkeypatch.context() as patch:
+        patch.setattr(ViewedFile, "model", fail)
+        with pytest.raises(MemoryError):
+            resources.get("/data/0/model")
+    assert resources.room == 2 * len(data)
+    for number, is_closed in enumerate([True, True, False, False, True]):
+        content = resources.get(f"/data/{number}/scene")
+        assert (b"there is not enough memory" in content[1]) is is_closed
+    for path in ("/close/3", "/close/3", "/data/9/scene"):  # a new worker is told what the last one could not hold
+        resources.post(path, b"") if "close" in path else resources.get(path)
+    assert resources.room == 4 * len(data)
+    resources.post("/open", body_of(("a.3ds", data)))
+    assert len(resources.files) == 6

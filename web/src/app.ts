@@ -4,6 +4,7 @@ import { el, replace } from "./dom";
 import { bytesPanel } from "./panels/bytes";
 import { detailsPanel } from "./panels/details";
 import { dopeSheet } from "./panels/dope";
+import { foldButton } from "./panels/fold";
 import { graphPanel } from "./panels/graph";
 import { issueCount, issuesPanel } from "./panels/issues";
 import { isRecoverable, Notice, RECOVER } from "./panels/notice";
@@ -12,7 +13,7 @@ import { splitters } from "./panels/splitters";
 import { tabs } from "./panels/tabs";
 import { toolbar } from "./panels/toolbar";
 import { saveDialog } from "./panels/save";
-import { rangeOf, transport } from "./panels/transport";
+import { autoplay, hasMotion, rangeOf, transport } from "./panels/transport";
 import { treePanel } from "./panels/tree";
 import { welcome } from "./panels/welcome";
 import { listenToDrops, packed, type NamedFile } from "./dropping";
@@ -35,7 +36,7 @@ const NO_SERVER = "This page cannot open files, because it has no server. Use 'k
 export async function start(container: HTMLElement, data: Data): Promise<App> {
   const { files, block, limit } = await data.files();
   let fileCount = files.length;
-  const store = new Store(initialState);
+  const store = new Store({ ...initialState, autoplay: autoplay() });
   const canvas = el("canvas", { class: "stage", tabindex: 0, "aria-label": "3D view: drag or Shift and arrows to rotate, wheel or plus and minus to zoom", id: "stage" });
   const stage = makeStage(canvas);
   store.on(["node"], ({ node }) => stage?.select(node));
@@ -43,11 +44,16 @@ export async function start(container: HTMLElement, data: Data): Promise<App> {
   store.on(["hidden"], ({ hidden }) => stage?.setHidden(hidden));
   let opening = Promise.resolve();
   let requested = 0;
+  let chosenSide = "details"; // the tab that the user has chosen; a file may show another one
   const open = (file: number): Promise<void> => { // one file at a time; a waiting request is skipped after a request for another file
     requested = file;
     opening = opening.then(async () => {
       if (requested !== file) return;
-      await activity.run(() => openFile(store, data, stage, file, notice, bar.refresh));
+      await activity.run(async () => {
+        const isShown = await openFile(store, data, stage, file, notice, bar.refresh);
+        side.show(!isShown ? "issues" : store.state.info?.verdict === "clean" ? "details" : chosenSide);
+        return isShown;
+      });
       if (requested === file) requested = store.state.file; // still the old file if the new one could not be loaded
     });
     return opening;
@@ -92,11 +98,14 @@ export async function start(container: HTMLElement, data: Data): Promise<App> {
     { id: "dope", label: "Dope sheet", element: dope.element, shown: dope.draw },
     { id: "graph", label: "Graph", element: graph.element, shown: graph.draw },
     { id: "bytes", label: "Bytes", element: bytes.element, shown: bytes.draw },
-  ], (id) => store.set({ lower: id as State["lower"] }));
+  ], (id) => store.set({ lower: id as State["lower"], folded: false }), foldButton(store, container));
   const side = tabs("Inspector", [
     { id: "details", label: "Selection", element: detailsPanel(store, (node) => stage?.transformOf(node) ?? null) },
     { id: "issues", label: "Issues", element: issuesPanel(store) },
-  ], (id) => side.show(id));
+  ], (id) => {
+    chosenSide = id;
+    side.show(id);
+  });
   const drawers = sheets(container);
   replace(
     container, bar.element, treePanel(store),
@@ -122,7 +131,6 @@ export async function start(container: HTMLElement, data: Data): Promise<App> {
     const count = issueCount(info, losses);
     if (tab) tab.textContent = count ? `Issues (${count})` : "Issues";
     drawers.count(count);
-    if (info?.failure) side.show("issues");
   });
   store.on(["key", "track"], () => void markKey(store, data));
   if (stage) stage.picked = (node) => selectNode(store, node);
@@ -165,7 +173,7 @@ async function openFile(
     const info = await data.scene(file);
     await stage?.show(info, info.model ? await data.model(file) : null);
     const losses = info.model ? await data.losses(file) : null;
-    store.set({ file, info, losses, clip: 0, node: null, track: null, key: null, span: null, nowhere: "", hidden: new Set(), ...startOf(info) });
+    store.set({ file, info, losses, clip: 0, node: null, track: null, key: null, span: null, nowhere: "", hidden: new Set(), playing: store.state.autoplay && hasMotion(info), ...startOf(info) });
     refresh();
     noteInAddress(file);
     document.documentElement.dataset.file = String(file);
@@ -197,11 +205,11 @@ function startOf({ timing }: SceneInfo): Partial<State> {
 }
 
 async function showClip(store: Store, data: Data, stage: Stage | null, clip: number): Promise<void> {
-  const { file } = store.state;
+  const { file, playing } = store.state;
   store.set({ playing: false });
   const info = await data.scene(file, clip);
   await stage?.chooseClip(clip);
-  store.set({ info, clip, track: null, key: null, span: null, nowhere: "", ...startOf(info) });
+  store.set({ info, clip, track: null, key: null, span: null, nowhere: "", playing: playing && hasMotion(info), ...startOf(info) });
 }
 
 const failureMessage = (failure: Failure | null): string =>

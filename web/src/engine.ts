@@ -6,7 +6,7 @@ import { gunzipped, unpacked, type Source } from "./source";
 export interface Progress { step: string; part: number }
 
 interface Message extends Partial<Progress> { id?: number; content?: ArrayBuffer | null; error?: string; broken?: boolean; failed?: string }
-interface Waiting { done: (content: ArrayBuffer | null) => void; fail: (error: Error) => void; timer: number }
+interface Waiting { path: string; done: (content: ArrayBuffer | null) => void; fail: (error: Error) => void; timer: number }
 
 const MOST_SECONDS = 300;
 
@@ -41,7 +41,7 @@ export class Engine {
       else if (data.id !== undefined) this.receive(data);
       else if (data.step !== undefined && data.part !== undefined) {
         isReady = data.part === 1;
-        if (isReady) for (const [path, body] of this.opened) {
+        if (isReady) for (const [path, body] of [...this.opened]) {
           await this.request(path, body).catch(() => null);
           if (worker !== this.worker) return; // stopped meanwhile
         }
@@ -90,7 +90,7 @@ export class Engine {
     const id = ++this.last;
     return new Promise((done, fail) => {
       const timer = setTimeout(() => this.stop(`Stopped after ${this.seconds} seconds without an answer.`), 1000 * this.seconds) as unknown as number;
-      this.waiting.set(id, { done, fail, timer });
+      this.waiting.set(id, { path, done, fail, timer });
       if (body) body.arrayBuffer().then(
         (content) => this.send(id, { path, body: content }, [content]),
         (error: unknown) => this.receive({ id, error: `The files could not be read: ${String(error)}` }),
@@ -109,6 +109,8 @@ export class Engine {
     if (!waiting) return;
     this.waiting.delete(id ?? 0);
     clearTimeout(waiting.timer);
+    const [, file] = /^\/data\/(\d+)\//.exec(waiting.path) ?? [];
+    if (broken && file) this.opened.push([`/close/${file}`, new Blob([])]); // the new worker has the memory that it took
     if (broken) this.stop("Stopped: Python had to be started again.");
     if (error) waiting.fail(new Error(broken ? `Python ended, probably without memory: ${error}` : error));
     else waiting.done(content ?? null);

@@ -30,6 +30,7 @@ export function listenToKeys(store: Store): void {
     { keys: ["1"], description: "Dope sheet", act: press("tab-dope") },
     { keys: ["2"], description: "Graph", act: press("tab-graph") },
     { keys: ["3"], description: "Bytes", act: press("tab-bytes") },
+    { keys: ["t"], description: "Open or close the timeline", act: press("fold") },
     { keys: ["o"], description: "Open files", act: press("open") },
     { keys: ["n"], description: "Next file", act: press("next-file") },
     { keys: ["p"], description: "Previous file", act: press("previous-file") },

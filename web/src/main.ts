@@ -3,7 +3,6 @@ import "./style.css";
 import { start, type App } from "./app";
 import { el, replace } from "./dom";
 import { engineSource } from "./engine";
-import { play } from "./panels/transport";
 import { Data, liveSource, packedSource } from "./source";
 
 declare global {
@@ -19,7 +18,6 @@ try {
   const app = await start(container, new Data(source));
   globalThis.keyframerViewer = app;
   await app.open(app.first);
-  if (inPage) play(app.store);
   document.documentElement.dataset.ready = "yes";
 } catch (error) {
   document.documentElement.dataset.state = "error";

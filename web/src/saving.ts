@@ -15,7 +15,12 @@ export async function save(what: Saved, store: Store, stage: Stage | null, data:
   const { info, file } = store.state;
   if (!info) return;
   if (what === "picture" && stage) download(await stage.picture(), savedName(info.name, "png"));
-  if (what === "model") download(new Blob([await data.model(file)], { type: "model/gltf-binary" }), savedName(info.name, "glb"));
+  if (what === "model") {
+    // the GLB of `keyframer convert`; a page without a server has only that of the picture
+    const choice = data.live ? info.saves.find(({ ending }) => ending === ".glb") : undefined;
+    const content = await (choice ? data.saved(file, choice.number) : data.model(file));
+    download(new Blob([content], { type: "model/gltf-binary" }), savedName(info.name, "glb"));
+  }
   if (what === "page") download(new Blob([await data.page(file)], { type: "text/html" }), savedName(info.name, "html"));
 }
 

@@ -53,7 +53,7 @@ export function selectIssue(store: Store, issue: IssueInfo): void {
 
 /** Shows and highlights a byte. */
 export function selectOffset(store: Store, offset: number): void {
-  store.set({ span: [offset, offset + 1], nowhere: "", lower: "bytes" });
+  store.set({ span: [offset, offset + 1], nowhere: "", lower: "bytes", folded: false });
 }
 
 /** A node and all its descendants. */

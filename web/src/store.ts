@@ -18,6 +18,10 @@ export interface State extends Clock {
   window: Window;
   /** the tab that is shown below the 3D view */
   lower: "dope" | "graph" | "bytes";
+  /** whether the timeline is closed: as the user chose, or null to close it for files without keys */
+  folded: boolean | null;
+  /** whether opened files with motion are played at once */
+  autoplay: boolean;
   clip: number;
   /** whether tree and dope sheet hide nodes that are not animated */
   movingOnly: boolean;
@@ -53,6 +57,6 @@ export class Store {
 
 export const initialState: State = {
   file: 0, info: null, node: null, track: null, key: null, span: null, nowhere: "",
-  frame: 0, playing: false, loop: true, speed: 1, window: { from: 0, to: 100 }, lower: "dope", clip: 0, movingOnly: false, losses: null,
+  frame: 0, playing: false, loop: true, speed: 1, window: { from: 0, to: 100 }, lower: "dope", folded: null, autoplay: true, clip: 0, movingOnly: false, losses: null,
   hidden: new Set(),
 };

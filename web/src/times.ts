@@ -4,6 +4,9 @@ import type { TrackInfo } from "./types";
 export const keyCount = (track: TrackInfo): number =>
   Array.isArray(track.times) ? track.times.length : track.times.count;
 
+/** Whether there is something to see on a timeline: a track with more than one key. */
+export const hasKeys = (tracks: TrackInfo[]): boolean => tracks.some((track) => keyCount(track) > 1);
+
 export function keyTime(track: TrackInfo, key: number): number | null {
   if (Array.isArray(track.times)) return track.times[key] ?? null;
   return track.times.first + key * track.times.step;

@@ -149,6 +149,25 @@ describe("Python in a worker", () => {
     expect(FakeWorker.all.map(({ ended }) => ended)).toEqual([true, false]);
   });
 
+  it("closes the file that had not enough memory in the next worker", async () => {
+    const engine = await started();
+    const opening = engine.post("/open", new Blob(["one"]));
+    await settled();
+    FakeWorker.all[0]?.answer("opened");
+    await opening;
+    const fatal = engine.get("/data/1/model");
+    await settled();
+    FakeWorker.all[0]?.say({ id: FakeWorker.all[0].received.at(-1)?.id, content: null, error: "no memory", broken: true });
+    await expect(fatal).rejects.toThrow("no memory");
+    FakeWorker.all[1]?.say(READY);
+    for (let step = 0; step < 2; step++) {
+      await settled();
+      FakeWorker.all[1]?.answer("done");
+    }
+    await settled();
+    expect(FakeWorker.all[1]?.received.map(({ path }) => path)).toEqual(["/open", "/close/1"]);
+  });
+
   it("says why it cannot be started", async () => {
     const engine = new Engine(make);
     const steps: object[] = [];

@@ -18,7 +18,7 @@ from keyframer import __version__
 from keyframer.batch import storage
 from keyframer.batch.catalogue_schema import COLUMNS, LISTS, NOTHING
 from keyframer.batch.dependencies import Dependencies
-from keyframer.batch.file_catalogue import Catalogue, FileRow, KnownFile, Rows, path_text
+from keyframer.batch.file_catalogue import Catalogue, FileRow, KnownFile, Rows, path_of_text, path_text
 from keyframer.batch.job import DONE, FAILED, Job, Result, fail_with, new_result, options_hash
 from keyframer.batch.job_submission import perform_all, run
 from keyframer.batch.ledger import LOCK
@@ -31,6 +31,7 @@ from keyframer.batch.resumable_run import (
 )
 from keyframer.catalogue import IO_READ_FAILED
 from keyframer.errors import FormatError
+from keyframer.files.containers import member_name
 
 _FILES = 500
 """files that are compared with the catalogue at once, and stored in one transaction"""
@@ -40,36 +41,33 @@ _SECONDS = 1.0
 
 @dataclass
 class Coverage:
-    """Which files a run would have found, if they still existed."""
+    """Where a run looks for files: rows of other places stay, even if their files are gone."""
 
-    folders: list[str] = field(default_factory=list)
-    """folders, archives and URLs: all files below them"""
-    patterns: list[str] = field(default_factory=list)
-    """folders of globs: files below them that do not exist any more"""
+    places: list[str] = field(default_factory=list)
+    """files, folders, archives and URLs"""
     merged: list[str] = field(default_factory=list)
     """catalogues: all files that were copied from them"""
     unreadable: list[str] = field(default_factory=list)
     """folders and files that could not be read: nothing below them is gone"""
 
     def is_gone(self, path: str, merged_from: str | None) -> bool:
-        """Return whether a file is gone that the run did not find."""
+        """Return whether a file is gone that the run did not find. The run may have left it out, as one of another
+        shard, so each file is looked for."""
         if merged_from is not None:
             return merged_from in self.merged
-        if _is_below(path, self.unreadable):
+        if _is_below(path, self.unreadable) or not _is_below(path, self.places):
             return False
-        if _is_below(path, self.folders):
-            return True
-        member = storage.split_member(path)
-        return _is_below(path, self.patterns) and not os.path.lexists(path if member is None else member[0])
+        return storage.is_gone(path) and storage.is_gone(path_of_text(path))
 
 
 def _is_below(path: str, places: Sequence[str]) -> bool:
-    return any(path == place or path.startswith((f"{place.rstrip('/')}/", f"{place}!/")) for place in places)
+    beginnings = (beginning for place in places for beginning in (f"{place.rstrip('/')}/", member_name(place, "")))
+    return path in places or path.startswith(tuple(beginnings))
 
 
 def _missing(file: InputFile) -> FormatError | None:
     """Return the failure of an input that does not exist: it is no file, so it gets no row."""
-    if file.stamp or not storage.is_gone(file.source):
+    if file.stamp or storage.is_url(file.source) or not storage.is_gone(file.source):
         return None
     return IO_READ_FAILED.failure(0, "/", reason=os.strerror(errno.ENOENT))
 
@@ -143,6 +141,7 @@ class CatalogueRun:
                 yield self._count(refused.pop())
         finally:
             self._store()
+        self.catalogue.check_in_place()
         if not stop():
             self.removed = self.catalogue.remove_gone(self._coverage.is_gone)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import re
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -18,12 +19,21 @@ from urllib.parse import quote
 
 from keyframer import __version__
 from keyframer.batch.catalogue_schema import APPLICATION_ID, COLUMNS, LISTS, SCHEMA, VERSION
-from keyframer.batch.ledger import LOCK, LedgerError, RunInProgress, lock_ledger
+from keyframer.batch.ledger import (
+    DATABASE_ERRORS,
+    LedgerError,
+    RunInProgress,
+    identity_of,
+    lock_ledger,
+    remove_lock,
+    removed_meanwhile,
+)
 from keyframer.batch.ledger_rows import COLUMNS as LEDGER_CHECKS
 from keyframer.files import write_bytes
 from keyframer.text import shortened
 
 _OBJECTS = "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL"
+_ESCAPED = re.compile(rb"\\x([89a-f][0-9a-f])")
 _MAGIC = b"SQLite format 3\0"
 _STEPS = 100_000
 """steps of a query after which Python looks for Ctrl-C"""
@@ -75,6 +85,11 @@ def path_text(path: str) -> str:
     return path if path.isascii() else path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
+def path_of_text(text: str) -> str:
+    """Return the path of which `path_text` has made this text."""
+    return os.fsdecode(_ESCAPED.sub(lambda match: bytes.fromhex(match[1].decode()), text.encode("utf-8", "replace")))
+
+
 def is_catalogue(path: str) -> bool:
     """Return whether a file is a SQLite database: an input of this kind is a catalogue to merge."""
     try:
@@ -100,7 +115,8 @@ class Catalogue:
                 if not os.path.lexists(path):
                     write_bytes(path, _empty_catalogue())
             self._open(read_only)
-        except (sqlite3.Error, OSError, RunInProgress, CatalogueError) as error:
+            self._identity = identity_of(path)
+        except (*DATABASE_ERRORS, OSError, RunInProgress, CatalogueError) as error:
             self.close()
             if isinstance(error, (CatalogueError, RunInProgress)):
                 raise CatalogueError(str(error)) from None
@@ -149,7 +165,7 @@ class Catalogue:
         """Yield the rows of a query; raises `CatalogueError` if it fails."""
         try:
             yield from self._database.execute(text, values)
-        except (sqlite3.Error, sqlite3.Warning) as error:  # Warning: several statements, before Python 3.12
+        except (*DATABASE_ERRORS, sqlite3.Warning) as error:  # Warning: several statements, before Python 3.12
             raise CatalogueError(f"the catalogue {self.path} cannot be read: {error}") from None
 
     def search(self, words: Sequence[str], where: str | None = None) -> Iterator[tuple[Any, ...]]:
@@ -192,9 +208,15 @@ class Catalogue:
                     known[path] = KnownFile(*values)
         return known
 
+    def check_in_place(self) -> None:
+        """Raise `CatalogueError` if the file was removed or replaced: rows would be lost."""
+        if identity_of(self.path) != self._identity:
+            raise CatalogueError(removed_meanwhile(f"the catalogue {self.path}"))
+
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Write all or nothing; raises `CatalogueError`."""
+        self.check_in_place()
         try:
             self._database.execute("BEGIN IMMEDIATE")
             try:
@@ -204,7 +226,7 @@ class Catalogue:
                     self._database.execute("ROLLBACK")
                 raise
             self._database.execute("COMMIT")
-        except sqlite3.Error as error:  # usually the disk is full
+        except DATABASE_ERRORS as error:  # usually the disk is full
             raise CatalogueError(f"the catalogue {self.path} cannot be written: {error}") from None
 
     def store(self, file: FileRow) -> None:
@@ -313,17 +335,12 @@ class Catalogue:
         database = getattr(self, "_database", None)
         if database is not None:
             if self._is_writer:
-                with suppress(sqlite3.Error):  # statistics for faster queries
+                with suppress(*DATABASE_ERRORS):  # statistics for faster queries
                     database.execute("PRAGMA optimize")
             database.close()
         if self._is_writer:
             self._is_writer = False
-            with suppress(OSError):
-                os.unlink(self.path + LOCK)
-        if self._lock is not None:
-            with suppress(OSError):
-                os.close(self._lock)
-            self._lock = None
+            remove_lock(self.path, self._lock)
 
     def __enter__(self) -> Catalogue:
         return self

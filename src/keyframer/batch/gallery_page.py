@@ -214,23 +214,28 @@ def _page(
         yield from _tree(scene)
         yield "</section>\n"
     if CURVES in files:
-        yield f'<section><h2>Curves</h2><img class="curves" src="{CURVES}" alt="Curves of the tracks"></section>\n'
+        image = f'<img class="curves" src="{CURVES}" loading="lazy" alt="Curves of the tracks">'
+        yield f"<section><details><summary>Curves</summary>{image}</details></section>\n"
     yield "</main></body></html>\n"
 
 
 def _issues(issues: IssueLog) -> Iterator[str]:
-    """Yield the section with the listed issues; of each code only the first are."""
+    """Yield the section with the listed issues; of each code only the first are. Equal ones are one row, with their
+    number and the first place."""
     listed = f"{len(issues):,} of {issues.total:,} listed" if issues.truncated else f"{issues.total:,}"
     yield f"<section><h2>Issues ({listed})</h2>\n"
     if not len(issues):
         yield "<p>None.</p>"
     else:
-        columns = ("severity", "code", "message", "offset", "path")
+        equal: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+        for issue in map(checking.issue_record, issues):
+            equal.setdefault((issue["severity"], issue["code"], issue["message"]), []).append(issue)
+        columns = ("severity", "code", "message", "count", "first at", "in")
         yield '<div class="wide" tabindex="0" role="region" aria-label="Issues"><table><tr>'
         yield "".join(f'<th scope="col">{name}</th>' for name in columns) + "</tr>\n"
-        for issue in map(checking.issue_record, issues):
-            cells = "".join(f"<td>{_text(issue.get(name))}</td>" for name in columns)
-            yield f'<tr class="{_text(issue["severity"])}">{cells}</tr>\n'
+        for facts, found in equal.items():
+            row = (*facts, len(found), found[0].get("offset"), found[0].get("path"))
+            yield f'<tr class="{_text(facts[0])}">{"".join(f"<td>{_text(value)}</td>" for value in row)}</tr>\n'
         yield "</table></div>\n"
     yield "</section>\n"
 

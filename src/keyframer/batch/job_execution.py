@@ -66,6 +66,8 @@ def _perform(job: Job, result: Result) -> None:
             operation(running_job, result)
         finally:
             result["format"] = result["format"] or running_job.format_name
+            if result["format"] is None and (stranger := running_job.opened.detection.stranger):
+                result["details"] = {**result["details"], "stranger": stranger}
             result["outputs"] += [_file_entry(path, sha256) for path, sha256 in run.written]
 
 
@@ -189,7 +191,7 @@ def _convert(job: _RunningJob, result: Result) -> None:
         result["also"].append(dependencies.file_entry(options["steps"]["merge"]))
     finder = job.finder()
     images = no_images if finder is None else Pictures(TextureSource(finder))
-    name = os.path.basename(job.job.source).rpartition(storage.MEMBER)[2]
+    name = os.path.basename(job.job.source)
     source = source_note(name, result["sha256"], job.opened)
     scene, save_options, changes = prepare_conversion(scene, exporter, options, images, source)
     if not storage.is_url(output):

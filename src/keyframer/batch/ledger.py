@@ -29,6 +29,10 @@ LOCK = ".lock"
 """extension of the lock file, which is next to the ledger"""
 
 
+DATABASE_ERRORS = (sqlite3.Error, UnicodeDecodeError)
+"""exceptions of SQLite; its message about a damaged file may quote text that is not UTF-8"""
+
+
 class RunInProgress(Exception):
     """Another run is writing to this folder."""
 
@@ -48,15 +52,51 @@ def lock_ledger(path: str, *, wait: bool = False) -> int | None:
         import fcntl
     except ImportError:  # Windows: the locks of SQLite protect the ledger
         return None
-    descriptor = os.open(path + LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    while True:
+        descriptor = os.open(path + LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            raise RunInProgress(f"another run is working in this folder ({path} is in use)") from None
+        except OSError:  # a disk without locks
+            return descriptor
+        if identity_of(descriptor) == identity_of(path + LOCK):
+            return descriptor
+        os.close(descriptor)  # the run that had the lock removed the file: the next one would lock another
+
+
+@contextmanager
+def folder_lock(path: str) -> Iterator[None]:
+    """Lock the folder of a ledger that is elsewhere, by the lock of the ledger that would be in it."""
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(descriptor)
-        raise RunInProgress(f"another run is working in this folder ({path} is in use)") from None
-    except OSError:  # a disk without locks
-        pass
-    return descriptor
+        descriptor = lock_ledger(path)
+    except RunInProgress as error:
+        raise LedgerError(str(error)) from None
+    except OSError as error:
+        raise LedgerError(f"{path}{LOCK} cannot be written: {error.strerror or error}") from None
+    try:
+        yield
+    finally:
+        remove_lock(path, descriptor)
+
+
+def remove_lock(path: str, descriptor: int | None) -> None:
+    """Remove the lock file that `lock_ledger` made, and unlock it."""
+    with suppress(OSError):
+        os.unlink(path + LOCK)
+    if descriptor is not None:
+        with suppress(OSError):
+            os.close(descriptor)
+
+
+def identity_of(file: str | int) -> tuple[int, int] | None:
+    """Return device and inode of a file; None if it does not exist."""
+    try:
+        status = os.stat(file)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 def copy_to_read(path: str) -> tempfile.TemporaryDirectory[str] | None:
@@ -92,6 +132,10 @@ class LedgerError(Exception):
     """The ledger cannot be used; the message says why."""
 
 
+def removed_meanwhile(what: str) -> str:
+    return f"{what} was removed or replaced during the run; the same command does again what is missing"
+
+
 class Ledger:
     """The ledger of one output folder (a path or a URL). Use it as a context manager."""
 
@@ -114,7 +158,7 @@ class Ledger:
                 raise LedgerError(f"the ledger {path} cannot be written: {error.strerror or error}") from None
         try:
             self._open(out, read_only)
-        except (sqlite3.Error, OSError, LedgerError) as error:
+        except (*DATABASE_ERRORS, OSError, LedgerError) as error:
             if lock_is_new:  # leave no lock file next to a file that is not a ledger
                 with suppress(OSError):
                     os.unlink(path + LOCK)
@@ -122,6 +166,12 @@ class Ledger:
             if isinstance(error, LedgerError):
                 raise
             raise LedgerError(f"{path} is not a usable ledger: {error}") from None
+        self._identity = identity_of(path)
+
+    def check_in_place(self) -> None:
+        """Raise `LedgerError` if the file of the ledger was removed or replaced: rows would be lost."""
+        if identity_of(self.path) != self._identity:
+            raise LedgerError(removed_meanwhile(f"the ledger {self.path}"))
 
     def _open(self, out: str | None, read_only: bool) -> None:
         if read_only and not os.path.isfile(self.path):
@@ -171,14 +221,14 @@ class Ledger:
     def _query(self, text: str, values: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
         try:
             yield from self._database.execute(text, values)
-        except sqlite3.Error as error:  # usually a damaged file
+        except DATABASE_ERRORS as error:  # usually a damaged file
             raise LedgerError(f"the ledger {self.path} cannot be read: {error}") from None
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
         try:
             yield
-        except sqlite3.Error as error:  # usually the disk is full
+        except DATABASE_ERRORS as error:  # usually the disk is full
             raise LedgerError(f"the ledger {self.path} cannot be written: {error}") from None
 
     def _valid_rows(self, names: tuple[str, ...], where: str, values: Sequence[Any] = ()) -> Iterator[list[Any]]:

@@ -286,7 +286,7 @@ def _starting(modules: Sequence[str] = ()) -> Iterator[None]:
     """Prepare the start of a process. It uses one thread for numbers, has the module path of this process and imports
     nothing from the working folder: an archive may contain a ``pickle.py``. It does not run the main module again, as
     ``multiprocessing`` would, so that scripts work without a guard. It may be started by a daemon, as workers of
-    clusters are.
+    clusters are. It inherits that SIGINT is blocked: Ctrl-C would end its imports with a traceback.
     """
     environment = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     environment |= {"PYTHONSAFEPATH": "1", "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
@@ -295,11 +295,14 @@ def _starting(modules: Sequence[str] = ()) -> Iterator[None]:
     with _STARTING:
         before = {name: os.environ.get(name) for name in environment}
         main, is_daemon = sys.modules["__main__"], config.pop("daemon", None)
+        blocked = _block_interrupt()
         try:
             os.environ.update(environment)
             sys.modules["__main__"] = ModuleType("__main__")
             yield
         finally:
+            if blocked is not None:
+                signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
             sys.modules["__main__"] = main
             if is_daemon is not None:
                 config["daemon"] = is_daemon
@@ -308,6 +311,17 @@ def _starting(modules: Sequence[str] = ()) -> Iterator[None]:
                     del os.environ[name]
                 else:
                     os.environ[name] = value
+
+
+def _block_interrupt() -> set[Any] | None:
+    """Block SIGINT in this thread, and in processes that it starts; returns the signals that were blocked before, None
+    on systems without. In this process Ctrl-C reaches another thread or waits."""
+    if os.name != "posix":
+        return None
+    from multiprocessing.resource_tracker import ensure_running
+
+    ensure_running()  # starting it later would unblock SIGINT
+    return signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
 
 
 def _serve(pipe: Connection[Any, Any], memory: int | None) -> None:

@@ -28,7 +28,7 @@ from keyframer.batch.job import (
     options_hash,
 )
 from keyframer.batch.job_submission import perform_all, run
-from keyframer.batch.ledger import Ledger
+from keyframer.batch.ledger import Ledger, LedgerError, identity_of, removed_meanwhile
 from keyframer.batch.ledger_rows import Row
 from keyframer.batch.operations import OPERATIONS
 from keyframer.batch.shards import Shard
@@ -145,6 +145,7 @@ class ResumableRun:
         self._links: dict[str, bool] = {}
         self._is_url = storage.is_url(self.out)
         self._dependencies = Dependencies()
+        self._out_identity = None if self._is_url else identity_of(self.out)
         self._writer = hashlib.sha256(os.fsencode(os.path.abspath(ledger.path))).hexdigest()[:8]
 
     def plan(self, inputs: Iterable[InputFile]) -> None:
@@ -264,8 +265,19 @@ class ResumableRun:
                 yield self._record(failed.pop())
         while failed:
             yield self._record(failed.pop())
+        self._check_in_place()
+
+    def _check_in_place(self) -> None:
+        """Raise `LedgerError` if the ledger or the output folder was removed during the run: outputs would be lost."""
+        self.ledger.check_in_place()
+        if not self._is_url:
+            found = identity_of(self.out)
+            if self._out_identity not in (None, found):
+                raise LedgerError(removed_meanwhile(f"the output folder {self.out}"))
+            self._out_identity = found
 
     def _record(self, result: Result) -> Result:
+        self._check_in_place()
         note_unknown_dependencies(result, self.options, self._dependencies)
         self.ledger.record(result)
         self.summary.count(result["status"], (result["error"] or {}).get("code"), result["issues"])
@@ -349,9 +361,8 @@ class ResumableRun:
         """Devices and inodes of all local sources; for members, those of their archives."""
         identities = set()
         for file in self._files:
-            member = storage.split_member(file.source)
             with suppress(OSError, ValueError):
-                status = os.stat(file.source if member is None else member[0])
+                status = os.stat(storage.file_on_disk(file.source))
                 identities.add((status.st_dev, status.st_ino))
         return identities
 

@@ -10,6 +10,8 @@ import hashlib
 import os
 import re
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from io import BytesIO
 from typing import Any
@@ -17,12 +19,11 @@ from zipfile import ZipInfo
 
 from keyframer.catalogue import IO_CHANGED_DURING_READ, IO_READ_FAILED
 from keyframer.errors import FormatError
-from keyframer.files import check_size, is_endless, note_input, read_bytes
+from keyframer.files import check_size, containers, is_endless, note_input, read_bytes
 from keyframer.files.zip_archives import Archive
 from keyframer.limits import DEFAULT_LIMITS, Limits
 
-MEMBER = "!/"
-"""separates the name of an archive from that of its member"""
+_WEB = ("http://", "https://")
 _RECENT_NS = 2_000_000_000
 """nanoseconds: a file that changed this recently may change again without a new time, so it gets no stamp"""
 
@@ -36,7 +37,8 @@ def file_system(url: str) -> tuple[Any, str]:
     """Return the fsspec file system of a URL, and the path in it; raises `FormatError` if there is none."""
     try:
         core = import_module("fsspec.core")
-        system, path = core.url_to_fs(url)
+        with _store_errors():
+            system, path = core.url_to_fs(url)
     except ImportError as error:
         raise IO_READ_FAILED.failure(
             0,
@@ -46,6 +48,21 @@ def file_system(url: str) -> tuple[Any, str]:
     except ValueError as error:
         raise IO_READ_FAILED.failure(0, "/", reason=str(error)) from None
     return system, path
+
+
+class StoreError(Exception):
+    """The store of an output folder cannot be used; the message says why."""
+
+
+@contextmanager
+def _store_errors() -> Iterator[None]:
+    """Turn the exceptions of a store into OSErrors: every store has its own."""
+    try:
+        yield
+    except (FormatError, OSError, ImportError, ValueError):
+        raise
+    except Exception as error:
+        raise OSError(f"{type(error).__name__}: {error}") from None
 
 
 def read(source: str, occurrence: int = 0, stamp: str = "") -> bytes:
@@ -69,22 +86,38 @@ def sha256_of(source: str, occurrence: int = 0) -> str:
 
 
 def split_member(source: str) -> tuple[str, str] | None:
-    """Return archive and member if the name is that of a member, otherwise None.
+    """Return archive and member if the name is that of a member, otherwise None; a URL names no member."""
+    return None if is_url(source) else containers.split_member(source)
 
-    The archive is the shortest part before a ``!/`` that is an existing file: the name of a member is not trusted, and
-    with ``..`` it could be the path of another file.
-    """
-    at = -1 if is_url(source) else source.find(MEMBER)
-    while at >= 0:
-        if os.path.isfile(source[:at]):
-            return source[:at], source[at + len(MEMBER) :]
-        at = source.find(MEMBER, at + 1)
-    return None
+
+def file_on_disk(source: str) -> str:
+    """Return the path of the file that has this content: of a member, that of its archive."""
+    member = split_member(source)
+    return source if member is None else member[0]
 
 
 def is_gone(source: str) -> bool:
-    """Return whether a file does not exist any more; of a member, whether its archive does not. URLs are not asked."""
-    return not is_url(source) and split_member(source) is None and not os.path.lexists(source)
+    """Return whether a file or member certainly does not exist any more: what cannot be read may still exist."""
+    try:
+        if is_url(source):
+            return _is_gone_from_store(source)
+        member = split_member(source)
+        if member is not None:
+            members = _open_archive(member[0]).members
+            name, _, occurrence = member[1].rpartition("!#")  # only the second member of a name has a number
+            is_repeated = occurrence.isdecimal() and int(occurrence) < len(members.get(name, ()))
+            return member[1] not in members and not is_repeated
+        os.lstat(source)
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except (FormatError, OSError, ValueError):
+        return False
+    return False
+
+
+def _is_gone_from_store(url: str) -> bool:
+    folder, _, name = url.rpartition("/")
+    return not url.startswith(_WEB) and name not in recent_listing(folder)
 
 
 def read_url(url: str, stamp: str = "", limits: Limits = DEFAULT_LIMITS) -> bytes:
@@ -94,7 +127,7 @@ def read_url(url: str, stamp: str = "", limits: Limits = DEFAULT_LIMITS) -> byte
     """
     system, path = file_system(url)
     size = stamp.partition(":")[0]
-    try:
+    with _store_errors():
         if size.isdecimal():
             check_size(int(size), limits)
             # with a range s3fs does not ask for the size; a byte more than expected shows that the object has grown
@@ -107,10 +140,6 @@ def read_url(url: str, stamp: str = "", limits: Limits = DEFAULT_LIMITS) -> byte
             if isinstance(opened_size, int):
                 check_size(opened_size, limits)
             return read_bytes(stream, limits)
-    except (FormatError, OSError):
-        raise
-    except Exception as error:  # every store has its own exceptions
-        raise OSError(f"{type(error).__name__}: {error}") from None
 
 
 class _OpenArchive:
@@ -153,20 +182,15 @@ def _read_member(archive: str, member: str, occurrence: int) -> bytes:
 def write(url: str, data: bytes) -> dict[str, Any]:
     """Write an object, replacing an existing one; returns what the ledger stores about it, except its hash."""
     system, path = file_system(url)
-    try:
+    with _store_errors():
         system.pipe_file(path, data)
-    except OSError:
-        raise
-    except Exception as error:
-        raise OSError(f"{type(error).__name__}: {error}") from None
     return {"path": url, "size": len(data), "mtime_ns": None}
 
 
 def local_stamp(path: str) -> str:
     """Return `stamp_of` a local file, or of the archive of a member; empty if there is no such file."""
     try:
-        member = split_member(path)
-        status = os.stat(path if member is None else member[0])
+        status = os.stat(file_on_disk(path))
     except OSError:
         return ""
     return stamp_of(status)
@@ -194,23 +218,15 @@ def url_stamp(info: dict[str, Any]) -> str:
 def list_urls(url: str) -> list[tuple[str, str, str]]:
     """Return the files of a URL, which may be a file, a folder or a glob: (URL, path below the folder, stamp).
 
-    Folders are searched recursively; a URL that does not exist has no files.
+    Folders are searched recursively; one that does not exist has no files. Raises OSError, also if the bucket, or the
+    folder of a glob, does not exist.
     """
     system, path = file_system(url)
     protocol = url.partition("://")[0]
     try:
-        if any(character in path for character in "*?["):
-            entries = system.glob(path, detail=True)
-            base = path[: min(path.index(character) for character in "*?[" if character in path)].rpartition("/")[0]
-        else:
-            entries = system.find(path, detail=True)
-            base = path.rstrip("/")
+        entries, base = _find(system, path)
     except FileNotFoundError:
-        entries, base = {}, ""
-    except (OSError, FormatError):
-        raise
-    except Exception as error:
-        raise OSError(f"{type(error).__name__}: {error}") from None
+        raise OSError("no such bucket or folder") from None
     listed = []
     for name, info in sorted(entries.items()):
         if info.get("type") == "directory" or name.endswith("/"):
@@ -220,21 +236,30 @@ def list_urls(url: str) -> list[tuple[str, str, str]]:
     return listed
 
 
+def _find(system: Any, path: str) -> tuple[dict[str, dict[str, Any]], str]:
+    """Return the entries of a path or glob, and the folder to which they are relative."""
+    with _store_errors():
+        if any(character in path for character in "*?["):
+            entries = system.glob(path, detail=True)
+            base = path[: min(path.index(character) for character in "*?[" if character in path)].rpartition("/")[0]
+            if not entries and base:
+                system.ls(base)  # raises an error if there is no such bucket
+            return entries, base
+        return system.find(path, detail=True), path.rstrip("/")
+
+
 def list_folder(url: str) -> dict[str, str | None]:
     """Return the names in a folder of a store, each with the stamp of the file, None for a folder. Web servers have no
     listings. Raises OSError.
     """
-    if url.startswith(("http://", "https://")):
+    if url.startswith(_WEB):
         return {}
     system, path = file_system(url)
     try:
-        entries = system.ls(path, detail=True, refresh=True)
+        with _store_errors():
+            entries = system.ls(path, detail=True, refresh=True)
     except FileNotFoundError:
         return {}
-    except (OSError, FormatError):
-        raise
-    except Exception as error:
-        raise OSError(f"{type(error).__name__}: {error}") from None
     names = ((entry["name"].rstrip("/").rpartition("/")[2], entry) for entry in entries)
     return {name: None if entry.get("type") == "directory" else url_stamp(entry) for name, entry in names if name}
 
@@ -257,12 +282,16 @@ def recent_listing(url: str) -> dict[str, str | None]:
 
 
 def list_sizes(url: str) -> dict[str, int | None]:
-    """Return path -> size of all files below the URL of an output folder."""
-    system, path = file_system(url)
-    base = path.rstrip("/")
+    """Return path -> size of all files below the URL of an output folder; raises `StoreError`."""
     try:
-        system.invalidate_cache()
-        entries = system.find(path, detail=True)
+        system, path = file_system(url)
+        with _store_errors():
+            system.invalidate_cache()
+            entries = system.find(path, detail=True)
     except FileNotFoundError:
         return {}
+    except (OSError, FormatError) as error:
+        reason = error.message if isinstance(error, FormatError) else error
+        raise StoreError(f"the output folder {url} cannot be used: {reason}") from None
+    base = path.rstrip("/")
     return {name.removeprefix(base).lstrip("/"): info.get("size") for name, info in entries.items()}

@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Executor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from keyframer.batch import gallery_index, storage
@@ -20,7 +20,7 @@ from keyframer.batch.cluster import ClusterError, connect, isolated_task
 from keyframer.batch.file_catalogue import Catalogue, is_catalogue
 from keyframer.batch.job import FAILED, FILES_PER_TASK, FINDINGS, LEDGER, MEMORY, PAYLOAD, SECONDS, options_hash
 from keyframer.batch.job_submission import ExecutorLost
-from keyframer.batch.ledger import Ledger, LedgerError
+from keyframer.batch.ledger import Ledger, LedgerError, folder_lock
 from keyframer.batch.local_executor import LocalExecutor, available_cores
 from keyframer.batch.operations import CATALOGUE_LOADS, OPERATIONS
 from keyframer.batch.proof import ProofError
@@ -233,7 +233,7 @@ def run(options: argparse.Namespace) -> int:
         if options.operation == "verify":
             return batch_proof.verify(options)
         return _run(options)
-    except (LedgerError, ClusterError, ProofError) as error:
+    except (LedgerError, ClusterError, ProofError, storage.StoreError) as error:
         print(f"keyframer: {safe_text(str(error))}", file=sys.stderr)
         return INPUTS_FAILED
 
@@ -276,7 +276,12 @@ def _run(options: argparse.Namespace) -> int:
         expected = {}
         inputs = batch_proof.with_manifest(options, iter(inputs), expected)
     batch_proof.check_folder(options, out, ledger_path)
-    with Ledger(ledger_path, out) as ledger, _stopping(options) as stopping, _executor(options) as executor:
+    with (
+        Ledger(ledger_path, out) as ledger,
+        _folder_lock(out, ledger_path, options),
+        _stopping(options) as stopping,
+        _executor(options) as executor,
+    ):
         batch_run = ResumableRun(
             options.operation,
             job_options,
@@ -392,17 +397,28 @@ def _check_viewer(options: argparse.Namespace) -> None:
 def _check_ledger(path: str, inputs: list[InputFile]) -> None:
     """Refuse a ledger that is not a regular file or is one of the inputs: an empty input would become a ledger."""
     for file in inputs:
-        member = storage.split_member(file.source)
-        note_input(file.source if member is None else member[0])
+        note_input(storage.file_on_disk(file.source))
     with output_errors(path):
         check_output(path, overwrite=True)
 
 
+def _folder_lock(out: str, ledger_path: str, options: argparse.Namespace) -> AbstractContextManager[None]:
+    """Lock the output folder if the ledger, which is locked as well, is elsewhere: two runs would replace the outputs
+    of each other."""
+    usual = os.path.join(out, _ledger_name(options))
+    if storage.is_url(out) or os.path.realpath(ledger_path) == os.path.realpath(usual):
+        return nullcontext()
+    return folder_lock(usual)
+
+
+def _ledger_name(options: argparse.Namespace, name: str = LEDGER) -> str:
+    return name if options.shard is None else options.shard.file_name(name)
+
+
 def _ledger_path(out: str, options: argparse.Namespace) -> str:
     if not storage.is_url(out):
-        return os.path.join(out, LEDGER if options.shard is None else options.shard.file_name(LEDGER))
-    path = f"keyframer-batch-{options_hash(out, {})[:10]}.sqlite"
-    path = path if options.shard is None else options.shard.file_name(path)
+        return os.path.join(out, _ledger_name(options))
+    path = _ledger_name(options, f"keyframer-batch-{options_hash(out, {})[:10]}.sqlite")
     note(options, f"the ledger of {out} is {path} in the current folder (--ledger chooses another place)")
     return path
 

@@ -13,7 +13,7 @@ from keyframer.batch.file_catalogue import is_catalogue, path_text
 from keyframer.batch.output_names import safe_relative
 from keyframer.batch.storage import is_url
 from keyframer.cli import inputs
-from keyframer.cli.inputs import MEMBER, STDIN, BadInput, FileInput, Input, MemberInput, WalkedFile, inputs_of
+from keyframer.cli.inputs import STDIN, BadInput, FileInput, Input, MemberInput, WalkedFile, inputs_of
 from keyframer.cli.messages import as_format_error
 from keyframer.cli.operation_options import input_extensions
 from keyframer.errors import FormatError
@@ -77,18 +77,18 @@ def _found(options: argparse.Namespace) -> Iterator[InputFile]:
 
 
 def coverage_of(options: argparse.Namespace) -> Coverage:
-    """Return which files the inputs would have if all existed. Inputs that are catalogues are to be merged."""
+    """Return where the inputs are searched. Inputs that are catalogues are to be merged."""
     coverage = Coverage()
     for name in options.files:
         if is_url(name):
-            place = name[: min((name.index(mark) for mark in _GLOB if mark in name), default=len(name))]
-            (coverage.folders if place == name else coverage.patterns).append(place.rstrip("/"))
+            is_glob = any(mark in name for mark in _GLOB)
+            coverage.places.append(_fixed_part(name).rpartition("/")[0] if is_glob else name.rstrip("/"))
         elif is_catalogue(name):
             coverage.merged.append(os.path.abspath(name))
         elif os.path.exists(name):
-            coverage.folders.append(path_text(os.path.abspath(name)))
+            coverage.places.append(path_text(os.path.abspath(name)))
         elif any(mark in name for mark in _GLOB):
-            coverage.patterns.append(path_text(os.path.abspath(_searched_folder(name) or name)))
+            coverage.places.append(path_text(os.path.abspath(_searched_folder(name) or name)))
     return coverage
 
 
@@ -96,8 +96,7 @@ def _absolute(item: Input) -> str:
     """Return the absolute path of an input; the name of a member stays unchanged, including any ``..``."""
     if not isinstance(item, MemberInput):
         return os.path.abspath(item.name)
-    archive, mark, member = item.name.partition(MEMBER)
-    return os.path.abspath(archive) + mark + member
+    return os.path.abspath(item.archive_name) + item.name.removeprefix(item.archive_name)
 
 
 def _chosen(relative: str, options: argparse.Namespace) -> bool:
@@ -124,8 +123,7 @@ def _inputs_with_paths(options: argparse.Namespace) -> Iterator[tuple[Input, str
             if isinstance(item, WalkedFile) and item.folder == folder:
                 yield item, item.relative
             elif isinstance(item, MemberInput):
-                archive = item.name.partition(MEMBER)[0]
-                yield item, safe_relative(f"{os.path.basename(archive)}/{item.relative}")
+                yield item, safe_relative(f"{os.path.basename(item.archive_name)}/{item.relative}")
             elif not isinstance(item, FileInput) or is_url(item.name):
                 yield item, item.relative
             elif folder is not None:
@@ -168,8 +166,13 @@ def _searched_folder(name: str) -> str | None:
     if os.path.isdir(name):
         return name
     if any(mark in name for mark in _GLOB) and not os.path.lexists(name):
-        return os.path.dirname(name[: min(name.index(mark) for mark in _GLOB if mark in name)]) or "."
+        return os.path.dirname(_fixed_part(name)) or "."
     return None
+
+
+def _fixed_part(pattern: str) -> str:
+    """Return what comes before the first wildcard of a glob."""
+    return pattern[: min(pattern.index(mark) for mark in _GLOB if mark in pattern)]
 
 
 def path_if_taken(source: str, options: argparse.Namespace) -> str | None:

@@ -22,7 +22,7 @@ from keyframer.batch.proof import (
 from keyframer.batch.shards import Ledgers
 from keyframer.catalogue import IO_MANIFEST_MISMATCH
 from keyframer.cli import batch_inputs, batch_report
-from keyframer.cli.exit_handling import FINDINGS, SUCCESS
+from keyframer.cli.exit_handling import FINDINGS, INPUTS_FAILED, SUCCESS
 from keyframer.cli.messages import note, shown_name
 from keyframer.text import counted
 
@@ -94,6 +94,9 @@ def verify(options: argparse.Namespace) -> int:
         else:
             count = write_manifest(ledgers.rows(), out, overwrite=options.force)
         note(options, f"{MANIFEST}: {counted(count, 'output')}")
+    if not (verification.sources or verification.outputs):
+        note(options, "nothing was verified, so nothing is proven")
+        return INPUTS_FAILED
     return code
 
 
@@ -137,8 +140,7 @@ def with_manifest(
     own: set[str] = set()
     for file in inputs:
         if options.shard is None or options.shard.has(file.relative):
-            member = storage.split_member(file.source)
-            own.add(file.source if member is None else member[0])
+            own.add(storage.file_on_disk(file.source))
         yield file
     for source, sha256 in read_manifest(options.check_manifest):
         if source in own:

@@ -11,6 +11,7 @@ import hashlib
 import html
 import os
 import sys
+import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import redirect_stdout
@@ -30,9 +31,10 @@ from keyframer.cli.operation_options import SEVERITIES, VERDICT_WORDS
 from keyframer.cli.output_targets import write_file
 from keyframer.errors import FormatError
 from keyframer.files import note_input
+from keyframer.formats.foreign_files import NOT_READ
 from keyframer.inspecting.records import STYLES, Records
 from keyframer.inspecting.tables import shown
-from keyframer.text import safe_text
+from keyframer.text import counted, safe_text
 
 SCHEMA = "keyframer.batch"
 SCHEMA_VERSION = 1
@@ -174,11 +176,15 @@ def _write(ledger: Ledgers, options: argparse.Namespace) -> None:
             sys.stdout.write(piece)
         return
     records = Records(sys.stdout.write, options.format, SCHEMA, SCHEMA_VERSION, REPORT_COLUMNS)
+    root = ""
     if options.format == "pretty":
+        root = _common_folder(str(row["source"]) for row in _rows(ledger, options))
+        ledger.refused.clear()  # the rows are read again
         _pretty_head(ledger, options)
+        sys.stdout.write(f"in {shown_name(root)}:\n" if root else "")
     for row in _rows(ledger, options):
         if options.format == "pretty":
-            sys.stdout.write(_line(row) + "\n")
+            sys.stdout.write(_lines(row, root) + "\n")
         else:
             records.json(_record_of(row))
             records.row(_cells_of(row))
@@ -214,6 +220,13 @@ def _counts(ledgers: Ledgers, options: argparse.Namespace) -> tuple[list[tuple[A
     return [(*key, count) for key, count in order], []
 
 
+def _strangers(ledgers: Ledgers, options: argparse.Namespace) -> list[tuple[str, int]]:
+    """Return the names of formats that Keyframer does not read, and how many of the shown files have them."""
+    names = {row["source"]: row["details"].get("stranger") for row in _rows(ledgers, options)}
+    ledgers.refused.clear()  # the rows that are shown are read again
+    return Counter(name for name in names.values() if isinstance(name, str)).most_common()
+
+
 def _verdict(row: dict[str, Any]) -> str | None:
     """Return the verdict on the file of a row, as far as its operation tells; None if that is nothing."""
     if "verdict" in row["details"]:
@@ -233,17 +246,36 @@ def _pretty_head(ledger: Ledgers, options: argparse.Namespace) -> None:
     for name, status, code, count in counts:
         label = "with findings" if status == "findings" else status
         sys.stdout.write(f"{name}: {count:,} {label}{f' ({code})' if code else ''}\n")
+    for name, count in _strangers(ledger, options):
+        sys.stdout.write(f"{safe_text(name)}: {counted(count, 'file')}, {NOT_READ}\n")
     for renamed in all_renamed:
         sys.stdout.write(f"renamed: {safe_text(str(renamed))}\n")
     sys.stdout.write("\n")
 
 
-def _line(row: dict[str, object]) -> str:
+_WIDTH = 100
+"""maximum number of columns of a line for people"""
+
+
+def _common_folder(sources: Iterable[str]) -> str:
+    """Return the folder that all sources are in, with a slash at its end; empty if that is only the root of a disk."""
+    common: list[str] = []
+    for number, source in enumerate(sources):
+        folders = source.split("/")[:-1]
+        is_same = [one == other for one, other in zip(common, folders, strict=False)]
+        common = common[: [*is_same, False].index(False)] if number else folders
+    return "/".join(common) + "/" if any(common) else ""
+
+
+def _lines(row: dict[str, object], root: str) -> str:
+    """Return a row in lines of at most `_WIDTH` columns; the source is relative to the root."""
     outcome = f"{row['code']}: {row['message']}" if row["code"] else f"-> {row['output']}"
     issues = row["issues"]
     if row["status"] != "failed" and row["worst"] and isinstance(issues, dict):
         outcome += f" (worst: {row['worst']}; {', '.join(f'{code} {count}' for code, count in issues.items())})"
-    return f"{row['status']:<8}  {row['seconds']:8.3f} s  {shown_name(str(row['source']))}  {safe_text(outcome)}"
+    source = str(row["source"]).removeprefix(root)
+    text = f"{row['status']:<8}  {row['seconds']:8.3f} s  {shown_name(source)}  {safe_text(outcome)}"
+    return textwrap.fill(text, _WIDTH, subsequent_indent=" " * 10, break_on_hyphens=False, replace_whitespace=False)
 
 
 def _record_of(row: dict[str, Any]) -> dict[str, object]:
@@ -287,6 +319,9 @@ def _html_page(ledger: Ledgers, options: argparse.Namespace) -> Iterator[str]:
     yield _HEAD
     head = ("operation", "status", "code", "files")
     yield from _table(head, ([_cell(*cell) for cell in zip(head, row, strict=True)] for row in counts))
+    if strangers := _strangers(ledger, options):
+        yield "<h2>Formats that Keyframer does not read</h2>\n"
+        yield from _table(("format", "files"), ([_cell("format", name), _cell("files", n)] for name, n in strangers))
     if renamed:
         yield "<h2>Outputs under another name</h2>\n"
         head = ("source", "wanted", "given", "reason")

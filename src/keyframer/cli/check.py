@@ -17,9 +17,9 @@ from keyframer.checking import (
     unreadable,
 )
 from keyframer.cli import inputs, operation_options, reading_options, record_output, scene_loading
-from keyframer.cli.exit_handling import FINDINGS, SUCCESS
+from keyframer.cli.exit_handling import FINDINGS, INPUTS_FAILED, SUCCESS
 from keyframer.cli.inputs import Input
-from keyframer.cli.messages import as_format_error, note, shown_name
+from keyframer.cli.messages import as_format_error, failure, note, shown_name
 from keyframer.errors import known_offset
 from keyframer.exchange import reader_by_name
 from keyframer.inspecting.records import Records
@@ -36,7 +36,8 @@ values; a file with no other errors is still loaded. A warning is odd but
 harmless; an info is worth knowing. docs/issues.md explains every code. At most
 20 issues of a code are listed, all are counted. The exit code is 1 if a file
 cannot be read or has issues at or above --fail-on. --ignore and --only also
-accept the beginning of codes: --ignore SEC_ --ignore SCENE_REST_POSE.
+accept the beginning of codes: --ignore SEC_ --ignore SCENE_REST_POSE. A folder
+without -r is not a file: the exit code is 3.
 
 --only damaged, problems or unreadable lists only files with this verdict, and
 --severity only files with such issues. Neither changes the exit code."""
@@ -72,12 +73,16 @@ def run(options: argparse.Namespace) -> int:
     code = SUCCESS
     checked = failed = shown = 0
     for item in inputs.inputs_of(options, inputs.LOADABLE):
+        if isinstance(item, inputs.FolderInput):  # not a file, so it has no verdict
+            failure(item.name, item.error)
+            code = INPUTS_FAILED
+            continue
         with reading_options.budget_for(options, item):
             report = _check(item, options).restricted(options.only, options.ignore)
         checked += 1
         if report.fails(options.fail_on):
             failed += 1
-            code = FINDINGS
+            code = code or FINDINGS
         report = report.restricted(severity=options.severity)
         if any(verdicts) and report.verdict not in verdicts:
             continue

@@ -50,6 +50,7 @@ EXAMPLES = (
     "keyframer convert scene.3ds scene.u3d --dialect A",
     "keyframer convert show.mvr new.mvr --models gltf",
     "keyframer convert walk.nanim walk.anim --to hale3d --cut 10:40 --axes y-up",
+    "keyframer convert mill.3ds taller.3ds --move Rotor=0,0,10",
     "keyframer convert scene.3ds - --to gltf > scene.glb",
 )
 

@@ -25,8 +25,9 @@ Shows the format, version and layout, as far as they can be told, and the
 certainty. Only the first 4096 bytes and the size are examined; the whole file
 is read only if they are suspicious, for example a wrong length. Also
 recognised: AppleDouble files, Git LFS pointers, TIFF images, empty files, and
-files damaged by a transfer in text mode. The exit code is 3 if the format of a
-file is unknown."""
+files damaged by a transfer in text mode. Well-known formats that Keyframer does
+not read, for example Quake II models or FBX, are named. The exit code is 3 if a
+file is of an unknown format, or one that Keyframer does not read."""
 
 EXAMPLES = (
     "keyframer identify scene.3ds",

@@ -28,26 +28,30 @@ The summary has format, size, writer, length, nodes and how many are animated,
 meshes, cameras, lights, materials, images and which are missing, and the
 verdict of keyframer check. --table shows one table instead, --all shows all
 tables: those of the document (overview, records, raw, issues, and tables of its
-format) and those of the scene (scene, tree, curves, meshes and others).
+format) and those of the scene (scene, tree, curves, meshes and others). A show
+has a table "fixtures"; a fixture has "modes", too, and --set mode=NAME chooses.
 
 Images are searched for only in the folder of the file and in those of
 --texture-path. The table "textures" shows for each name whether the image was
 found, guessed, embedded, unusable, refused, missing or not looked for.
 
 JSON has the summary and all tables, or those of --table. CSV has one row per
-file, or for tables one row per cell: file, table, row, column, value. Offsets
-are in hex in pretty output, otherwise decimal."""
+file; with one --table the rows of this table; with several, one row per cell:
+file, table, row, column, value. Offsets are in hex in pretty output, otherwise
+decimal."""
 
 EXAMPLES = (
     "keyframer info scene.3ds",
     "keyframer info --table nodes,tracks scene.3ds",
     "keyframer info --table textures --texture-path maps scene.3ds",
+    "keyframer info --table fixtures --format csv show.mvr > patch.csv",
+    "keyframer info --table materials,fixtures --set 'mode=Mode 2' spot.gdtf",
     "keyframer info -r --format csv archive/ > list.csv",
     "keyframer info --format json scene.3ds | jq '.files[0].summary.seconds'",
 )
 
 TABLE_COLUMNS = ("file", "table", "row", "column", "value")
-"""columns of CSV if tables are shown"""
+"""columns of CSV if several tables are shown"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -60,7 +64,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     inputs.require_input(options)
     shows_tables = bool(options.table or options.all)
-    columns = TABLE_COLUMNS if shows_tables else ("file", *COLUMNS, "error")
+    one_table = not options.all and len(set(options.table or ())) == 1
+    columns = () if one_table else TABLE_COLUMNS if shows_tables else ("file", *COLUMNS, "error")
     records = Records(sys.stdout.write, options.format, SCHEMA, SCHEMA_VERSION, columns, options.encoding)
     code = SUCCESS
     first = True
@@ -69,11 +74,12 @@ def run(options: argparse.Namespace) -> int:
             with reading_options.budget_for(options, item):
                 finder = texture_search.finder_for(item, options)
                 summary, tables, _ = summarise(scene_loading.open_input(item, options), options.encoding, finder)
-        except reading_options.READ_FAILURES as error:
+        except reading_options.LOAD_FAILURES as error:
             code = INPUTS_FAILED
             failure(item.name, error)
             records.json({"file": safe_text(item.name), "error": error_record(error)})
-            _show_failure(records, item.name, one_line(error), shows_tables)
+            if not (one_table and options.format == "csv"):
+                _show_failure(records, item.name, one_line(error), shows_tables)
             continue
         detail(options, f"{item.name}: {counted(summary['size'], 'byte')}")
         shown = [table for table in tables if not options.table or table.name in options.table]
@@ -84,6 +90,8 @@ def run(options: argparse.Namespace) -> int:
             records.json(info_record(item.name, summary, shown, options.encoding))
         elif options.format == "csv" and not shows_tables:
             records.row([item.name, *(summary[name] for name in COLUMNS), None])
+        elif options.format == "csv" and one_table:
+            _csv_of_one_table(records, item.name, shown, options)
         elif options.format == "csv":
             _csv(records, item.name, shown)
         else:
@@ -120,6 +128,20 @@ def _csv(records: Records, name: str, tables: list[Table]) -> None:
         for number, row in enumerate(table.rows):
             for column, cell in zip(table.columns, row, strict=True):
                 records.row([name, table.name, number, column, cell])
+
+
+def _csv_of_one_table(records: Records, name: str, tables: list[Table], options: argparse.Namespace) -> None:
+    """Write the rows of a table with its own columns: those of the first file that has it."""
+    for table in tables:
+        if not records.columns:
+            records.columns = ("file", *table.columns)
+            records.row(records.columns)
+        others = [column for column in table.columns if column not in records.columns]
+        if others:
+            note(options, f"{name}: columns that the first file does not have are left out: {', '.join(others)}")
+        for row in table.rows:
+            cells = dict(zip(table.columns, row, strict=True))
+            records.row([name, *(cells.get(column) for column in records.columns[1:])])
 
 
 def _markdown(records: Records, name: str, tables: list[Table], encoding: str | None) -> None:

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING
 from keyframer.cli.messages import note
 from keyframer.errors import FormatError
 from keyframer.exchange import IMPORTERS, importer_for
-from keyframer.formats import COMPANION_ENDINGS, FORMATS, is_apple_double
+from keyframer.files import containers
+from keyframer.formats import COMPANION_ENDINGS, FORMATS
 from keyframer.formats.contract import HEAD_SIZE, companion_names
+from keyframer.formats.foreign_files import is_apple_double
 from keyframer.text import counted
 
 if TYPE_CHECKING:
@@ -26,8 +28,6 @@ if TYPE_CHECKING:
     from keyframer.limits import Budget
 
 STDIN = "-"
-MEMBER = "!/"
-"""separates the name of an archive from that of its member"""
 _ZIP = b"PK\x03\x04"
 
 DECODABLE = tuple(extension for known in FORMATS for extension in known.extensions)
@@ -154,8 +154,10 @@ class MemberInput(Input):
 
     def __init__(self, archive: Archive, member: ZipInfo, archive_name: str, occurrence: int) -> None:
         parts = [part for part in member.filename.replace("\\", "/").split("/") if part not in ("", ".", "..")]
-        super().__init__(archive_name + MEMBER + member.filename, os.path.join(*parts) if parts else "member")
+        name = containers.member_name(archive_name, member.filename)
+        super().__init__(name, os.path.join(*parts) if parts else "member")
         self.archive = archive
+        self.archive_name = archive_name
         self.occurrence = occurrence
         self._member = member
 
@@ -186,6 +188,10 @@ class BadInput(Input):
 
     def read(self) -> bytes:
         raise self.error
+
+
+class FolderInput(BadInput):
+    """A folder that is not searched, because ``-r`` is missing."""
 
 
 def add_arguments(
@@ -279,7 +285,7 @@ def _register_inputs(names: list[str], recursive: bool, extensions: tuple[str, .
         for item in _expanded(name, recursive, extensions, limits):
             if isinstance(item, SkippedInput):
                 continue
-            note_input(item.name.partition(MEMBER)[0] if isinstance(item, MemberInput) else item.name)
+            note_input(item.archive_name if isinstance(item, MemberInput) else item.name)
             if isinstance(item, StdinInput):
                 with suppress(OSError, FormatError):  # reported when stdin is opened
                     item.read()
@@ -303,13 +309,12 @@ def _expanded(name: str, recursive: bool, extensions: tuple[str, ...], limits: d
     try:
         if os.path.isdir(name):
             if not recursive:
-                return (BadInput(name, _read_failure("this is a folder (-r searches it)")),)
+                return (FolderInput(name, _read_failure("this is a folder (-r searches it)")),)
             return _from_folder(name, extensions)
         if os.path.lexists(name):
             return _from_archive(name, extensions, None, limits) if _is_expanded_to_members(name) else (_file(name),)
-        archive, mark, member = name.partition(MEMBER)
-        if mark and os.path.isfile(archive):
-            return _from_archive(archive, extensions, member, limits)
+        if (named := containers.split_member(name)) is not None:
+            return _from_archive(named[0], extensions, named[1], limits)
         if any(character in name for character in "*?["):
             return _from_glob(name, recursive, extensions, limits)
     except OSError as error:
@@ -419,7 +424,7 @@ def _from_archive(
                 continue
             if info.filename == "":
                 any_member = True
-                yield BadInput(name + MEMBER, _read_failure("a member of the archive has no name"))
+                yield BadInput(containers.member_name(name, ""), _read_failure("a member of the archive has no name"))
             elif not info.is_dir() and (
                 member is not None or not extensions or info.filename.lower().endswith(extensions)
             ):
@@ -435,7 +440,7 @@ def _from_archive(
         missing = (
             _no_files("zip archive", extensions) if member is None else _read_failure("no such member in the archive")
         )
-        yield BadInput(name if member is None else name + MEMBER + member, missing)
+        yield BadInput(name if member is None else containers.member_name(name, member), missing)
 
 
 def _no_files(kind: str, extensions: tuple[str, ...]) -> FormatError:

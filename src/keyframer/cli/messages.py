@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from keyframer.errors import FormatError, known_offset, reason_of
+from keyframer.formats.foreign_files import NOT_READ
 from keyframer.text import safe_text
 
 if TYPE_CHECKING:
@@ -61,8 +62,10 @@ def _text_of(error: Exception, name: str | None) -> str:
     """Return the message, with code, offset and path if the error is in the content of a file."""
     if isinstance(error, (OSError, MemoryError)):
         return as_format_error(error, name).message
-    if isinstance(error, FormatError) and known_offset(error.code, error.offset, error.path) is None:
-        return error.message
+    if isinstance(error, FormatError):
+        is_placeless = known_offset(error.code, error.offset, error.path) is None
+        if is_placeless or error.message.endswith(NOT_READ):
+            return error.message
     return str(error)
 
 

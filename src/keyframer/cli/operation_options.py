@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import codecs
+import math
 import os
 from argparse import ArgumentTypeError
 from typing import Any
@@ -40,6 +41,7 @@ def add_options(parser: argparse.ArgumentParser, operation: str, *, in_batch: bo
         _add_issues(parser, for_verdicts=not in_batch)
     elif operation == "info":
         _add_tables(parser)
+        reading_options.add_format_options(parser)
     elif operation == "thumbnail":
         _add_picture(parser)
     if operation in ("convert", "info", "thumbnail", "catalogue", "gallery"):
@@ -68,7 +70,7 @@ def values_of(options: argparse.Namespace, operation: str) -> dict[str, Any]:
     values["from"] = given.get("from_format")
     values["limit"] = dict(given.get("limit") or ())
     values["texture_path"] = [os.path.abspath(folder) for folder in given.get("texture_path") or ()]
-    if operation in ("convert", "thumbnail"):
+    if operation in ("convert", "thumbnail", "info"):
         scene = reading_options.bridge_options(options)
         paths = {name: os.path.abspath(str(scene[name])) for name in reading_options.COMPANIONS if name in scene}
         values["scene"] = scene | paths
@@ -163,7 +165,19 @@ def _add_steps(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="keep only this node and its descendants (* and ? are wildcards)",
     )
-    group.add_argument("--cut", metavar="A:B", help="keep frames A to B of the clip, renumbered from 0")
+    group.add_argument(
+        "--move",
+        action="append",
+        type=_move,
+        default=[],
+        metavar="NAME=X,Y,Z",
+        help="move the node of this name with all of its motion, in the coordinates of its parent (may be repeated)",
+    )
+    group.add_argument(
+        "--cut",
+        metavar="A:B",
+        help="keep frames A to B of the clip, renumbered from 0; active: the frames that the file plays",
+    )
     group.add_argument("--reverse", action="store_true", help="reverse the motion")
     group.add_argument(
         "--rate",
@@ -182,6 +196,17 @@ def _add_steps(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _move(text: str) -> tuple[str, list[float]]:
+    name, _, vector = text.rpartition("=")
+    try:
+        by = [float(number) for number in vector.split(",")]
+        if not name or len(by) != 3 or not all(map(math.isfinite, by)):
+            raise ValueError
+    except ValueError:
+        raise ArgumentTypeError(f"expected NAME=X,Y,Z with three numbers, not {text[:80]!r}") from None
+    return name, by
+
+
 def _models(text: str) -> tuple[str, object]:
     if text not in ("keep", "gltf"):
         raise ArgumentTypeError(f"expected keep or gltf, not {text!r}")
@@ -196,15 +221,15 @@ def _unit(text: str) -> str | float:
 def _steps(options: argparse.Namespace) -> dict[str, Any]:
     """Return the chosen operations as `keyframer.operating.conversion` expects them; raises ValueError if ``--cut`` is
     invalid."""
-    names = ("node", "reverse", "rate", "scale", "axes")
+    names = ("node", "move", "reverse", "rate", "scale", "axes")
     given = {"merge": options.merge and os.path.abspath(options.merge), "cut": _cut(options.cut)}
     given |= {name: getattr(options, name) for name in names}
     return {name: value for name, value in given.items() if value not in (None, False, [])}
 
 
-def _cut(text: str | None) -> list[float] | None:
-    if text is None:
-        return None
+def _cut(text: str | None) -> list[float] | str | None:
+    if text is None or text == "active":
+        return text
     first, mark, last = text.partition(":")
     try:
         if not mark or not -LAST_FRAME <= float(first) < float(last) <= LAST_FRAME:
@@ -212,7 +237,7 @@ def _cut(text: str | None) -> list[float] | None:
         return [float(first), float(last)]
     except ValueError:
         allowed = f"from {-LAST_FRAME:g} to {LAST_FRAME:g}, the earlier first"
-        raise ValueError(f"--cut needs two frames A:B {allowed}, not {text!r}") from None
+        raise ValueError(f"--cut needs active, or two frames A:B {allowed}, not {text!r}") from None
 
 
 VERDICT_WORDS = {"damaged": "damaged", "problems": "readable with problems", "unreadable": "not readable"}

@@ -177,7 +177,8 @@ def output_errors(path: str) -> Iterator[None]:
     except OutputRefused as error:
         raise refused(str(error)) from None
     except OSError as error:
-        raise refused(f"{path} cannot be written: {error.strerror or error}") from None
+        place = f": {error.filename}" if path.startswith(f"{error.filename}{os.sep}") else ""
+        raise refused(f"{path} cannot be written: {error.strerror or error}{place}") from None
 
 
 def refused(reason: str) -> FormatError:

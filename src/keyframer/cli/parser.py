@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from keyframer import __version__
 from keyframer.cli.exit_handling import FINDINGS, SUCCESS
 from keyframer.cli.inputs import report_skipped
+from keyframer.files.containers import split_member
 from keyframer.text import did_you_mean, safe_text
 
 if TYPE_CHECKING:
@@ -218,7 +219,7 @@ def _identify_files(first: str, arguments: list[str]) -> int:
             file=sys.stderr,
         )
         return SUCCESS
-    if first == "-" or os.path.lexists(first) or os.path.isfile(first.partition("!/")[0]):
+    if first == "-" or os.path.lexists(first) or split_member(first) is not None:
         return _run_command("identify", arguments, suggest_commands=True)
     return Parser(prog="keyframer").error(f"no command or file is named {first!r}{did_you_mean(first, COMMANDS)}")
 

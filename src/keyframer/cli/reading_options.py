@@ -99,13 +99,18 @@ def add_scene_arguments(parser: argparse.ArgumentParser, *, reads_fps: bool = Tr
         scenes.add_argument(f"--{option}", dest=f"companion_{option}", metavar="FILE", help=description)
     rate_help = "frames per second, for formats that store no frame rate; convert replaces the rate of any file"
     scenes.add_argument("--fps", type=rate, metavar="N", help=rate_help)
-    scenes.add_argument(
+    add_format_options(scenes)
+
+
+def add_format_options(parser: argparse._ActionsContainer) -> None:
+    """Add the argument for options of readers."""
+    parser.add_argument(
         "--set",
         action="append",
         type=pair,
         default=[],
         metavar="NAME=VALUE",
-        help="an option of the format, such as geometry=raw (see docs/formats)",
+        help="an option of the format, such as geometry=raw, or mode=NAME for a fixture (see docs/formats)",
     )
 
 

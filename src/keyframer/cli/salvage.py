@@ -8,16 +8,19 @@ import os
 import sys
 from collections.abc import Iterator
 
+from keyframer.batch.output_names import key_of
 from keyframer.cli import inputs, output_targets, reading_options, scene_loading
 from keyframer.cli.exit_handling import FINDINGS, INPUTS_FAILED, SUCCESS
 from keyframer.cli.inputs import Input
 from keyframer.cli.messages import detail, failure, note
+from keyframer.cli.output_targets import STDOUT
 from keyframer.errors import FormatError
 from keyframer.exchange.opening import OpenedFile
 from keyframer.formats import FORMATS
+from keyframer.formats.kit.scene_reading import UniqueNames
 from keyframer.limits import DEFAULT_LIMITS, open_or_new_budget
 from keyframer.salvaging import Salvaged, carve, salvage_opened
-from keyframer.salvaging.byte_map import DROPPED, STATES, byte_counts, map_page, map_record
+from keyframer.salvaging.byte_map import DROPPED, STATES, byte_counts, map_page, map_record, missing_text
 from keyframer.text import counted
 
 ABOUT = """Make a clean file of a damaged one, and a map of its bytes.
@@ -33,9 +36,11 @@ which nothing is left that shows anything is refused.
 repaired, unknown (kept, but not understood) or dropped, with the code of the
 issue, its reason and the record. --page writes it as a page for the browser.
 For several inputs both are suffixes such as .map.json, next to each output.
+- writes one of them to stdout. If a map cannot be written, nothing is.
 
 --carve searches disk images, programs and other files for files inside, of all
-formats that begin with a signature, and writes each of them to a folder.
+formats that begin with a signature, and writes each of them to a folder: the
+name of the input, a number if an earlier input has this name, and the offset.
 
 The exit code is 1 if a clean file differs from its source."""
 
@@ -69,6 +74,8 @@ def run(options: argparse.Namespace) -> int:
         given: str | None = getattr(options, name)
         if given and inputs.names_several_inputs(options) and not given.startswith("."):
             options.parser.error(f"--{name}: several inputs need a suffix such as .{name}.{_EXTENSIONS[name]}")
+    if [options.output, options.map, options.page].count(STDOUT) > 1:
+        options.parser.error("stdout takes only one of the clean file, the map and the page")
     target = output_targets.Targets(options, lambda name: name)
     code = SUCCESS
     for number, item in enumerate(inputs.inputs_of(options)):
@@ -76,13 +83,13 @@ def run(options: argparse.Namespace) -> int:
             path = target.path_for(item)
             if number and path is None:
                 raise output_targets.refused("stdout takes only one file (-o with a folder or a suffix writes several)")
+            maps = {name: _map_path(given, path) for name in _EXTENSIONS if (given := getattr(options, name))}
+            _check_apart([path or STDOUT, *maps.values()], options)
             with reading_options.budget_for(options, item):
                 salvaged = salvage_opened(scene_loading.open_input(item, options))
-            _write_maps(options, target, item.name, path, salvaged)
-            if path is None:
-                sys.stdout.buffer.write(salvaged.data)
-            else:
-                target.write(path, salvaged.data)
+            _write(target, path, salvaged.data)
+            for name, map_path in maps.items():
+                _write(target, None if map_path == STDOUT else map_path, _MAPS[name](item.name, salvaged))
             _report(options, item, salvaged)
             if salvaged.changed and code == SUCCESS:
                 code = FINDINGS
@@ -95,16 +102,38 @@ def run(options: argparse.Namespace) -> int:
 _EXTENSIONS = {"map": "json", "page": "html"}
 
 
-def _write_maps(
-    options: argparse.Namespace, target: output_targets.Targets, name: str, path: str | None, salvaged: Salvaged
-) -> None:
-    """Write the map as JSON and as a page, if they are wanted."""
-    sizes = (salvaged.size, len(salvaged.data), salvaged.spans)
-    if options.map:
-        text = json.dumps(map_record(name, salvaged.format.name, *sizes), indent=1)
-        target.write(_map_path(options.map, path), text.encode())
-    if options.page:
-        target.write(_map_path(options.page, path), map_page(name, salvaged.format.title, *sizes).encode())
+def _check_apart(paths: list[str], options: argparse.Namespace) -> None:
+    """Raise `FormatError` if one of the outputs of an input may not be written, or two are the same file: a clean file
+    without its map is half a result."""
+    taken: set[str] = set()
+    for path in paths:
+        if path == STDOUT:
+            continue
+        key = key_of(os.path.abspath(path))
+        if key in taken:
+            raise output_targets.refused(f"{path} cannot be the clean file and a map, or two maps")
+        taken.add(key)
+        output_targets.check_file(path, force=options.force)
+
+
+def _write(target: output_targets.Targets, path: str | None, data: bytes) -> None:
+    if path is None:
+        sys.stdout.buffer.write(data)
+    else:
+        target.write(path, data)
+
+
+def _json(name: str, salvaged: Salvaged) -> bytes:
+    record = map_record(name, salvaged.format.name, salvaged.size, len(salvaged.data), salvaged.spans, salvaged.missing)
+    return (json.dumps(record, indent=1) + "\n").encode()
+
+
+def _page(name: str, salvaged: Salvaged) -> bytes:
+    sizes = salvaged.size, len(salvaged.data)
+    return map_page(name, salvaged.format.title, *sizes, salvaged.spans, salvaged.missing).encode()
+
+
+_MAPS = {"map": _json, "page": _page}
 
 
 def _map_path(given: str, path: str | None) -> str:
@@ -116,8 +145,11 @@ def _map_path(given: str, path: str | None) -> str:
 
 def _report(options: argparse.Namespace, item: Input, salvaged: Salvaged) -> None:
     """Say how much of a file was kept, and why the rest was not."""
+    if salvaged.missing is not None:
+        note(options, f"{item.name}: {missing_text(salvaged.size, salvaged.missing)}")
     if not salvaged.changed:
-        detail(options, f"{item.name}: no damage")
+        detail(options, f"{item.name}: no damage in its structure")
+        _report_doubtful(options, item, salvaged)
         return
     counts = byte_counts(salvaged.spans)
     listed = ", ".join(f"{counts[state]:,} {state}" for state in STATES if counts[state])
@@ -128,6 +160,12 @@ def _report(options: argparse.Namespace, item: Input, salvaged: Salvaged) -> Non
         note(options, f"{item.name}: dropped {counted(span.end - span.start, 'byte')} at {span.start:#x}: {cause}")
     if len(dropped) > _SHOWN:
         note(options, f"{item.name}: dropped {counted(len(dropped) - _SHOWN, 'more span')} (--map lists all)")
+    _report_doubtful(options, item, salvaged)
+
+
+def _report_doubtful(options: argparse.Namespace, item: Input, salvaged: Salvaged) -> None:
+    for issue in salvaged.doubtful[:_SHOWN]:
+        note(options, f"{item.name}: in the clean file: {issue}")
 
 
 def _carve_all(options: argparse.Namespace) -> int:
@@ -136,15 +174,24 @@ def _carve_all(options: argparse.Namespace) -> int:
     options.all_files = True
     target = output_targets.Targets(options, lambda name: name)
     code = SUCCESS
+    stems = UniqueNames()
     for item in inputs.inputs_of(options):
         found = 0
+        stem = os.path.splitext(target.unchecked_path(item) or "")[0]
+        key = key_of(os.path.abspath(stem))
+        stem += stems.claim(key).removeprefix(key)  # of inputs whose names differ only in folder or extension
         try:
             with reading_options.budget_for(options, item):
-                for salvaged, path in _carved(item, target):
-                    output_targets.check_file(path, force=options.force)
-                    target.write(path, salvaged.data)
-                    note(options, f"{item.name}: {path} ({counted(len(salvaged.data), 'byte')})")
+                for offset, salvaged in _carved(item):
+                    path = f"{stem}-{offset:#x}{salvaged.format.extension_of(salvaged.data)}"
                     found += 1
+                    try:
+                        target.write(path, salvaged.data)
+                    except FormatError as error:  # the others can still be written
+                        code = INPUTS_FAILED
+                        failure(item.name, error)
+                        continue
+                    note(options, f"{item.name}: {path} ({counted(len(salvaged.data), 'byte')})")
             note(options, f"{item.name}: {counted(found, 'file')} found")
         except reading_options.READ_FAILURES as error:
             code = INPUTS_FAILED
@@ -152,14 +199,11 @@ def _carve_all(options: argparse.Namespace) -> int:
     return code
 
 
-def _carved(item: Input, target: output_targets.Targets) -> Iterator[tuple[Salvaged, str]]:
-    """Yield the clean files inside an input, and their paths: the name of the input and the offset."""
-    path = target.unchecked_path(item) or ""
+def _carved(item: Input) -> Iterator[tuple[int, Salvaged]]:
+    """Yield the clean files inside an input, and their offsets."""
     limits = open_or_new_budget(DEFAULT_LIMITS, 0).limits
     for piece in carve(item.read(), limits):
         try:
-            salvaged = salvage_opened(OpenedFile(piece.data, format=piece.format.name, limits=limits))
+            yield piece.offset, salvage_opened(OpenedFile(piece.data, format=piece.format.name, limits=limits))
         except FormatError:  # nothing of it can be kept
             continue
-        extension = salvaged.format.extension_of(salvaged.data)
-        yield salvaged, f"{os.path.splitext(path)[0]}-{piece.offset:#x}{extension}"

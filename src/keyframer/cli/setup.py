@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from itertools import takewhile
+from contextlib import suppress
+from hashlib import sha256
 from pathlib import Path
 
 from keyframer.cli.exit_handling import INPUTS_FAILED, SUCCESS
@@ -20,10 +23,12 @@ ABOUT = """Install completion, man pages and desktop files for your user.
 
 Writes below your home directory: completion for bash, zsh and fish, a man page
 for each command, and for desktops an entry in the menu, an icon, the types of
-the formats, and thumbnails in file managers. Every file is named on stdout.
-Nothing needs a password. Run it again after an update; --undo removes the
-files again, and what the desktop made of them. Without an installed command
-(a .pyz, python -m keyframer) there are no files for desktops.
+the formats, and thumbnails in file managers. Every file is named on stdout,
+and listed in keyframer/setup.json next to them. Nothing needs a password. Run
+it again after an update; --undo removes the files again, and what the desktop
+made of them. Files that setup did not write, or that were changed since, are
+neither replaced nor removed. Without an installed command (a .pyz, python -m
+keyframer) there are no files for desktops.
 
 The last lines of the output say what zsh and man may need to find their files."""
 
@@ -44,34 +49,100 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    verbs = ("would write", "would remove") if options.dry_run else ("wrote", "removed")
-    code = SUCCESS
-    changed = False
+    record = _Record()
+    if options.undo:
+        return _undo(options, record)
     command = _command()
+    existing = _paths(record)
+    code = SUCCESS
     for source, target in _targets().items():
-        if not target.is_file() if options.undo else command is None and source in FOR_DESKTOPS:
+        if command is None and source in FOR_DESKTOPS:
             continue
+        content = _content(SOURCES / source, command)
         try:
-            if not options.dry_run and options.undo:
-                target.unlink()
-            elif not options.dry_run:
+            if os.path.lexists(target) and not record.has(target) and target.read_bytes() != content:
+                raise FileExistsError(0, "setup did not write this file, or it was changed: move it away to replace it")
+            if not options.dry_run:
                 target.parent.mkdir(parents=True, exist_ok=True)
-                write_bytes(target, _content(SOURCES / source, command), overwrite=True)
+                write_bytes(target, content, overwrite=True)
+                record.files[str(target)] = sha256(content).hexdigest()
         except OSError as error:
-            print(f"keyframer: {safe_text(str(target))}: {error.strerror or error}", file=sys.stderr)
-            code = INPUTS_FAILED
+            code = _fail(target, error)
             continue
-        changed = changed or not options.dry_run
         if not options.quiet:
-            print(f"{verbs[options.undo]} {safe_text(str(target))}")
-    if changed:
+            print(f"{'would write' if options.dry_run else 'wrote'} {safe_text(str(target))}")
+    if record.files and not options.dry_run:
         _refresh_desktop()
-    if options.undo and not options.dry_run:
-        _remove_traces()
-    if not options.undo and not options.quiet:
+        try:
+            record.write(existing)
+        except OSError as error:
+            code = _fail(record.path, error)
+    if not options.quiet:
         for line in _hints(command):
             print(safe_text(line))
     return code
+
+
+def _undo(options: argparse.Namespace, record: _Record) -> int:
+    """Remove the files of the record, unless they were changed, and what the desktop made of them."""
+    code = SUCCESS
+    for name in list(record.files):
+        target = Path(name)
+        try:
+            if os.path.lexists(target):
+                if not record.has(target):
+                    raise FileExistsError(0, "kept: it was changed since setup wrote it")
+                if not options.dry_run:
+                    target.unlink()
+                if not options.quiet:
+                    print(f"{'would remove' if options.dry_run else 'removed'} {safe_text(name)}")
+        except OSError as error:
+            code = _fail(target, error)
+    if not options.dry_run and os.path.lexists(record.path):
+        _refresh_desktop()
+        with suppress(OSError):
+            record.path.unlink()
+        _remove_traces(record.made)
+    return code
+
+
+def _fail(path: Path, error: OSError) -> int:
+    print(f"keyframer: {safe_text(str(path))}: {error.strerror or error}", file=sys.stderr)
+    return INPUTS_FAILED
+
+
+class _Record:
+    """What earlier runs wrote: nothing else is replaced or removed."""
+
+    def __init__(self) -> None:
+        self.path = _data_home() / "keyframer/setup.json"
+        self.files: dict[str, str] = {}
+        """path -> SHA-256"""
+        self.made: set[str] = set()
+        """folders, and files of the desktop's programs, that did not exist before"""
+        with suppress(OSError, ValueError, TypeError, KeyError):
+            stored = json.loads(self.path.read_bytes())
+            self.files, self.made = dict(stored["files"]), set(stored["made"])
+
+    def has(self, path: Path) -> bool:
+        """Return whether a file is as it was written."""
+        with suppress(OSError):
+            return sha256(path.read_bytes()).hexdigest() == self.files.get(str(path))
+        return False
+
+    def write(self, existing: set[Path]) -> None:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self.made |= {str(path) for path in _paths(self) - existing}
+        stored = {"files": self.files, "made": sorted(self.made)}
+        write_bytes(self.path, json.dumps(stored, indent=1).encode(), overwrite=True)
+
+
+def _paths(record: _Record) -> set[Path]:
+    """Return the folders of all files that exist, and the files that the programs of the desktop made."""
+    mime, applications = _data_home() / "mime", _data_home() / "applications"
+    made = {*(mime / name for name in MIME_DATABASE), applications / "mimeinfo.cache", *mime.glob("*/")}
+    folders = {folder for path in (record.path, *_targets().values()) for folder in path.parents}
+    return {path for path in folders | made if path.exists()}
 
 
 def _base(variable: str, usual: str) -> Path:
@@ -132,30 +203,26 @@ def _refresh_desktop() -> None:
             subprocess.run([command, str(_data_home() / folder)], capture_output=True, check=False, timeout=60)
 
 
-def _remove_traces() -> None:
-    """Remove empty folders, and what the programs of the desktop made, if there is nothing left to make it from."""
+def _remove_traces(made: set[str]) -> None:
+    """Remove the folders that are empty, and what the programs of the desktop made if there is nothing left to make it
+    from."""
     mime, applications = _data_home() / "mime", _data_home() / "applications"
-    made = {mime / name for name in MIME_DATABASE} if not any(mime.glob("packages/*")) else set()
-    if not any(applications.glob("*.desktop")):
-        made.add(applications / "mimeinfo.cache")
-    for path in made:
-        path.unlink(missing_ok=True)
-    kept = {Path.home(), *(Path(os.environ.get(name, "")) for name in ("XDG_DATA_HOME", "XDG_CONFIG_HOME"))}
-    for path in [*_targets().values(), *(each / "type" for each in mime.glob("*/"))]:
-        for folder in takewhile(lambda each: each not in kept, path.parents):
-            try:
-                folder.rmdir()
-            except FileNotFoundError:
-                pass
-            except OSError:  # not empty
-                break
+    has_types, has_applications = any(mime.glob("packages/*")), any(applications.glob("*.desktop"))
+    for path in sorted(map(Path, made), reverse=True):  # folders after their content
+        with suppress(OSError):  # not empty, or gone
+            if path.is_dir():
+                path.rmdir()
+            elif not (has_types if path.parent == mime else has_applications):
+                path.unlink()
 
 
 def _hints(command: str | None) -> Iterator[str]:
     data = _data_home()
     if command is None:
         yield "no files for desktops: the command keyframer is not installed, this is another way to run it"
-    yield f"zsh: if completion does not work, add before compinit in ~/.zshrc: fpath+=({data / 'zsh/site-functions'})"
+    functions = shlex.quote(str(data / "zsh/site-functions"))
+    yield f"zsh: if completion does not work, add before compinit in ~/.zshrc: fpath+=({functions})"
     searched = [Path(folder).parent / "share/man" for folder in os.environ.get("PATH", "").split(os.pathsep)]
     if data / "man" not in searched:
-        yield f'man: to find the pages, add to your profile: export MANPATH="{data / "man"}:"'
+        pages = shlex.quote(f"{data / 'man'}:")
+        yield f"man: to find the pages, add to your profile: export MANPATH={pages}"

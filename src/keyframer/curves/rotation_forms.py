@@ -7,6 +7,7 @@ or more (see `has_full_turns`). Absolute keys imply the shortest way, so their i
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -57,6 +58,30 @@ def increments(track: Track) -> tuple[Floats, Floats]:
     steps[1:][unchanged] = quat.IDENTITY_XYZW  # rounding would leave 1e-17
     steps[steps[:, 3] < 0] *= -1  # absolute keys imply the shortest way
     return quat.to_axis_angle(steps)
+
+
+def earliest_key(track: Track) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
+    """Return the index of the earliest usable key, which the others are relative to; empty if no key is usable."""
+    usable = np.flatnonzero(np.isfinite(track.times) & np.isfinite(track.values).all(axis=1))
+    return usable[np.argsort(track.times[usable], kind="stable")[:1]]
+
+
+def turned_keys(track: Track, rotation_xyzw: Floats) -> Floats:
+    """Return the values of rotation keys that are all rotated by one more rotation afterwards.
+
+    Increments keep their angles; only their axes are rotated, and the earliest key includes the rotation.
+    """
+    if track.form is RotationForm.QUATERNION_ABSOLUTE:
+        return quat.multiply(rotation_xyzw, track.values)
+    values = track.values.copy()
+    values[:, :3] = quat.rotate(rotation_xyzw, values[:, :3])
+    keys: Any = slice(None) if track.form is RotationForm.AXIS_ANGLE_ABSOLUTE else earliest_key(track)
+    if track.form is RotationForm.QUATERNION_RELATIVE:
+        values[keys] = quat.multiply(rotation_xyzw, quat.normalise(track.values[keys]))
+    else:
+        rotations = quat.from_axis_angle(track.values[keys, :3], track.values[keys, 3])
+        values[keys] = np.column_stack(quat.to_axis_angle(quat.multiply(rotation_xyzw, rotations)))
+    return values
 
 
 def has_full_turns(track: Track) -> bool:

@@ -33,8 +33,9 @@ def hexpat(structure: Structure, title: str) -> str:
     writer.add(structure)
     endian = "big" if any(inner.big_endian for inner in structure.walk()) else "little"
     head = [f"#pragma description {title}", f"#pragma endian {endian}"]
-    head += ["#pragma array_limit 0x10000000", "#pragma pattern_limit 0x10000000", "", "import std.mem;", ""]
     text = "\n".join(writer.lines)
+    imports = ["import std.mem;", *(["import std.sys;"] if "std::assert(" in text else [])]
+    head += ["#pragma array_limit 0x10000000", "#pragma pattern_limit 0x10000000", "", *imports, ""]
     return "\n".join([*head, *([_TOTAL] if "total(" in text else []), text, f"{_type(structure)} file @ 0x00;", ""])
 
 
@@ -99,6 +100,8 @@ def _member(structure: Structure, part: Part, end: str) -> Iterator[str]:
     else:
         kind = {"text": "char", "bytes": "u8"}.get(part.type) or _NUMBERS[part.type]
         yield f"{kind} {_name(part.name)}{array}{comment};"
+        if part.only is not None:
+            yield f'std::assert({_name(part.name)} == {part.only}, "the {part.name} must be {part.only}");'
 
 
 def _match(kind: Cases, selector: str | Next, name: str, array: str, end: str) -> list[str]:

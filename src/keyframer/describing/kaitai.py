@@ -57,7 +57,8 @@ class _Type:
             conditions.append(f"{_LEFT} >= {part.count.least}")
         if conditions:
             attribute["if"] = " and ".join(f"({condition})" for condition in conditions)
-        return {**attribute, **self._type(part), **_repetition(part.count)}
+        valid: Node = {} if part.only is None else {"valid": part.only}
+        return {**attribute, **self._type(part), **valid, **_repetition(part.count)}
 
     def _type(self, part: Part) -> Node:
         entry_name = f"{self.structure.name}_{part.name}_entry"

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     from keyframer.files import PathLike
+    from keyframer.formats.kit.summary_tables import Table
     from keyframer.limits import Limits
     from keyframer.scene import Scene
     from keyframer.scene.loss_report import LossReport
@@ -181,6 +182,8 @@ class Importer:
     name: str
     title: str
     extensions: tuple[str, ...]
+    tables: tuple[str, ...] = ()
+    """names of the tables of `summarise`"""
     holds_json: bool = False
     """whether its files have the JSON and buffers of glTF, which are compared value by value"""
 
@@ -218,6 +221,14 @@ class Importer:
         with guarded(self):
             self.loader().check(data, scene, limits)
 
+    def summarise(self, scene: Scene) -> list[Table]:
+        """Return tables that only this format has, for a scene that it loaded."""
+        return []
+
+    def subjects(self, scene: Scene) -> list[int]:
+        """Return the nodes that a picture of a scene must show, with their descendants, whatever stands before them."""
+        return []
+
     def __repr__(self) -> str:
         return f"<Importer {self.name}: {self.title}>"
 
@@ -250,6 +261,8 @@ class GltfImporter(Importer):
 class StageImporter(Importer):
     """Reads zip archives of stage lighting, recognised by extension or by their description."""
 
+    tables = ("fixtures", "modes")
+
     def __init__(self, name: str, title: str, extension: str, description: bytes) -> None:
         """``description`` is the name of the member that describes the content."""
         self.name, self.title, self.extensions = name, title, (extension,)
@@ -259,6 +272,16 @@ class StageImporter(Importer):
         from keyframer.exchange import stage
 
         return stage
+
+    def summarise(self, scene: Scene) -> list[Table]:
+        from keyframer.exchange import stage
+
+        return stage.summarise(scene)
+
+    def subjects(self, scene: Scene) -> list[int]:
+        from keyframer.exchange import stage
+
+        return stage.fixtures_of(scene)
 
     def sniff(self, head: bytes, name: str = "") -> str | None:
         if head[:4] != b"PK\x03\x04":

@@ -29,7 +29,7 @@ def embed_images(scene: Scene, find: FindFile) -> None:
             if image is not None:
                 name, data = image
                 content_type = mime_type(name) or "application/octet-stream"
-                texture.embedded = EmbeddedImage(name, data, content_type, alpha_is_opacity=not texture.ignore_alpha)
+                texture.embedded = EmbeddedImage(name, data, content_type, role="")
 
 
 def with_embedded_parts(data: bytes, find: FindFile) -> bytes:

@@ -183,7 +183,7 @@ class OpenedFile:
         try:
             return self.reader
         except FormatError:
-            if not self.data:
+            if not self.data or self.detection.stranger is not None:
                 raise
             return next((known for known in FORMATS if self.name.lower().endswith(known.extensions)), None)
 
@@ -259,20 +259,32 @@ def load(
     With ``salvage`` unsafe parts are left out instead and ``scene.issues`` lists them; merely unusual parts are always
     listed there.
     """
+    from keyframer.scene.moving import LoadedRest
+
     if isinstance(source, Document):
         from keyframer.formats.kit.scene_reading import scene_of
 
-        return scene_of(source, options, salvage=salvage)
-    limits = limits or DEFAULT_LIMITS
-    with budgeted(limits, size_in_memory(source)):
-        return open_file(source, format=format, options=options, limits=limits).scene(salvage=salvage)
+        scene = scene_of(source, options, salvage=salvage)
+    else:
+        limits = limits or DEFAULT_LIMITS
+        with budgeted(limits, size_in_memory(source)):
+            scene = open_file(source, format=format, options=options, limits=limits).scene(salvage=salvage)
+    scene.loaded_rest = LoadedRest.of(scene)
+    return scene
 
 
-def scene_from(source: Scene | Source | Document) -> Scene:
-    """Return a scene that is given as such, or load it with `load`."""
+def scene_from(source: Scene | Source | Document, clip: int | str) -> Scene:
+    """Return a scene that is given as such, or load it with `load`; for functions that a user calls.
+
+    Warns of rest values that were assigned in vain, because a track of the clip overrides them.
+    """
     from keyframer.scene import Scene
+    from keyframer.scene.moving import warn_of_overridden
 
-    return source if isinstance(source, Scene) else load(source)
+    if not isinstance(source, Scene):
+        return load(source)
+    warn_of_overridden(source, 3, clip)
+    return source
 
 
 def pose(
@@ -286,12 +298,16 @@ def pose(
     """Return the pose of a scene or a file at ``times`` (seconds) or ``frames``; exactly one of them must be given.
 
     ``clip`` is the index or the name of a clip. For many calls, load the scene and make a `Rig` once, and pass both;
-    the rig replaces ``clip``. Evaluation never raises for bad keys. A track overrides the rest value of its property:
-    the ``position`` of a node with a ``position`` track has no effect.
+    the rig replaces ``clip``. Make a new Rig after an edit. Evaluation never raises for bad keys. A track overrides the
+    rest value of its property: the ``position`` of a node with a ``position`` track has no effect, and a warning says
+    so if it was changed after `load` (not with ``rig``); use `Scene.move`.
     """
     from keyframer.posing import pose
+    from keyframer.scene import Scene
 
-    return pose(scene_from(scene), times, frames=frames, clip=clip, rig=rig)
+    if rig is None or not isinstance(scene, Scene):
+        scene = scene_from(scene, clip)
+    return pose(scene, times, frames=frames, clip=clip, rig=rig)
 
 
 def read(source: PathLike | IO[bytes], *, format: str | None = None, limits: Limits | None = None) -> Document:

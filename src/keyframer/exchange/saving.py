@@ -5,7 +5,6 @@ The formats of `formats` refer to images by name: embedded images become files n
 
 from __future__ import annotations
 
-import io
 import os
 import re
 from collections import Counter
@@ -13,10 +12,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO
 
+from keyframer.errors import wrong_type
 from keyframer.exchange import exporter_for
-from keyframer.exchange.gltf.write.images import role_of
+from keyframer.exchange.gltf.write.images import OPACITY, alpha_use, role_of
 from keyframer.exchange.opening import load, size_in_memory
-from keyframer.files import PathLike, running, write_set
+from keyframer.files import PathLike, check_writable, running, write_set
 from keyframer.formats import Format
 from keyframer.formats.contract import ImageNames
 from keyframer.formats.document import encode
@@ -24,6 +24,7 @@ from keyframer.limits import Limits, budgeted
 from keyframer.posing.bounds_and_duration import measured_once
 from keyframer.scene import Material, Scene, TextureMap
 from keyframer.scene.loss_report import Loss, LossReport, Outcome
+from keyframer.scene.moving import warn_of_overridden
 from keyframer.scene.scene import check_consistency
 from keyframer.text import counted, safe_text
 from keyframer.textures import ImageRefused, Texture, TextureFinder, TextureSource
@@ -59,7 +60,10 @@ def save(
     raises `FormatError`. Raises ValueError if the format can store nothing of the scene, or if a scene built by hand is
     inconsistent.
     """
+    if not isinstance(scene, Scene):
+        raise wrong_type(scene, "a scene (keyframer.load returns one)")
     check_consistency(scene)
+    warn_of_overridden(scene, stacklevel=2)
     if max_error is not None:
         options["max_error"] = max_error
     with budgeted(limits, scene.stored_bytes), measured_once():
@@ -79,10 +83,9 @@ def save(
 def _save_to_stream(
     scene: Scene, stream: IO[bytes], format: str | None, dialect: str | None, options: dict[str, object]
 ) -> LossReport:
+    check_writable(stream)
     if format is None:
         raise ValueError("a stream has no extension: give the id of a format, such as format='gltf'")
-    if isinstance(stream, io.TextIOBase):
-        raise ValueError("expected a binary stream (open the file with mode 'wb')")
     import tempfile  # rarely needed
 
     exporter = exporter_for("", format)
@@ -211,7 +214,8 @@ class UnpackedImages:
         """PNGs of the alpha of images, by the content of these"""
         self._source = TextureSource(TextureFinder([] if scene.folder is None else [scene.folder]))
         self.scene = scene
-        if any(role_of(map) is not None for material in scene.materials for map in material.maps.values()):
+        maps = [map for material in scene.materials for map in material.maps.values()]
+        if any(map.embedded is not None or role_of(map) is not None for map in maps):
             self.scene = replace(scene, materials=[self._material(material) for material in scene.materials])
 
     def report(self, report: LossReport) -> None:
@@ -226,23 +230,28 @@ class UnpackedImages:
         """Return the map with the name of its image file, or without an image if that cannot be written; None for a map
         that only glTF has."""
         role = role_of(map)
-        if role is None:
+        if role is None and map.embedded is None:
             return map
         path = f"/materials/{material.name}/maps/{slot}"
         try:
             if self._image_names is None or slot not in (self._image_names.slots or (slot,)):
                 raise ImageRefused("the format cannot refer to this image")
-            data, extension, note = self._content(map, role)
+            data, extension, note = self._content(map, role or "color")
+            is_clear = role == "color" and alpha_use(map) == OPACITY and self._texture(map).has_alpha
         except ImageRefused as refused:
             self._notes.append((Outcome.DROPPED, path, f"the image {_location(map)}: {refused.reason}"))
             # in files that Keyframer exported, the image was made from a map with a file name, which is kept
-            is_only_in_gltf = role not in _LEGACY_ROLES and "gltf" in map.extras
+            is_only_in_gltf = role is not None and role not in _LEGACY_ROLES and "gltf" in map.extras
             return None if is_only_in_gltf else replace(map, embedded=None)
-        name = self._name(self._image_names, map, role, data, extension)
+        name = self._name(self._image_names, map, role or "color", data, extension)
         self.files[name] = data
         self._notes.append((Outcome.APPROXIMATED if note else Outcome.EXACT, path, f"written as the file {name}{note}"))
-        negative = map.negative and "gltf" in map.extras  # pixels that Keyframer exported are already inverted
-        return replace(map, file_name=name, raw_file_name=b"", embedded=None, negative=negative)
+        # pixels that Keyframer exported are already inverted
+        negative = map.negative and (role is None or "gltf" in map.extras)
+        alpha_source = map.alpha_source or is_clear
+        return replace(
+            map, file_name=name, raw_file_name=b"", embedded=None, negative=negative, alpha_source=alpha_source
+        )
 
     def _content(self, map: TextureMap, role: str) -> tuple[bytes, str, str]:
         """Return content and extension of the file, and a note on what differs (empty if nothing does)."""

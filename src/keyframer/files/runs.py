@@ -8,6 +8,7 @@ run and may replace files that it read.
 from __future__ import annotations
 
 import errno
+import io
 import os
 import stat
 from collections.abc import Callable, Iterator
@@ -16,6 +17,7 @@ from contextvars import ContextVar
 from typing import IO
 
 from keyframer.catalogue import IO_CHANGED_DURING_READ, LIMIT_FILE_SIZE
+from keyframer.errors import wrong_type
 from keyframer.limits import DEFAULT_LIMITS, Limits, add_input
 
 PathLike = str | os.PathLike[str]
@@ -212,15 +214,28 @@ def _read_sized(file: int, size: int) -> bytes:
 
 
 def _read_at_most(stream: IO[bytes], limits: Limits) -> bytes:
+    if not hasattr(stream, "read"):
+        raise wrong_type(stream, "a path, a stream open for binary reading, or bytes")
     parts: list[bytes] = []
     size = 0
-    while part := stream.read(1 << 20):
+    while True:
+        part = stream.read(1 << 20)
         if not isinstance(part, bytes):
             raise TypeError("expected a binary stream (open the file with mode 'rb')")
+        if not part:
+            break
         parts.append(part)
         size += len(part)
         check_size(size, limits)
     return b"".join(parts)
+
+
+def check_writable(stream: object) -> None:
+    """Raise TypeError unless this is a stream for writing, ValueError for a text stream."""
+    if not hasattr(stream, "write"):
+        raise wrong_type(stream, "a path or a stream open for binary writing")
+    if isinstance(stream, io.TextIOBase):
+        raise ValueError("expected a binary stream (open the file with mode 'wb')")
 
 
 def check_size(size: int, limits: Limits) -> None:

@@ -117,7 +117,10 @@ class _Draft:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
         while True:
             self._temporary = os.path.join(os.path.dirname(target), f".kf-{writer}{os.urandom(6).hex()}")
-            descriptor = os.open(self._temporary, flags, mode)
+            try:
+                descriptor = os.open(self._temporary, flags, mode)
+            except OSError as error:
+                raise _about(error, target) from None
             _lock(descriptor, wait=True)
             if os.path.lexists(self._temporary):  # else another process removed it before it was locked
                 break
@@ -169,6 +172,14 @@ class _Draft:
         if self._temporary:
             with suppress(OSError):  # the next run removes it
                 os.unlink(self._temporary)
+
+
+def _about(error: OSError, target: str) -> OSError:
+    """Return a failure to make a temporary file as one that concerns its target, or the folder if that is missing."""
+    folder = os.path.dirname(target)
+    if isinstance(error, (FileNotFoundError, NotADirectoryError)) and folder and not os.path.isdir(folder):
+        return type(error)(error.errno, "there is no such folder", folder)
+    return type(error)(error.errno, error.strerror, target)
 
 
 def content_name(path: PathLike, digest: str, ending: str) -> str:

@@ -10,9 +10,10 @@ import os
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from keyframer.errors import FormatError
-from keyframer.formats import ase, hale3d, midtown, nodeanim, threeds, uto3d
+from keyframer.errors import FormatError, wrong_type
+from keyframer.formats import ase, b3d, hale3d, midtown, nodeanim, threeds, uto3d
 from keyframer.formats.contract import HEAD_SIZE, Format, Match
+from keyframer.formats.foreign_files import NOT_READ, describe_foreign_file, is_text, stranger
 from keyframer.plugins import call_plugin, load_plugins
 
 BUILT_IN: tuple[Format, ...] = (
@@ -22,6 +23,7 @@ BUILT_IN: tuple[Format, ...] = (
     midtown.FORMAT,
     nodeanim.FORMAT,
     ase.FORMAT,
+    b3d.FORMAT,
 )
 FORMATS: tuple[Format, ...] = (
     *BUILT_IN,
@@ -52,6 +54,8 @@ class Detection(NamedTuple):
     reason: str
     version: str | None = None
     dialect: str | None = None
+    stranger: str | None = None
+    """the name of a well-known format that Keyframer does not read"""
 
 
 def supported_formats() -> tuple[Format, ...]:
@@ -74,7 +78,7 @@ def text_mode_damage(detection: Detection, head: bytes, read_all: Callable[[], b
     """
     if detection.score >= 1:  # only whole records can prove it; in a text CR LF is usual
         known = detection.format
-        if known is None or not _all_lines_have_cr(head) or _is_text(head) or _is_whole(read_all(), known):
+        if known is None or not _all_lines_have_cr(head) or is_text(head) or _is_whole(read_all(), known):
             return None
         return _added_by_text_mode(read_all(), known)
     diagnose = None if detection.format is None else detection.format.diagnose
@@ -144,6 +148,8 @@ def detect(data: bytes, *, size: int | None = None, name: str = "") -> Detection
     ``data`` may be only the head of the file (the first 4096 bytes) if ``size`` is the size of the file. The extension
     of ``name`` only breaks ties.
     """
+    if not isinstance(data, (bytes, bytearray, memoryview)):
+        raise wrong_type(data, "bytes")
     head = bytes(data[:HEAD_SIZE])
     size = len(data) if size is None else size
     if not head or size == 0:  # a member of an archive may claim more bytes than it has
@@ -160,6 +166,8 @@ def detect(data: bytes, *, size: int | None = None, name: str = "") -> Detection
                 break
     if not matches:
         related = (call_plugin(known, known.describe_related_file, head, size) for known in FORMATS)
+        if (name_of_stranger := stranger(head)) is not None:
+            return Detection(None, 0.0, f"{name_of_stranger}: {NOT_READ}", stranger=name_of_stranger)
         description = next(filter(None, related), None) or describe_foreign_file(head)
         return Detection(None, 0.0, f"this is {description}" if description else UNKNOWN)
     _, _, best, match = max(matches, key=lambda entry: entry[:2])
@@ -177,54 +185,6 @@ def _sniff(candidate: Format, head: bytes, size: int) -> Match | None:
     if match is not None and not (isinstance(match, Match) and 0 <= match.score <= 1):
         raise ValueError("detection must return a Match with a score from 0 to 1")
     return match
-
-
-def is_apple_double(head: bytes) -> bool:
-    return head.startswith(b"\x00\x05\x16\x07")
-
-
-def describe_foreign_file(head: bytes) -> str | None:
-    """Describe a file that no format matches, in a few words; None if its type is unknown."""
-    if is_apple_double(head):
-        return "an AppleDouble file: resource data that a Mac left next to the real file (the same name without ._)"
-    if head.startswith(b"version https://git-lfs.github.com/spec/"):
-        return "a Git LFS pointer: the real file was never downloaded (git lfs pull fetches it)"
-    if head[:4] in (b"MM\x00*", b"MM\x00+", b"II*\x00", b"II+\x00"):
-        return "a TIFF image"
-    for magic, description in _MAGICS:
-        if head.startswith(magic):
-            return description
-    if _is_text(head):
-        if head.lstrip()[:1] == b"{" and b'"asset"' in head:
-            return "a glTF file, which has no document: it can be loaded, but not kept byte for byte"
-        return "a text file"
-    return None
-
-
-_MAGICS = (
-    (b"\x00\x05\x16\x00", "an AppleSingle file: a file of a Mac, packed together with its resource data"),
-    (b"PK\x03\x04", "a zip archive"),
-    (b"\x1f\x8b", "a gzip archive"),
-    (b"Rar!", "a RAR archive"),
-    (b"7z\xbc\xaf", "a 7-Zip archive"),
-    (b"\x89PNG", "a PNG image"),
-    (b"\xff\xd8\xff", "a JPEG image"),
-    (b"GIF8", "a GIF image"),
-    (b"%PDF", "a PDF document"),
-    (b"glTF", "a binary glTF file, which has no document: it can be loaded, but not kept byte for byte"),
-    (b"\x7fELF", "a program"),
-    (b"MZ", "a program"),
-    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an OLE container, such as a .max file of 3ds Max"),
-    (b"Kaydara FBX", "an FBX file"),
-    (b"BLENDER", "a Blender file"),
-)
-
-
-def _is_text(head: bytes) -> bool:
-    """Return whether the first 512 bytes are text: mostly ASCII, and no control characters except white space."""
-    sample = head[:512]
-    plain = sum(0x20 <= byte < 0x7F or byte in b"\t\r\n\f" for byte in sample)
-    return plain > len(sample) / 2 and all(byte >= 0x20 or byte in b"\t\r\n\f" for byte in sample)
 
 
 __all__: Sequence[str] = (

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from keyframer.errors import FormatError
+from keyframer.formats._arrival import Arrival
 from keyframer.formats._matching import (
     NODE_LINKS,
     Comparison,
@@ -32,13 +33,21 @@ from keyframer.formats.document import Document
 from keyframer.formats.guard import GcPaused
 from keyframer.formats.kit.coordinates import in_space
 from keyframer.formats.kit.mesh_writing import with_moved_vertices
-from keyframer.formats.kit.scene_writing import STILL_USED, CannotMerge, Written, plain_path, without_invalid_links
+from keyframer.formats.kit.scene_writing import (
+    AXES_REPLACED,
+    STILL_USED,
+    CannotMerge,
+    Written,
+    plain_path,
+    without_invalid_links,
+)
 from keyframer.formats.kit.unsupported_features import MOTION, REPORTED_PARTS, all_fields, report_dropped
 from keyframer.formats.merging import Tree, apply_changes
 from keyframer.limits import budgeted, spend
 from keyframer.posing.bounds_and_duration import measured_once
 from keyframer.scene import NodeKind, Scene
 from keyframer.scene.loss_report import LossReport, Outcome
+from keyframer.scene.moving import METHODS
 from keyframer.text import counted, plural
 from keyframer.wire.record import Raw, Record
 
@@ -106,13 +115,19 @@ def _merged(format: Format, merger: Merger[Any], scene: Scene, options: dict[str
             after, changed = with_moved_vertices(after, reordered_before), None
         if changed is None:
             changed = comparison.scenes(reordered_before, after)
-        edit = _Edit(merger, Original(original, before, chosen, matching, links), after, changed, report)
+        edit = _Edit(merger, Original(original, before, chosen, matching, links), after, changed, report, {})
         document, added_options = (_rewritten_table if merger.is_table else _merged_records)(edit)
         try:
             data = format.encode(document)
         except FormatError as error:
             raise CannotMerge(str(error)) from None
-        companions = merger.companion_files(document, {**reader_options, **added_options})
+        reader_options |= added_options
+        if edit.doubtful:
+            with budgeted(original.limits, original.size):
+                reading = make_options(format.name, bridge.options, reader_options, bridge.internal_options)
+                written, _ = merger.read(format.decode(data, original.limits), reading)
+            _report_doubtful(edit, written)
+        companions = merger.companion_files(document, reader_options)
         return merger.choose_file(Written(document, report, companions, data=data), requested)
     except (CannotMerge, ArithmeticError, ValueError) as error:  # for example a rate or lens of 0 or NaN
         return str(error)
@@ -181,8 +196,9 @@ def _untouched(after: Scene, before: Scene, changes: list[Path]) -> frozenset[in
     return frozenset(range(len(after.nodes))) - touched
 
 
+_STORED = "written into the original document"
 _NOT_STORED = "the format cannot store it, or other parts of the scene override it"
-_OVERRIDDEN = "the {kind} track of the node overrides it: change the keys of the track, or remove its channel"
+_OVERRIDDEN = "the {kind} track of the node overrides it: {instead}change the keys of the track, or remove its channel"
 _MOST_LISTED = 100
 """maximum number of places with unknown bytes that are listed one by one"""
 
@@ -197,6 +213,8 @@ class _Edit(NamedTuple):
     changes: list[Path]
     """the fields that differ from the original scene"""
     report: LossReport
+    doubtful: dict[Path, str]
+    """changed fields without a changed record that stores them, and why they may be dropped"""
 
 
 def _report_edits(
@@ -242,10 +260,29 @@ def _report_edits(
         is_overridden = track is not None and (path[1], track) in tracks
         if not is_written or is_overridden or not _is_storable(after, path, capabilities):
             if _part_name(after, path) not in names and path_text(path) not in reported:
-                reason = _OVERRIDDEN.format(kind=track) if is_overridden else _NOT_STORED
-                report.add(Outcome.DROPPED, path_text(path), reason)
+                instead = f"use scene.{METHODS[track]}, " if track in METHODS else ""
+                reason = _OVERRIDDEN.format(kind=track, instead=instead) if is_overridden else _NOT_STORED
+                edit.doubtful[path] = reason
         else:
-            report.add(Outcome.EXACT, path_text(path), "written into the original document")
+            report.add(Outcome.EXACT, path_text(path), _STORED)
+
+
+def _report_doubtful(edit: _Edit, written: Scene) -> None:
+    """Report the doubtful fields that are different in the scene of the written file as dropped, others as exact.
+
+    A file may express a field by others: the rest position of a node by its keys. The rest value of a node cannot be
+    seen if a track overrides it, so it arrived if the track was changed, too. The axes of a mesh are where its vertices
+    were stored, which shows nowhere: files have those of the node at rest.
+    """
+    arrival = Arrival(edit.after, written)
+    for path, reason in edit.doubtful.items():
+        track = ("clips", 0, "channels", path[1], _REST_FIELDS.get(str(path[-1]), "")) if path[0] == "nodes" else ()
+        if arrival.of(path) or (track in edit.changes and arrival.of(track)):
+            edit.report.add(Outcome.EXACT, path_text(path), _STORED)
+        elif path[-1] == "axes" and arrival.of((*path[:-1], "positions")):
+            edit.report.add(Outcome.BAKED, path_text(path), AXES_REPLACED)
+        else:
+            edit.report.add(Outcome.DROPPED, path_text(path), reason)
 
 
 def _parts_of(scene: Scene, path: Path) -> list[tuple[str, int]]:

@@ -84,6 +84,15 @@ class Signature(NamedTuple):
         return all(data.startswith(choices, start + offset) for offset, choices in self.sequences)
 
 
+class Missing(NamedTuple):
+    """What a truncated file lacks."""
+
+    size: int
+    """bytes after the end of the file"""
+    parts: str
+    """what is missing and what is left, as text"""
+
+
 class Codec(NamedTuple):
     """Decodes bytes to documents and encodes them: ``CODEC`` in the module ``document`` of a format."""
 
@@ -103,6 +112,8 @@ class Codec(NamedTuple):
     """leaves out the unsafe rows of a field of a record, or the link that the field is; the record's parent is the
     second argument. Returns False if it cannot: then the whole record is left out
     """
+    missing: Callable[[bytes, Document], Missing | None] | None = None
+    """returns what the end of a truncated file had, as far as the file says so; the document has what was recovered"""
     structure: Callable[[Any], Structure] | None = None
     """returns the structure of files of a dialect, for descriptions in other languages"""
     described: tuple[Any, ...] = (None,)
@@ -186,6 +197,10 @@ class Format:
     """None if the format stores no image names"""
     smooth_without_groups: bool = True
     """whether a mesh without smoothing groups is smooth"""
+    image_alpha_shows_material: bool = False
+    """whether the colour of the material shows through transparent parts of an image; otherwise the surface is
+    transparent there. Maps may say `TextureMap.alpha_source`
+    """
     plays_between_frames: bool = True
     """whether the original program showed anything between two whole frames"""
     record_per_track: bool = False

@@ -5,14 +5,15 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Self, TypeVar
+from typing import IO, Self, TypeVar
 
 from keyframer.catalogue import CATALOGUE, IO_EMPTY, IO_UNRECOGNISED, LIMIT_RECORDS, STRUCT_TRAILING_DATA
-from keyframer.errors import FormatError
-from keyframer.files import PathLike, check_size, write_bytes
+from keyframer.errors import FormatError, wrong_type
+from keyframer.files import PathLike, check_size, check_writable, write_bytes
 from keyframer.formats import detect, format_by_name
 from keyframer.formats.contract import Format
 from keyframer.issues import Issue, IssueLog, Severity
@@ -242,6 +243,8 @@ def decode(data: bytes, *, format: str | None = None, limits: Limits | None = No
     unknown id.
     """
     limits = limits or DEFAULT_LIMITS
+    if not isinstance(data, (bytes, bytearray, memoryview)):
+        raise wrong_type(data, "bytes (keyframer.read takes paths and streams)")
     check_size(len(data), limits)
     if not isinstance(data, bytes):
         data = bytes(data)
@@ -257,12 +260,19 @@ def decode(data: bytes, *, format: str | None = None, limits: Limits | None = No
 
 def encode(document: Document) -> bytes:
     """Return the bytes of a document; ``encode(decode(data)) == data`` for all data that can be decoded."""
+    if not isinstance(document, Document):
+        raise wrong_type(document, "a document (keyframer.read returns one; keyframer.save writes scenes)")
     return document.format.encode(document)
 
 
-def write(document: Document, path: PathLike, *, overwrite: bool = False) -> None:
-    """Write a document to a file, completely or not at all.
+def write(document: Document, path: PathLike | IO[bytes], *, overwrite: bool = False) -> None:
+    """Write a document to a file, completely or not at all, or to a stream that is open for binary writing.
 
     Raises FileExistsError if the file exists, unless ``overwrite`` is True.
     """
-    write_bytes(path, encode(document), overwrite=overwrite)
+    data = encode(document)
+    if isinstance(path, (str, os.PathLike)):
+        write_bytes(path, data, overwrite=overwrite)
+    else:
+        check_writable(path)
+        path.write(data)

@@ -4,6 +4,9 @@
 as text and `text_build` reads that text back.
 """
 
+from itertools import chain
+
+from keyframer.exchange import IMPORTERS
 from keyframer.formats import FORMATS
 
 TABLES = {
@@ -15,7 +18,7 @@ TABLES = {
     "tree": "Node tree",
     "curves": "Tracks of the scene",
     "meshes": "Meshes",
-    "surfaces": "Materials of the scene",
+    "materials": "Materials",
     "images": "Maps of the scene",
     "textures": "Textures",
     "cameras": "Cameras",
@@ -23,13 +26,15 @@ TABLES = {
     "skins": "Skins",
     "raw_channels": "Raw channels",
 }
-"""names and titles of the tables that ``info`` has for every format; formats may have more (`Format.tables`)
+"""names and titles of the tables that ``info`` has for every format; readers may have more (`Format.tables`,
+`Importer.tables`)
 
-Scene tables are named ``tree``, ``curves``, ``surfaces`` and ``images``, because ``nodes``, ``tracks``, ``materials``
-and ``maps`` are tables of documents.
+Scene tables are named ``tree``, ``curves`` and ``images``, because ``nodes``, ``tracks`` and ``maps`` are tables of
+documents.
 """
 
 
 def table_names() -> list[str]:
     """Return the names that ``info --table`` accepts."""
-    return list(dict.fromkeys((*TABLES, *(name for known in FORMATS for name in known.tables))))
+    of_readers = [known.tables for known in FORMATS] + [known.tables for known in IMPORTERS]
+    return list(dict.fromkeys((*TABLES, *chain.from_iterable(of_readers))))

@@ -45,7 +45,7 @@ def plot(
     index or the name of a clip, ``span`` a range of time in its unit, ``most`` the maximum number of tracks. Raises
     LookupError for an unknown node, kind or clip.
     """
-    chosen = with_clip(scene_from(scene), clip)
+    chosen = with_clip(scene_from(scene, clip), clip)
     nodes, kinds = ([given] if isinstance(given, str) else list(given) for given in (node, track))
     title = os.path.basename(os.fspath(scene)) if isinstance(scene, (str, os.PathLike)) else chosen.title
     return chart(chosen_panels(chosen, nodes, kinds, span, most)[0], safe_text(title))

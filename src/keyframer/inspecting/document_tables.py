@@ -38,7 +38,9 @@ def file_tables(opened: OpenedFile, verdict: str, issues: IssueLog, finder: Text
     ``verdict`` and ``issues`` are the result of a check; ``finder`` searches for images.
     """
     if opened.importer is not None:
-        tables = [imported_overview(opened.scene(salvage=True), opened.importer, len(opened.data))]
+        imported = opened.scene(salvage=True)
+        tables = [imported_overview(imported, opened.importer, len(opened.data))]
+        tables += [table for table in opened.importer.summarise(imported) if table.rows]
     else:
         tables = document_tables(opened.document, len(opened.data))
     tables[0].add("check", check_text(verdict, issues))
@@ -174,6 +176,9 @@ def summary_table(summary: Summary, tables: Sequence[Table]) -> Table:
     )
     for name in ("cameras", "lights", "materials"):
         table.add(name, summary[name] or "none")
+    fixtures = next((len(other.rows) for other in tables if other.name == "fixtures"), 0)
+    if fixtures:
+        table.add("fixtures", fixtures)
     missing = _missing(tables)
     unnamed = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
     missing_text = f", {len(missing)} missing: {', '.join(missing[:_NAMED])}{unnamed}" if missing else ""

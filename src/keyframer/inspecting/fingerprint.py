@@ -199,7 +199,7 @@ class _Description:
 
     def _add_joints(self, skin: Skin, vertices: Floats, uses: Ints) -> None:
         owners, moved = np.asarray(skin.joint_indices, np.int64), np.asarray(skin.vertex_indices, np.int64)
-        weights = np.nan_to_num(np.asarray(skin.weights, np.float64)) * uses[moved]
+        weights: Floats = np.abs(np.nan_to_num(np.asarray(skin.weights, np.float64))) * uses[moved]
         order = np.argsort(owners, kind="stable")
         joints, begins = np.unique(owners[order], return_index=True)
         for joint, chosen in zip(joints.tolist(), np.split(order, begins)[1:], strict=True):

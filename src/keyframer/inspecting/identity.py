@@ -22,7 +22,8 @@ COLUMNS = ("file", "size", "format", "title", "version", "dialect", "pronom", "c
 
 
 class Identity:
-    """The identification of a file. ``format`` is None if the format is unknown."""
+    """The identification of a file. ``format`` is None if the format is unknown, or known but not read; then
+    ``title`` has its name."""
 
     __slots__ = COLUMNS
 
@@ -47,7 +48,8 @@ class Identity:
     def __str__(self) -> str:
         """Return the identification as one line."""
         if self.format is None:
-            return f"not recognised: {self.reason}" + (f"; {self.damage}" if self.damage else "")
+            line = self.reason if self.title else f"not recognised: {self.reason}"
+            return f"{line}; {self.damage}" if self.damage else line
         parts = [f"{self.title} ({', '.join(part for part in (self.format, self.pronom) if part)})"]
         parts += [f"version {self.version}"] if self.version else []
         parts += [f"layout {self.dialect}"] if self.dialect else []
@@ -62,6 +64,7 @@ def identify(head: bytes, size: int, name: str, read_all: Callable[[], bytes]) -
     identity.reason = detection.reason
     identity.damage = text_mode_damage(detection, head, read_all)
     if detection.format is None:
+        identity.title = detection.stranger
         _identify_exchange_format(identity, head, name)
         return identity
     identity.format = detection.format.name

@@ -14,14 +14,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from keyframer.arrays import Floats
+from keyframer.arrays import Floats, Indices
 from keyframer.formats.kit.coordinates import to_right_handed_y_up
 from keyframer.inspecting.panels import Curve, Panel
 from keyframer.inspecting.samples import blocks
 from keyframer.maths import quat
 from keyframer.posing import Pose, pose
 from keyframer.posing.bounds_and_duration import clip_span, scene_size
-from keyframer.scene import Clip, Scene
+from keyframer.scene import Clip, Mesh, Scene
 
 MOST_TIMES = 201
 SCALE_TOLERANCE = 1e-4
@@ -44,7 +44,7 @@ class NodeMotion:
     visibility_differences: int
     """number of times at which the node is visible in one scene only"""
     vertices: Floats | None
-    """(T,) largest distance of a vertex; None without a mesh, or if the meshes have different or too many vertices"""
+    """(T,) largest distance of a vertex; None without a mesh, or if the meshes have other or too many vertices"""
 
     def within(self, distance: float, degrees: float) -> bool:
         """Return whether the motion is equal within these tolerances."""
@@ -225,14 +225,31 @@ def _vertices(
     meshes = [pose.scene.nodes[number].mesh for pose, number in ((pose_a, a), (pose_b, b))]
     if meshes[0] is None or meshes[1] is None:
         return None
-    counts = [len(pose_a.scene.meshes[meshes[0]].positions), len(pose_b.scene.meshes[meshes[1]].positions)]
-    if counts[0] != counts[1] or not counts[0] or counts[0] * len(pose_a.frames) > MOST_VERTICES:
+    pairings = _pairings(pose_a.scene.meshes[meshes[0]], pose_b.scene.meshes[meshes[1]])
+    pairings = [pairs for pairs in pairings if len(pairs[0]) * len(pose_a.frames) <= MOST_VERTICES]
+    if not pairings:
         return None
     points_a, points_b = pose_a.vertices(a), pose_b.vertices(b)
     if conversion_a is not None and conversion_b is not None:
         points_a, points_b = points_a @ conversion_a[:3, :3].T, points_b @ conversion_b[:3, :3].T
-    distances = np.sqrt(np.sum((points_a - points_b * scale) ** 2, axis=2))
-    return np.asarray(np.nan_to_num(distances.max(axis=1)))
+    distances = (
+        np.sqrt(np.sum((points_a[:, first] - points_b[:, second] * scale) ** 2, axis=2)).max(axis=1)
+        for first, second in pairings
+    )
+    return min((np.asarray(np.nan_to_num(each)) for each in distances), key=lambda each: float(each.max()))
+
+
+def _pairings(a: Mesh, b: Mesh) -> list[tuple[Indices, Indices]]:
+    """Return which vertices of two meshes may be the same ones: those of equal numbers; and those of the corners of the
+    faces, because other formats split vertices and number them anew."""
+    counts = len(a.positions), len(b.positions)
+    by_number = [(np.arange(counts[0]), np.arange(counts[1]))] if counts[0] == counts[1] and counts[0] else []
+    if len(a.corners) != len(b.corners) or not len(a.corners) or (by_number and np.array_equal(a.corners, b.corners)):
+        return by_number
+    first, second = (np.asarray(mesh.corners, np.int64).reshape(-1) for mesh in (a, b))
+    valid = (first >= 0) & (first < counts[0]) & (second >= 0) & (second < counts[1])
+    pairs = np.unique(first[valid] * counts[1] + second[valid])
+    return [*by_number, *([(pairs // counts[1], pairs % counts[1])] if len(pairs) else [])]
 
 
 def motion_panels(diff: MotionDiff, distance: float, degrees: float, most: int = 8) -> list[Panel]:

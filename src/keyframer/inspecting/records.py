@@ -18,7 +18,8 @@ STYLES = ("pretty", "json", "jsonl", "csv", "md")
 class Records:
     """Writes records: JSON objects in the JSON styles, rows of cells in CSV and Markdown, lines of text in pretty.
 
-    ``columns`` are those of CSV, and of Markdown unless the command writes its own.
+    ``columns`` are those of CSV (if they are not known yet, the command writes them), and of Markdown unless the
+    command writes its own.
     ``write`` takes the text.
     """
 
@@ -44,7 +45,7 @@ class Records:
             self._dumps = dumps
         if style == "json":
             self.text(f"{{{dumps(self._head)[1:-1]}, {dumps(key)}: [")
-        elif style == "csv":
+        elif style == "csv" and columns:
             self.row(columns)
 
     def json(self, record: Mapping[str, object]) -> None:

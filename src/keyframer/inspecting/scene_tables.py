@@ -1,6 +1,6 @@
 """The content of a scene as tables: clip, node tree, tracks, meshes, materials, cameras, lights, skins.
 
-The tables of tracks, materials and maps are named ``curves``, ``surfaces`` and ``images``: see `TABLES`.
+The tables of tracks and maps are named ``curves`` and ``images``: see `TABLES`.
 """
 
 from __future__ import annotations
@@ -145,12 +145,23 @@ def _meshes(scene: Scene) -> Table:
 
 
 def _materials(scene: Scene) -> Table:
-    table = _table("surfaces", "material", "diffuse", "opacity", "two-sided", "shading", "maps")
+    columns = ("shininess", "shininess strength", "transparency", "self-illumination", "two-sided", "shading", "maps")
+    table = _table("materials", "material", *_COLORS, *columns)
     for material in scene.materials:
-        color = None if material.diffuse is None else " ".join(f"{part:.3g}" for part in material.diffuse)
-        opacity, maps = 1 - material.transparency, ", ".join(material.maps)
-        table.add(material.name, color, opacity, material.two_sided, material.shading, maps)
+        colors = (_color(getattr(material, name)) for name in _COLORS)
+        shine = material.shininess, material.shininess_strength
+        surface = material.transparency, material.self_illumination, material.two_sided, material.shading
+        maps = ", ".join(f"{slot} {map.file_name}".rstrip() for slot, map in material.maps.items())
+        table.add(material.name, *colors, *shine, *surface, maps or None)
     return table
+
+
+_COLORS = ("diffuse", "ambient", "specular")
+
+
+def _color(color: Iterable[float] | None) -> str | None:
+    """Return red, green and blue from 0 to 1; None if the file states no colour."""
+    return None if color is None else " ".join(f"{part:.3g}" for part in color)
 
 
 def _maps(scene: Scene) -> Table:
@@ -172,10 +183,9 @@ def _cameras(scene: Scene) -> Table:
 def _lights(scene: Scene) -> Table:
     table = _table("lights", "light", "type", "colour", "multiplier", "on", "hotspot, falloff", "range")
     for light in scene.lights:
-        color = " ".join(f"{part:.3g}" for part in light.color)
         cone = _pair((light.hotspot_degrees, light.falloff_degrees))
         reach = _pair((light.inner_range, light.outer_range)) if light.attenuated else None
-        table.add(light.name, light.type.value, color, light.multiplier, light.on, cone, reach)
+        table.add(light.name, light.type.value, _color(light.color), light.multiplier, light.on, cone, reach)
     return table
 
 

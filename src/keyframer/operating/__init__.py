@@ -16,18 +16,22 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from keyframer.errors import FormatError
 from keyframer.exchange.opening import load
 from keyframer.formats.kit.coordinates import in_space
+from keyframer.operating._results import operation, separate
 from keyframer.operating.timing import change_rate, cut, reverse
-from keyframer.posing.bounds_and_duration import clip_span
+from keyframer.posing.bounds_and_duration import active_segment, clip_span
 from keyframer.posing.evaluation_order import evaluation_order, reachable
 from keyframer.scene import Channel, Clip, Handedness, Node, NodeKind, Scene, Skin
 from keyframer.scene.loss_report import LossReport, Outcome
+from keyframer.scene.moving import warn_of_overridden
 from keyframer.text import did_you_mean
 
 
+@operation
 def choose_nodes(scene: Scene, names: Iterable[str], *, with_children: bool = True) -> Scene:
     """Return the scene with only the nodes of these names or patterns (``Sail*``), with all descendants if
     ``with_children``.
@@ -128,9 +132,18 @@ def merge(motion: Scene, model: Scene, *, by: str = "name") -> Scene:
     clips = [_with_moved_channels(clip, new_nodes) for clip in converted.clips]
     if not any(clip.channels for clip in clips):
         raise ValueError("no clip has a track for a node of the model")
-    return replace(model, clips=clips, origin=None)
+    return separate(replace(model, clips=clips, origin=None))
 
 
+def move(scene: Scene, node: int | str, by: ArrayLike) -> Scene:
+    """Return the scene with a node moved with all of its motion, as `Scene.move` does."""
+    warn_of_overridden(scene, stacklevel=2)
+    moved = separate(scene)
+    moved.move(node, by)
+    return moved
+
+
+@operation
 def scale(scene: Scene, factor: float) -> Scene:
     """Return the scene with all lengths multiplied by ``factor``; the length of its unit stays the same."""
     if not (math.isfinite(factor) and factor > 0):
@@ -138,6 +151,7 @@ def scale(scene: Scene, factor: float) -> Scene:
     return in_space(scene, scene.space, factor)
 
 
+@operation
 def change_axes(scene: Scene, *, up: str | None = None, handedness: str | Handedness | None = None) -> Scene:
     """Return the scene in other axes: coordinates are exchanged and negated, the picture stays the same.
 
@@ -148,7 +162,7 @@ def change_axes(scene: Scene, *, up: str | None = None, handedness: str | Handed
     return in_space(scene, replace(scene.space, up=up or scene.space.up, handedness=hand))
 
 
-__all__ = ["change_axes", "change_rate", "choose_nodes", "cut", "merge", "reverse", "scale"]
+__all__ = ["change_axes", "change_rate", "choose_nodes", "cut", "merge", "move", "reverse", "scale"]
 
 _NAMED = 8
 """maximum number of clips listed in a message"""
@@ -161,8 +175,9 @@ def apply_operations(
     format_axes: tuple[str, str] | None = None,
     report: LossReport | None = None,
 ) -> Scene:
-    """Return the scene after the chosen operations, in this order: ``merge`` (a path), ``node`` (patterns), ``cut``
-    (two frames), ``reverse``, ``rate``, ``scale``, ``axes`` (``y-up``, ``z-up-left`` …).
+    """Return the scene after the chosen operations, in this order: ``merge`` (a path), ``node`` (patterns), ``move``
+    (pairs of a name and a vector), ``cut`` (two frames, or ``active`` for those that the file plays), ``reverse``,
+    ``rate``, ``scale``, ``axes`` (``y-up``, ``z-up-left`` …).
 
     ``max_error`` is for operations that fit curves; ``fps`` replaces the frame rate of the first clip. ``format_axes``
     are the axes of the output format (`Exporter.axes`): the file will have numbers in the wanted axes, although readers
@@ -176,13 +191,18 @@ def apply_operations(
     fit_options = {} if wanted.get("max_error") is None else {"max_error": wanted["max_error"]}
     if wanted.get("merge") is not None:
         scene = merge(scene, load(wanted["merge"]))
-    if wanted.get("node"):
-        try:
+    try:
+        if wanted.get("node"):
             scene = choose_nodes(scene, wanted["node"])
-        except LookupError as error:
-            raise ValueError(str(error.args[0])) from None
-    if wanted.get("cut") is not None:
-        first, last = wanted["cut"]
+        for name, by in wanted.get("move", ()):
+            scene = move(scene, name, by)
+    except LookupError as error:
+        raise ValueError(str(error.args[0])) from None
+    frames = wanted.get("cut")
+    if frames == "active":
+        frames = active_segment(scene.clips[0]) if scene.clips else None
+    if frames is not None:
+        first, last = frames
         first, last = _within_clip(scene, first, last, report)
         scene = cut(scene, first, last, **fit_options)
     if wanted.get("reverse"):

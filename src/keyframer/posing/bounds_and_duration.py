@@ -60,6 +60,18 @@ def clip_span(clip: Clip) -> tuple[float, float]:
     return begin, end
 
 
+def active_segment(clip: Clip) -> tuple[float, float] | None:
+    """Return the first and last frame of the active segment, if it is only a part of the motion of a clip; else None.
+
+    3D Studio plays and renders only these frames.
+    """
+    begin, end = clip_span(clip)
+    if not (math.isfinite(clip.start) and begin <= clip.start < clip.end <= end):
+        return None
+    unit = clip.units_per_frame or 1.0
+    return None if (begin, end) == (clip.start, clip.end) else (clip.start / unit, clip.end / unit)
+
+
 def _playing_times(track: Track, longest: float) -> Floats:
     """Return the times of a track that extend a clip; empty with fewer than two usable keys."""
     times = track.times

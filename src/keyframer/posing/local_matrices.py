@@ -16,7 +16,8 @@ from keyframer.curves.lazy_fields import stored_values
 from keyframer.maths import affine, quat
 from keyframer.maths.trigonometry import sine_and_cosine
 from keyframer.posing.channels import AnimatedChannels, Channels, Samples, as_slice
-from keyframer.scene import Handedness, LightType, Node, Scene
+from keyframer.scene import Handedness, Node, Scene
+from keyframer.scene.node import check_transforms
 
 _ORIGIN = np.zeros(3)
 _IDENTITY_TURN = np.array(quat.IDENTITY_XYZW)
@@ -128,11 +129,15 @@ def usable_rows(rows: Sequence[npt.ArrayLike], default: Sequence[float] | Floats
 
 def _stored_parts(nodes: Sequence[Node], has_axes: bool) -> dict[str, Floats]:
     """Return (nodes, k) position, rotation, scale and, with ``has_axes``, scale axes, as stored in nodes."""
-    parts = {
-        "position": usable_rows(stored_values(nodes, "position", _ORIGIN), _ORIGIN),
-        "rotation": usable_rows(stored_values(nodes, "rotation_xyzw", _IDENTITY_TURN), _IDENTITY_TURN),
-        "scale": usable_rows(stored_values(nodes, "scale", _FULL_SIZE), _FULL_SIZE),
-    }
+    try:
+        parts = {
+            "position": usable_rows(stored_values(nodes, "position", _ORIGIN), _ORIGIN),
+            "rotation": usable_rows(stored_values(nodes, "rotation_xyzw", _IDENTITY_TURN), _IDENTITY_TURN),
+            "scale": usable_rows(stored_values(nodes, "scale", _FULL_SIZE), _FULL_SIZE),
+        }
+    except (TypeError, ValueError):
+        check_transforms(nodes)
+        raise
     if has_axes:
         parts["scale_axes"] = usable_rows([_turn_or_identity(node.scale_axes_xyzw) for node in nodes], _IDENTITY_TURN)
     return parts
@@ -147,17 +152,6 @@ _VERTICAL = 1e-9
 """sine of the angle to the up axis below which a line of sight is treated as vertical"""
 _OTHER_UP = {"x": (0.0, 1.0, 0.0), "y": (0.0, 0.0, 1.0), "z": (0.0, 1.0, 0.0)}
 """up directions for vertical lines of sight"""
-
-
-def is_aimed(scene: Scene, node: Node) -> bool:
-    """Return whether a node is a camera, spot or directional light with a target node or a stored target position."""
-    if node.camera is not None:
-        return node.target is not None or scene.cameras[node.camera].target is not None
-    if node.light is not None:
-        light = scene.lights[node.light]
-        aims = light.type in (LightType.SPOT, LightType.DIRECTIONAL)
-        return aims and (node.target is not None or light.target is not None)
-    return False
 
 
 def stored_target(scene: Scene, node: Node) -> Floats | None:

@@ -14,8 +14,9 @@ from keyframer.maths import affine
 from keyframer.maths.distinct_values import unique_values
 from keyframer.posing.channels import Channels, Samples, as_slice
 from keyframer.posing.evaluation_order import Order, evaluation_order
-from keyframer.posing.local_matrices import LocalMatrices, aim_matrices, is_aimed, rest_roll, stored_target
+from keyframer.posing.local_matrices import LocalMatrices, aim_matrices, rest_roll, stored_target
 from keyframer.scene import Clip, Node, Scene
+from keyframer.scene.cameras_lights import is_aimed
 
 RowIndices = Indices | slice
 """rows of an array: indices or a slice"""

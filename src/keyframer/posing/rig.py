@@ -94,6 +94,10 @@ class AnimatedProperties:
 
 MATRICES_PER_BLOCK = 8_192
 """matrices placed at once: 1 MB, so that a block and its products stay in the cache of the processor"""
+MATRICES_PER_LEVEL = 32
+"""least average number of matrices of a level that are placed at once: fewer take as long, and a chain of nodes has as
+many levels as nodes
+"""
 _SAMPLES_PER_AIM = 1_500
 """cost of aiming one node at its target for a block of times, in the budget of samples, besides its matrices"""
 
@@ -111,14 +115,17 @@ class Rig(RestPose):
         super().__init__(scene, Channels(self.clip, len(scene.nodes)))
         self.properties = AnimatedProperties(scene, self.channels)
         self._moving_levels: list[Level] = []
+        self.moving_nodes: Indices = np.empty(0, np.int64)
+        """nodes that move, or may: they or an ancestor are animated, or they are aimed at something that moves"""
         self._times_per_block = MATRICES_PER_BLOCK
         if not self.channels.animated:
             return
         rows = np.full(len(scene.nodes), -1, np.int64)
         rows[self.locals.moving] = np.arange(len(self.locals.moving))
-        moving = np.flatnonzero(self._find_moving(rows))
-        self._moving_levels = self._plan(moving, rows)
-        self._times_per_block = max(1, MATRICES_PER_BLOCK // max(1, len(moving)))
+        self.moving_nodes = np.flatnonzero(self._find_moving(rows))
+        self._moving_levels = self._plan(self.moving_nodes, rows)
+        matrices = max(MATRICES_PER_BLOCK, MATRICES_PER_LEVEL * len(self._moving_levels))
+        self._times_per_block = max(1, matrices // max(1, len(self.moving_nodes)))
 
     def __repr__(self) -> str:
         return f"<Rig of {self.clip!r}>"

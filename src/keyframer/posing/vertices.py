@@ -77,6 +77,17 @@ def skinned(skin: Skin, shaped: Floats, world: Floats) -> Floats:
     return out
 
 
+def turned_by_bones(skin: Skin, vertices: Indices, directions: Floats, world: Floats) -> Floats:
+    """Return directions (n, 3), each at a vertex (n,), turned by the bones of the vertex at the time of ``world``
+    (1, N, 4, 4); those at a vertex without weights stay."""
+    bones = affine.multiply(world[0, np.asarray(skin.joints, np.int64)], skin.inverse_bind)[:, :3, :3]
+    influences = SortedInfluences(skin, int(vertices.max(initial=-1)) + 1)
+    turned = np.zeros((len(influences.unweighted), 3, 3))
+    np.add.at(turned, influences.vertex_indices, bones[influences.joints] * influences.weights[:, None, None])
+    turned[influences.unweighted] = np.eye(3)
+    return np.asarray(np.einsum("nij,nj->ni", turned[vertices], directions))
+
+
 class SortedInfluences:
     """Influences sorted by vertex, with weights that sum to 1, or to 0, for each vertex."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,8 +12,9 @@ from keyframer.formats import properties_of
 from keyframer.limits import spend
 from keyframer.maths.smoothing_groups import smooth_clusters
 from keyframer.posing import Pose
+from keyframer.posing.vertices import turned_by_bones
 from keyframer.rendering.surfaces import Surfaces
-from keyframer.scene import Mesh, NodeKind, Scene
+from keyframer.scene import Handedness, Mesh, NodeKind, Scene
 from keyframer.textures import TextureSource
 
 _THICKEST = 0.12
@@ -170,6 +172,13 @@ class Shape:
     first_stick: int
     """index of the first face of the skeleton, whose faces come last"""
 
+    @property
+    def used_points(self) -> Floats:
+        """Points of faces."""
+        used = np.zeros(len(self.points), np.bool_)
+        used[self.corners] = True
+        return self.points[used]
+
 
 class DrawableScene:
     """A scene prepared for pictures. ``bones``: draw the skeleton always (True), never (False), or if no face is
@@ -195,6 +204,8 @@ class DrawableScene:
         self._sizes = [len(_mesh(scene, number).positions) for number in self.mesh_nodes]
         starts = np.cumsum([0, *self._sizes])
         self._bones = bones
+        self.left_out: frozenset[int] = frozenset()
+        """nodes that are not drawn"""
         self._last: tuple[Pose, int, Shape] | None = None
         self._joined, self._alone = stick_nodes(scene)
         count = 0 if bones is False else len(self._joined) + len(self._alone)
@@ -208,6 +219,13 @@ class DrawableScene:
         self.groups = self._groups()
         self.uv = self._corner_values("uv", "uv_corners", 2, 0.0) if self.surfaces.any_image else None
         self.colors = self._corner_values("colors", "color_corners", 3, 1.0)
+        self._stated = {
+            number: np.asarray(_mesh(scene, number).normals, np.float64)
+            for number in self.mesh_nodes
+            if _mesh(scene, number).normals is not None and scene.nodes[number].morph is None
+        }
+        """normals that the file states, by node; those of morphs are computed"""
+        self._first_faces = dict(zip(self.mesh_nodes, np.cumsum([0, *counts]).tolist(), strict=False))
 
     def _groups(self) -> Indices:
         mesh_groups: list[Indices] = []
@@ -243,6 +261,10 @@ class DrawableScene:
         parts.append(np.full((len(self._stick_faces), 3, width), default, np.float32))
         return np.concatenate(parts)
 
+    def leave_out(self, nodes: Iterable[int]) -> None:
+        """Do not draw these nodes from now on."""
+        self.left_out, self._last = frozenset(nodes), None
+
     def shape(self, pose: Pose, at: int) -> Shape:
         """Return everything visible at time index ``at`` of a pose of this scene; the last result is kept."""
         if self._last is None or self._last[0] is not pose or self._last[1] != at:
@@ -251,7 +273,8 @@ class DrawableScene:
 
     @np.errstate(all="ignore")
     def _shape(self, pose: Pose, at: int) -> Shape:
-        shown = pose.visible[at]
+        shown = pose.visible[at].copy()
+        shown[list(self.left_out)] = False
         single = _one_time(pose, at)
         parts = [
             single.vertices(number)[0] if shown[number] else np.full((size, 3), np.nan)
@@ -267,9 +290,33 @@ class DrawableScene:
         corners, groups = self.corners[faces], self.groups[faces]
         points[np.abs(points) > _FARTHEST] = np.nan
         normals = corner_normals(face_normals(points, corners), groups)
+        self._use_stated_normals(normals, faces, single)
         mirrored = np.linalg.det(pose.world[at, :, :3, :3]) < 0
         mirrored[[node.skin is not None for node in self.scene.nodes]] = False  # skins ignore the node of their mesh
         return Shape(points, corners, faces, normals, np.append(mirrored, False)[self.node_of(faces)], first_stick)
+
+    def _use_stated_normals(self, normals: Singles, faces: Indices, pose: Pose) -> None:
+        """Replace normals of the ``faces`` at the time of a pose by those that the file states, moved with their node
+        or the bones of their vertex; without a direction they stay."""
+        for number, stated in self._stated.items():
+            mesh, node, first = _mesh(self.scene, number), self.scene.nodes[number], self._first_faces[number]
+            rows = np.flatnonzero((faces >= first) & (faces < first + len(mesh.corners)))
+            corners = np.asarray(mesh.corners, np.int64)[faces[rows] - first]
+            indices = corners if mesh.normal_corners is None else np.asarray(mesh.normal_corners)[faces[rows] - first]
+            valid = (indices >= 0) & (indices < len(stated))
+            given = np.nan_to_num(stated)[np.where(valid, indices, 0)] * valid[:, :, None]
+            if node.skin is None:
+                # The inverse transpose, times the determinant: it exists for flat nodes, too, and in mirrored ones the
+                # result is on the side from which corners run counter-clockwise, as computed normals are.
+                matrix = pose.world[0, number, :3, :3]
+                moved = given @ np.stack([np.cross(matrix[i - 2], matrix[i - 1]) for i in range(3)]).T
+            else:
+                moved = turned_by_bones(
+                    self.scene.skins[node.skin], corners.reshape(-1), given.reshape(-1, 3), pose.world
+                )
+            directed = unit(moved.reshape(-1, 3) * (-1.0 if self.scene.space.handedness is Handedness.LEFT else 1.0))
+            usable = directed.any(axis=1).reshape(-1, 3)
+            normals[rows] = np.where(usable[:, :, None], directed.reshape(-1, 3, 3), normals[rows])
 
     def node_of(self, faces: Indices) -> Indices:
         """Return the node of each face; -1 for the skeleton."""
@@ -280,7 +327,7 @@ class DrawableScene:
         parts: list[Floats] = []
         for at in range(len(pose.frames)):
             shape = self.shape(pose, at)
-            points = shape.points[np.unique(shape.corners)]
+            points = shape.used_points
             parts.append(points[np.isfinite(points).all(axis=1)])
         return np.concatenate(parts) if parts else np.empty((0, 3))
 

@@ -22,6 +22,8 @@ _DARK, _BRIGHT = 0.45, 1.0
 """mean of the light below which light is added, and 90th percentile above which all light is reduced"""
 _WANTED_MEAN, _STUDIO_MEAN = 0.55, 0.65
 """mean of the light that is wanted if light is added, and approximate mean of the studio lights alone"""
+_BLINDING = 1e6
+"""light that counts as no brighter: the light of damaged files may be infinite"""
 _WIRE_PIXELS = 1.2
 """half the width of the lines of wire materials, in pixels of the oversampled picture"""
 
@@ -74,15 +76,15 @@ class Shader:
         self._area = area
         # numpy is slow on a last axis of length 3: values looked up for each pixel have their components in rows
         self._start, self._closeness = (np.ascontiguousarray(values.T) for values in (points[:, 0], screen.closeness))
-        self._points = [np.ascontiguousarray(shape.points[shape.corners[:, corner]].T) for corner in range(3)]
-        self._normals = [np.ascontiguousarray(shape.normals[:, corner].T) for corner in range(3)]
-        self._uncut = bool((screen.barycentric == np.eye(3)).all())
+        corners = shape.corners[screen.source]
+        self._points = [np.ascontiguousarray(shape.points[corners[:, corner]].T) for corner in range(3)]
+        self._normals = [np.ascontiguousarray(shape.normals[screen.source, corner].T) for corner in range(3)]
         # The oversampled pixels of one final pixel are shaded once, so they share the mip level of the larger pixel.
         self._level = self._levels() + (oversampling - 1)
         # Both sides of a face are lit like a front: the winding of old files is not reliable.
-        corners = shape.points[shape.corners[screen.source]]
-        cross = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-        self._facing = np.einsum("ij,ij->i", cross, view.eye - corners[:, 0]) >= 0
+        places = shape.points[corners]
+        cross = np.cross(places[:, 1] - places[:, 0], places[:, 2] - places[:, 0])
+        self._facing = np.einsum("ij,ij->i", cross, view.eye - places[:, 0]) >= 0
 
     def _levels(self) -> Indices:
         """Return (M,) mip levels: the base-2 logarithm of the length in texture coordinates that a pixel covers."""
@@ -90,7 +92,7 @@ class Shader:
         if drawable.uv is None:
             return np.zeros(len(screen), np.int64)
         face_uv = drawable.uv[self._shape.faces[screen.source]].astype(np.float64)
-        uv = np.einsum("mij,mjk->mik", screen.barycentric, face_uv)
+        uv = np.einsum("mij,mjk->mik", screen.barycentric[screen.cut], face_uv)
         edge = uv[:, 1:] - uv[:, :1]
         area = np.abs(edge[:, 0, 0] * edge[:, 1, 1] - edge[:, 0, 1] * edge[:, 1, 0])
         with np.errstate(all="ignore"):
@@ -109,17 +111,18 @@ class Shader:
         in_face = np.clip(on_picture, 0, 1)
         in_face *= self._closeness.take(triangle, axis=1)
         in_face /= np.maximum(in_face.sum(axis=0), 1e-300)
-        if not self._uncut:
-            in_face = np.einsum("in,nij->jn", in_face, self._screen.barycentric[triangle])
+        cut = self._screen.cut[triangle]
+        if cut.any():
+            in_face = np.einsum("in,nij->jn", in_face, self._screen.barycentric[cut])
         return in_face, on_picture
 
-    def geometry(self, in_face: Floats, source: Indices) -> tuple[Singles, Singles, Singles]:
+    def geometry(self, in_face: Floats, triangle: Indices) -> tuple[Singles, Singles, Singles]:
         """Return positions, unit normals (not yet turned to the viewer), and directions to the eye: (3, n) each."""
-        position = np.zeros((3, len(source)))
-        normal = np.zeros((3, len(source)), np.float32)
+        position = np.zeros((3, len(triangle)))
+        normal = np.zeros((3, len(triangle)), np.float32)
         for corner in range(3):
-            position += self._points[corner].take(source, axis=1) * in_face[corner]
-            normal += self._normals[corner].take(source, axis=1) * in_face[corner].astype(np.float32)
+            position += self._points[corner].take(triangle, axis=1) * in_face[corner]
+            normal += self._normals[corner].take(triangle, axis=1) * in_face[corner].astype(np.float32)
         to_eye = (self._view.eye[:, None] - position).astype(np.float32)
         to_eye /= np.maximum(np.sqrt(_dot(to_eye, to_eye)), np.float32(1e-20))
         length = np.sqrt(_dot(normal, normal))
@@ -130,9 +133,8 @@ class Shader:
         """Return the surface data of pixels, independent of light."""
         drawable, shape = self._drawable, self._shape
         in_face, on_picture = self.barycentric(pixel, triangle)
-        source = self._screen.source[triangle]
-        face = shape.faces[source]
-        position, normal, to_eye = self.geometry(in_face, source)
+        face = shape.faces[self._screen.source[triangle]]
+        position, normal, to_eye = self.geometry(in_face, triangle)
         normal = np.where(self._facing[triangle], normal, -normal)
         material = drawable.material[face]
         uv = None
@@ -147,6 +149,10 @@ class Shader:
         if wire.any():
             alpha = np.where(wire & ~self._near_edge(on_picture, triangle), 0, alpha)
         specular = drawable.surfaces.specular.T.take(material, axis=1)
+        metal = drawable.surfaces.metal[material]
+        if metal.any():
+            specular = np.where(metal, color * metal * drawable.surfaces.strength[material], specular)
+            color = color * (1 - metal)
         exponent = np.where(specular.any(axis=0), drawable.surfaces.exponent[material], np.float32(0))
         return SurfaceSamples(position, normal, to_eye, color, alpha, glow, emitted, specular, exponent)
 
@@ -194,6 +200,7 @@ class Exposure:
         if self.fill is not None or self.mode != "auto":
             return False
         self.fill = 0.0
+        levels = np.clip(np.nan_to_num(levels), -_BLINDING, _BLINDING)
         mean, bright = float(levels.mean(dtype=np.float64)), float(np.percentile(levels, 90))
         if mean < _DARK:
             self.fill = min(1.0, (_WANTED_MEAN - mean) / _STUDIO_MEAN)
@@ -242,16 +249,18 @@ class Canvas:
             two_sided = drawable.surfaces.two_sided[drawable.material[shape.faces[self._screen.source]]]
             is_front = self._screen.clockwise == shape.mirrored[self._screen.source]
             self._screen = self._screen.only(two_sided | is_front)
-        self._shader = Shader(drawable, shape, self._screen, view, width, self._oversampling)
         material = drawable.material[shape.faces[self._screen.source]]
         translucent = drawable.surfaces.translucent[material]
         is_stick = self._screen.source >= shape.first_stick
         self._buffer = DepthBuffer(width, height)
         self._buffer.draw(self._screen, np.flatnonzero(~translucent & ~is_stick))
-        self._layers = self._translucent(np.flatnonzero(translucent & ~is_stick))
+        chosen = np.flatnonzero(translucent & ~is_stick)
+        self._layers = self._buffer.nearest_layers(self._screen, chosen, LAYERS)
         self._sticks = DepthBuffer(width, height) if is_stick.any() else None
         if self._sticks is not None:  # a skeleton is visible through everything
             self._sticks.draw(self._screen, np.flatnonzero(is_stick))
+        self._forget_hidden()
+        self._shader = Shader(drawable, shape, self._screen, view, width, self._oversampling)
 
     @property
     def coverage(self) -> float:
@@ -269,28 +278,32 @@ class Canvas:
         return self._buffer.left >= 0 and (self._sticks is None or self._sticks.left >= 0)
 
     @property
+    def nodes(self) -> Indices:
+        """The node of the opaque face that each pixel shows; -1 for none."""
+        nodes = np.append(self._drawable.node_of(self._shape.faces[self._screen.source]), -1)
+        return nodes[np.where(self._buffer.owner >= 0, self._buffer.owner, -1)]
+
+    @property
     def largest_object_share(self) -> float:
         """The largest fraction of the picture that opaque faces of one node cover; 0 if only one node has faces."""
-        nodes = self._drawable.node_of(self._shape.faces[self._screen.source])
-        seen = np.bincount(nodes[self._buffer.owner[self._buffer.owner >= 0]] + 1)
+        seen = np.bincount(self.nodes[self.nodes >= 0])
         return float(seen.max(initial=0)) / len(self._buffer.owner) if len(self._drawable.mesh_nodes) > 1 else 0.0
 
-    def _translucent(self, chosen: Indices) -> list[tuple[Indices, Indices]]:
-        """Return pixels and triangles of the nearest translucent layer, then of the next one, and so on."""
-        if not len(chosen):
-            return []
-        fragments = list(self._buffer.in_front(self._screen, chosen))
-        if not fragments:
-            return []
-        pixel, triangle, near = (np.concatenate(parts) for parts in zip(*fragments, strict=True))
-        order = np.lexsort((-triangle, -near, pixel))
-        pixel, triangle = pixel[order], triangle[order]
-        starts = np.flatnonzero(np.diff(pixel, prepend=-1))
-        rank = np.arange(len(pixel)) - np.repeat(starts, np.diff(starts, append=len(pixel)))
-        return [
-            (pixel[rank == layer], triangle[rank == layer])
-            for layer in range(min(LAYERS, int(rank.max(initial=-1)) + 1))
-        ]
+    def _forget_hidden(self) -> None:
+        """Keep only the triangles that a pixel shows, and number them again: shading prepares data of each."""
+        buffers = [self._buffer, *([] if self._sticks is None else [self._sticks])]
+        seen = np.zeros(len(self._screen) + 1, np.bool_)  # the last is for pixels without a triangle
+        for buffer in buffers:
+            seen[buffer.owner] = True
+        for _, triangle in self._layers:
+            seen[triangle] = True
+        seen[-1] = False
+        number = np.cumsum(seen, dtype=np.int32) - 1
+        number[-1] = -1
+        for buffer in buffers:
+            buffer.owner = number[buffer.owner]
+        self._layers = [(pixel, number[triangle].astype(np.int64)) for pixel, triangle in self._layers]
+        self._screen = self._screen.only(seen[:-1])
 
     @np.errstate(all="ignore")
     def paint(self, light: Lighting) -> tuple[Bytes, Singles]:
@@ -298,7 +311,8 @@ class Canvas:
         covered, solid, layers, sticks = self._samples
         out = np.zeros((4, self._oversampling**2, len(covered)), np.float32)
         levels = [_paint_opaque(out, *solid, light)]
-        for places, samples in layers:
+        for places, pixel, triangle in layers:
+            samples = self._shader.sample(pixel, triangle)  # not kept: each layer may be as large as the picture
             color, light_levels = samples.shade(light)
             for part, value in zip(out, (*color, 1), strict=True):
                 part[places] = part[places] * (1 - samples.alpha) + value * samples.alpha
@@ -311,9 +325,9 @@ class Canvas:
         return picture.reshape(self._height // self._oversampling, -1, 4), np.concatenate(levels)
 
     @cached_property
-    def _samples(self) -> tuple[Indices, Opaque, list[tuple[tuple[Indices, Indices], SurfaceSamples]], Opaque | None]:
-        """Covered pixels of the final picture, and their samples: opaque faces, translucent ones from far to near,
-        skeleton. They do not depend on the light.
+    def _samples(self) -> tuple[Indices, Opaque, list[tuple[tuple[Indices, Indices], Indices, Indices]], Opaque | None]:
+        """Covered pixels of the final picture, and what they show: samples of opaque faces; places, pixels and
+        triangles of translucent ones, from far to near; samples of the skeleton. They do not depend on the light.
         """
         solid, sticks = (
             None if buffer is None else self._planes(buffer.owner) for buffer in (self._buffer, self._sticks)
@@ -327,8 +341,7 @@ class Canvas:
             shown[small] = True
         covered = np.flatnonzero(shown)
         layers = [
-            ((plane, np.searchsorted(covered, small)), self._shader.sample(pixel, triangle))
-            for plane, small, pixel, triangle in behind
+            ((plane, np.searchsorted(covered, small)), pixel, triangle) for plane, small, pixel, triangle in behind
         ]
         return (
             covered,

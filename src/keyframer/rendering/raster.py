@@ -28,8 +28,10 @@ class Screen:
     """(M, 3) 1 / depth, which is linear on the picture; larger is nearer"""
     source: Indices
     """(M,) the face of each triangle"""
+    cut: Indices
+    """(M,) its row in ``barycentric``"""
     barycentric: Floats
-    """(M, 3, 3) barycentric coordinates of each corner in its face"""
+    """(K, 3, 3) barycentric coordinates of the corners of a triangle in its face; the first row is a whole face"""
 
     def __len__(self) -> int:
         return len(self.source)
@@ -42,41 +44,68 @@ class Screen:
 
     def only(self, chosen: Flags) -> Screen:
         """Return some of the triangles."""
-        return Screen(self.points[chosen], self.closeness[chosen], self.source[chosen], self.barycentric[chosen])
+        return Screen(
+            self.points[chosen], self.closeness[chosen], self.source[chosen], self.cut[chosen], self.barycentric
+        )
+
+
+FACES_AT_ONCE = 100_000
+"""faces projected at once"""
 
 
 def project_faces(points: Floats, corners: Indices, view: View, width: int, height: int) -> Screen:
-    """Return the triangles of faces (F, 3) over points (V, 3) that may be visible, projected."""
+    """Return the triangles of faces (F, 3) over points (V, 3) that may be visible, projected.
+
+    Triangles that contain the centre of no pixel are left out: in a picture of a million faces, most are.
+    """
     seen = view.camera_coordinates(points)
-    usable = np.asarray(np.isfinite(seen).all(axis=1))
-    depth = np.where(usable, seen[:, 2], -np.inf)
-    deep = depth[corners]
+    seen[~np.isfinite(seen).all(axis=1)] = np.nan
+    parts = [
+        _project(seen, corners[at : at + FACES_AT_ONCE], at, view, width, height)
+        for at in range(0, max(len(corners), 1), FACES_AT_ONCE)
+    ]
+    pieces = [np.eye(3)[None], *(part.barycentric for part in parts)]
+    for part, before in zip(parts, np.cumsum([len(each) for each in pieces]), strict=False):
+        part.cut[part.cut > 0] += before - 1
+    return Screen(
+        np.concatenate([part.points for part in parts]),
+        np.concatenate([part.closeness for part in parts]),
+        np.concatenate([part.source for part in parts]),
+        np.concatenate([part.cut for part in parts]),
+        np.concatenate(pieces),
+    )
+
+
+@np.errstate(invalid="ignore")
+def _project(seen: Floats, corners: Indices, first: int, view: View, width: int, height: int) -> Screen:
+    """Project some faces, which are numbered from ``first``; ``cut`` counts the rows from 1, and 0 is a whole face."""
+    camera = seen[corners]
+    deep = camera[:, :, 2]
+    complete: Flags = ~np.asarray(np.isnan(deep).any(axis=1))
     front = (deep > view.near).sum(axis=1)
-    complete = np.asarray(usable[corners].all(axis=1))
-    source, barycentric = _clip_near(deep, front, complete, view.near)
-    camera = np.einsum("mij,mjk->mik", barycentric, np.where(usable[:, None], seen, 0.0)[corners[source]])
+    clear = np.flatnonzero(complete & (front == 3))
+    cut_source, barycentric = _clip_near(deep, front, complete, view.near)
+    camera = np.concatenate([camera[clear], np.einsum("mij,mjk->mik", barycentric, camera[cut_source])])
+    source = np.concatenate([clear, cut_source])
+    cut = np.concatenate([np.zeros(len(clear), np.int64), 1 + np.arange(len(cut_source))])
     z = np.maximum(camera[:, :, 2], view.near * (1 - 1e-9))
     out = np.empty((len(source), 3, 2))
     out[:, :, 0] = (camera[:, :, 0] / (z * view.half_width) + 1) * (width / 2)
     out[:, :, 1] = (1 - camera[:, :, 1] / (z * view.half_height)) * (height / 2)
-    inside = (
-        (out[:, :, 0].max(axis=1, initial=-np.inf) >= 0)
-        & (out[:, :, 0].min(axis=1, initial=np.inf) <= width)
-        & (out[:, :, 1].max(axis=1, initial=-np.inf) >= 0)
-        & (out[:, :, 1].min(axis=1, initial=np.inf) <= height)
-    )
-    return Screen(out[inside], 1.0 / z[inside], source[inside], barycentric[inside])
+    begin = np.maximum(np.ceil(out.min(axis=1, initial=np.inf) - 0.5), 0)
+    end = np.minimum(np.ceil(out.max(axis=1, initial=-np.inf) - 0.5), (width, height))
+    shown = (begin < end).all(axis=1)
+    return Screen(out[shown], 1.0 / z[shown], source[shown] + first, cut[shown], barycentric)
 
 
 def _clip_near(deep: Floats, front: Indices, complete: Flags, near: float) -> tuple[Indices, Floats]:
-    """Return faces and barycentric coordinates of the parts in front of the near plane.
+    """Return faces that the near plane cuts, and barycentric coordinates of the parts in front of it.
 
     ``deep`` (F, 3) are the depths of corners, ``front`` (F,) counts those in front of the plane, ``complete`` (F,)
     marks faces whose corners are all finite.
     """
     identity = np.eye(3)
-    clear = np.flatnonzero(complete & (front == 3))
-    sources, barycentric = [clear], [np.broadcast_to(identity, (len(clear), 3, 3))]
+    sources, barycentric = [np.empty(0, np.intp)], [np.empty((0, 3, 3))]
     for corners_in_front in (1, 2):
         cut = np.flatnonzero(complete & (front == corners_in_front))
         if not len(cut):
@@ -111,6 +140,8 @@ _BUDGET_SHARES = 16
 """shares of the budget of pixels: a picture of the usual size uses at most one, a larger one more in proportion"""
 _STANDARD_SIZE = 512 * 512
 """pixels of a picture of the usual size, before it is reduced"""
+FRAGMENTS_AT_ONCE = 500_000
+"""pixels of translucent faces that are kept before those behind too many others are removed"""
 TRANSLUCENT_COST = 25
 """additional cost of a visible pixel of a translucent face, which is kept and sorted, relative to an opaque one"""
 
@@ -233,7 +264,14 @@ class DepthBuffer:
                 if self.left < 0:
                     return
 
-    def in_front(self, screen: Screen, chosen: Indices) -> Iterator[Fragments]:
+    def nearest_layers(self, screen: Screen, chosen: Indices, most: int) -> list[tuple[Indices, Indices]]:
+        """Return pixels and triangles of the nearest translucent layer, then of the next one, and so on."""
+        kept = _Layered(most)
+        for fragment in self._in_front(screen, chosen):
+            kept.add(fragment)
+        return kept.layers()
+
+    def _in_front(self, screen: Screen, chosen: Indices) -> Iterator[Fragments]:
         """Yield the pixels of triangles that are not hidden by drawn ones."""
         for pixel, triangle, near in fragments(screen, chosen, self.width, self.height):
             clear = np.flatnonzero(near > self.closeness[pixel])
@@ -247,3 +285,37 @@ class DepthBuffer:
         low, high = screen.points[chosen].min(axis=1), screen.points[chosen].max(axis=1)
         size = np.clip(high, 0, (self.width, self.height)) - np.clip(low, 0, (self.width, self.height)) + 1
         return np.asarray(size[:, 0] * size[:, 1], np.int64)
+
+
+class _Layered:
+    """The nearest translucent pixels at each place of a picture."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.parts: list[Fragments] = []
+        self.count = self.sorted_count = 0
+
+    def add(self, fragment: Fragments) -> None:
+        self.parts.append(fragment)
+        self.count += len(fragment[0])
+        if self.count > 2 * self.sorted_count + FRAGMENTS_AT_ONCE:  # sorting again and again costs more than memory
+            self._sort()
+
+    def _sort(self) -> Indices:
+        """Sort by pixel, the nearest first, and keep only the first of each pixel; returns their rank in the pixel."""
+        pixel, triangle, near = (np.concatenate(parts) for parts in zip(*self.parts, strict=True))
+        order = np.lexsort((-triangle, -near, pixel))
+        pixel, triangle, near = pixel[order], triangle[order], near[order]
+        starts = np.flatnonzero(np.diff(pixel, prepend=-1))
+        rank = np.arange(len(pixel)) - np.repeat(starts, np.diff(starts, append=len(pixel)))
+        first = rank < self.most
+        self.parts = [(pixel[first], triangle[first], near[first])]
+        self.count = self.sorted_count = len(self.parts[0][0])
+        return rank[first]
+
+    def layers(self) -> list[tuple[Indices, Indices]]:
+        if not self.count:
+            return []
+        rank = self._sort()
+        pixel, triangle, _ = self.parts[0]
+        return [(pixel[rank == layer], triangle[rank == layer]) for layer in range(int(rank.max()) + 1)]

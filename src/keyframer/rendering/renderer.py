@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.arrays import Bytes, Floats
+from keyframer.exchange import IMPORTERS
 from keyframer.exchange.opening import Source, scene_from
 from keyframer.files import PathLike
 from keyframer.limits import budgeted
@@ -50,6 +51,10 @@ _MOST_CAMERAS = 16
 """maximum number of cameras that are tried"""
 _MOST_OF_ONE = 0.97
 """largest part of the picture that one object among others may cover"""
+_PREVIEW, _ROUNDS = 256, 16
+"""side of the pictures in which hidden subjects are searched, and maximum number of such pictures"""
+_NOTICED = 0.1
+"""objects that hide this fraction of what the one in front hides most are left out together with it"""
 _LABEL, _LABEL_OUTLINE = (24, 26, 30), (255, 255, 255)
 """dark with a bright outline, so that frame numbers are readable on any picture"""
 
@@ -243,7 +248,6 @@ class Renderer:
                 return view
         return self._fitted
 
-    @cached_property
     def _extent(self) -> Floats:
         frames = list(self.frames if self.frames is not None else [self.default_frame])
         if len(frames) > _SAMPLES:
@@ -253,15 +257,39 @@ class Renderer:
 
     @cached_property
     def _size(self) -> float:
-        if not len(self._extent):
-            return 1.0
-        return float(np.ptp(self._extent, axis=0).max()) or 1.0
+        extent = self._extent()
+        return (float(np.ptp(extent, axis=0).max()) if len(extent) else 0.0) or 1.0
+
+    def _uncover(self) -> None:
+        """Leave out the objects that hide most of the subjects of a scene: the roof and the walls before them."""
+        subjects = _subjects_of(self.scene)
+        others = frozenset(self.drawable.mesh_nodes) - subjects
+        if len(others) == len(self.drawable.mesh_nodes):
+            return
+        pose, hiding = self.pose_at(self.default_frame), frozenset[int]()
+        for _ in range(_ROUNDS):
+            self.drawable.leave_out(hiding)
+            view = self._view_of(self.drawable.extent(pose))
+            shown = Canvas(self.drawable, self.drawable.shape(pose, 0), view, _PREVIEW, _PREVIEW).nodes
+            self.drawable.leave_out(others)
+            alone = Canvas(self.drawable, self.drawable.shape(pose, 0), view, _PREVIEW, _PREVIEW).nodes
+            self.drawable.leave_out(hiding)
+            before = shown[alone >= 0]
+            before = before[np.isin(before, list(others))]
+            if 2 * len(before) <= (alone >= 0).sum():
+                return
+            counts = np.bincount(before)
+            hiding |= frozenset(np.flatnonzero(counts >= max(1.0, counts.max() * _NOTICED)).tolist())
 
     @cached_property
     def _fitted(self) -> View:
+        self._uncover()
+        return self._view_of(self._extent())
+
+    def _view_of(self, points: Floats) -> View:
         settings = self.settings
         aspect = settings.width / settings.height
-        return fitted_view(self._extent, self.scene.space, aspect, settings.around_degrees, settings.above_degrees)
+        return fitted_view(points, self.scene.space, aspect, settings.around_degrees, settings.above_degrees)
 
     def _shows_something(self, node: int) -> bool:
         """Return whether a camera of the file shows more than a speck or a corner of the scene, and not only the inside
@@ -281,7 +309,7 @@ class Renderer:
         preview = Canvas(self.drawable, shape, view, 64, 64)
         if preview.coverage < _LEAST_SEEN or preview.largest_object_share >= _MOST_OF_ONE:
             return False
-        fraction_inside = view.fraction_inside(shape.points[np.unique(shape.corners)])
+        fraction_inside = view.fraction_inside(shape.used_points)
         return fraction_inside + preview.coverage / _FILLED >= 1.0
 
     @cached_property
@@ -307,6 +335,16 @@ class Renderer:
             color: Floats = np.nan_to_num(np.array(environment.background_color)).clip(0, 1) * 255
             return color
         return NEUTRAL
+
+
+def _subjects_of(scene: Scene) -> frozenset[int]:
+    """Return the nodes that a picture must show, with their descendants."""
+    importer = next((known for known in IMPORTERS if known.name == scene.source_format), None)
+    subjects = set() if importer is None else set(importer.subjects(scene))
+    for number, node in enumerate(scene.nodes if subjects else ()):
+        if node.parent in subjects:
+            subjects.add(number)
+    return frozenset(subjects)
 
 
 def _unpremultiplied(pixels: Bytes) -> Bytes:
@@ -336,7 +374,7 @@ def render(
     ``texture_path``. Raises LookupError if no camera or clip has this name, ValueError for another invalid option.
     """
     width, height = (size, size) if isinstance(size, int) else size
-    shown = with_clip(scene_from(scene), clip)
+    shown = with_clip(scene_from(scene, clip), clip)
     folder = shown.origin.folder if shown.origin is not None else shown.folder
     images = TextureSource(TextureFinder([*([] if folder is None else [folder]), *texture_path]))
     settings = Settings(width, height, camera=camera, lights=lights, background=background, two_sided=two_sided)

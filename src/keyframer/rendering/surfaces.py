@@ -10,7 +10,8 @@ import numpy as np
 
 from keyframer.arrays import Flags, Indices, Singles
 from keyframer.exchange.gltf.conventions import original_gltf_values, shown_rgb
-from keyframer.exchange.gltf.write.images import role_of
+from keyframer.exchange.gltf.write.images import IGNORED, OPACITY, alpha_use, covering, is_shown_once, role_of
+from keyframer.exchange.gltf.write.materials import image_matrix, metalness
 from keyframer.scene import Material, Scene, TextureMap
 from keyframer.textures import TextureSource
 
@@ -135,14 +136,17 @@ class Layer:
     negative: bool
     opaque: bool
     """whether the alpha of the image is ignored"""
+    levels_from_alpha: bool
+    """whether the alpha of the image says how much a map of levels has an effect, instead of its colours"""
 
     def lookup(self, uv: Singles, level: Indices) -> tuple[Singles, Flags]:
         """Return (n, 4) colours, and where the image covers the surface."""
         m = self.matrix
         u = uv[:, 0] * m[0, 0] + uv[:, 1] * m[0, 1] + m[0, 2]
         v = uv[:, 0] * m[1, 0] + uv[:, 1] * m[1, 1] + m[1, 2]
-        inside = (u >= 0) & (u <= 1) & (v >= 0) & (v <= 1) if self.once else np.ones(len(u), np.bool_)
+        inside = (u >= 0) & (u <= 1) & (v >= 0) & (v <= 1) if not self.tiled else np.ones(len(u), np.bool_)
         if not self.tiled:
+            level = np.where(inside, level, 0)  # the border may have another colour
             width, height = self.mip_maps.size
             u, v = (_clamped(value, pixels) for value, pixels in ((u, width), (v, height)))
         if self.mirror:
@@ -152,7 +156,14 @@ class Layer:
             colors[:, :3] = 1 - colors[:, :3]
         if self.opaque:
             colors[:, 3] = 1
-        return colors, inside
+        return colors, inside | (not self.once)
+
+    def levels(self, uv: Singles, level: Indices) -> Singles:
+        """Return (n,) levels of a map that is not one of colours, 0 to 1."""
+        colors, _ = self.lookup(uv, level)
+        if not self.levels_from_alpha:
+            return _grey(colors)
+        return np.asarray(1 - colors[:, 3] if self.negative else colors[:, 3])
 
 
 class Surfaces:
@@ -166,8 +177,10 @@ class Surfaces:
         self._source = source
         self.diffuse = np.array([_color(material.diffuse, PLAIN) for material in materials], np.float32)
         specular = np.array([_color(material.specular, (0.0, 0.0, 0.0)) for material in materials], np.float32)
-        strength = [_fraction(material.shininess_strength, 0.4) for material in materials]
-        self.specular = specular * np.array(strength, np.float32)[:, None]
+        self.strength = np.array([_fraction(m.shininess_strength, 0.4) for m in materials], np.float32)
+        self.specular = specular * self.strength[:, None]
+        self.metal = np.array([metalness(material) for material in materials], np.float32)
+        """how far a surface is of metal, which reflects light in its own colour instead of scattering it"""
         self.exponent = np.array([2.0 ** (1 + 9 * _fraction(m.shininess, 0.25)) for m in materials], np.float32)
         self.opacity = np.array([1 - _fraction(material.transparency, 0.0) for material in materials], np.float32)
         self.glow = np.array([_fraction(material.self_illumination, 0.0) for material in materials], np.float32)
@@ -237,8 +250,8 @@ class Surfaces:
                 color[pixels] += (shown - color[pixels]) * share[:, None]
             opacity_map = self.opacity_maps[number]
             if opacity_map is not None:
-                layer_colors, _ = opacity_map.lookup(uv[pixels], levels + _level_offset(opacity_map))
-                alpha[pixels] *= 1 - np.float32(opacity_map.amount) * (1 - _grey(layer_colors))
+                covering_share = opacity_map.levels(uv[pixels], levels + _level_offset(opacity_map))
+                alpha[pixels] *= 1 - np.float32(opacity_map.amount) * (1 - covering_share)
             if surface.cutoff is not None:
                 alpha[pixels] = alpha[pixels] >= surface.cutoff
             illumination_layer = self.self_illumination[number]
@@ -256,10 +269,20 @@ class Surfaces:
         mip_maps = None if texture is None or not texture.file_name else self._mip_maps_of(texture)
         if texture is None or mip_maps is None:
             return None
-        amount = _fraction(texture.amount, 1.0)
-        once, tiled = texture.decal and not texture.mirror, texture.tiled or texture.mirror
-        matrix = _matrix(texture, self._v_up)
-        return Layer(mip_maps, matrix, amount, once, texture.mirror, tiled, texture.negative, texture.ignore_alpha)
+        role = role_of(texture)
+        # what the exporter put into the pixels of an image is not done again
+        amount = 1.0 if role in ("alpha", "emission") else covering(texture)
+        return Layer(
+            mip_maps,
+            image_matrix(texture, self._v_up).astype(np.float32),
+            amount,
+            is_shown_once(texture),
+            texture.mirror,
+            (texture.tiled and not is_shown_once(texture)) or texture.mirror,
+            texture.negative and role is None,
+            alpha_use(texture) == IGNORED,
+            role == "alpha" or (texture.alpha_source and mip_maps.has_alpha),
+        )
 
     def _mip_maps_of(self, texture: TextureMap) -> MipMaps | None:
         opened = None if self._source is None else self._source.open_map(texture).texture
@@ -278,13 +301,9 @@ def _clamped(value: Singles, pixels: int) -> Singles:
 
 
 def _uses_alpha(material: Material, base: Layer | None) -> bool:
-    """Return whether the image has an alpha that is opacity: if the map says so (`alpha_source`), or if the map is not
-    a decal (through a decal, the colour of the material is visible).
-    """
+    """Return whether the image has an alpha that is opacity; otherwise the material is visible through it."""
     texture = material.maps.get("texture1")
-    if texture is None or base is None or not base.mip_maps.has_alpha or texture.ignore_alpha:
-        return False
-    return texture.alpha_source or not texture.decal
+    return texture is not None and base is not None and base.mip_maps.has_alpha and alpha_use(texture) == OPACITY
 
 
 def _level_offset(layer: Layer) -> int:
@@ -292,22 +311,6 @@ def _level_offset(layer: Layer) -> int:
     m = layer.matrix
     tiles = math.sqrt(abs(float(m[0, 0] * m[1, 1] - m[0, 1] * m[1, 0])))
     return round(math.log2(max(layer.mip_maps.size)) + math.log2(min(max(tiles, 1e-3), 1e3)))
-
-
-def _matrix(texture: TextureMap, v_up: bool) -> Singles:
-    """Return the matrix that tiles and rotates about the centre of the image, with v down: w' = R S (w - 1/2 - offset)
-    + 1/2.
-    """
-    numbers = (*texture.scale, *texture.offset, texture.rotation_degrees)
-    if not all(math.isfinite(number) and abs(number) < 1e6 for number in numbers):
-        numbers = (1.0, 1.0, 0.0, 0.0, 0.0)
-    su, sv, ou, ov, degrees = numbers
-    cosine, sine = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
-    turn = np.array([[cosine, -sine], [sine, cosine]]) @ np.diag([su, sv])
-    shift = np.array([0.5, 0.5]) - turn @ np.array([0.5 + ou, 0.5 + ov])
-    if v_up:  # the given coordinates run up: 1 - v is down
-        shift, turn = shift + turn[:, 1], turn * (1.0, -1.0)
-    return np.column_stack([turn, shift]).astype(np.float32)
 
 
 def _grey(colors: Singles) -> Singles:

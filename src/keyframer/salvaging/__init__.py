@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from keyframer.catalogue import IO_UNRECOGNISED, LIMIT_COPIES
+from keyframer.catalogue import DATA_ZERO_ROWS, IO_TEXT_MODE, IO_UNRECOGNISED, LIMIT_COPIES
 from keyframer.checking import check_document
 from keyframer.errors import FormatError
 from keyframer.exchange.opening import OpenedFile, Source, open_file, size_in_memory
 from keyframer.formats import FORMATS, SURE, Format, match_format
-from keyframer.formats.contract import HEAD_SIZE
+from keyframer.formats.contract import HEAD_SIZE, Missing
 from keyframer.formats.document import Document
 from keyframer.formats.kit.scene_reading import scene_of
 from keyframer.formats.recovery import recover
@@ -30,8 +30,12 @@ _ROUNDS = 16
 """maximum number of checks: each leaves out what the last one found"""
 _GENTLE_ROUNDS = 12
 """in later rounds records are removed, not only their rows and links"""
-_ISSUES, _ISSUES_PER_CODE = 10_000, 1_000
-"""issues that a check lists"""
+_LEAST_SCORE = 0.7
+"""score of a beginning that shows the format, even if it is damaged"""
+_LEAST_PART = 0.01
+"""part of a file that must be kept if its beginning does not show the format"""
+_ISSUES = 100_000
+"""issues that a check lists, also of one code: what is not listed takes another check"""
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,10 @@ class Salvaged:
     """size of the source"""
     changed: bool
     """whether the clean file differs from the source"""
+    missing: Missing | None = None
+    """what the source lacks behind its end, if it says so"""
+    doubtful: tuple[Issue, ...] = ()
+    """data of the clean file that looks lost, although its structure is whole: runs of zeros"""
 
 
 def salvage(source: Source, *, format: str | None = None, limits: Limits | None = None) -> Salvaged:
@@ -65,7 +73,10 @@ def salvage_opened(opened: OpenedFile) -> Salvaged:
     document = recovery.document
     first = document.issues.first_unsafe()
     causes = [issue for issue in document.issues if issue.unsafe] or ([] if first is None else [first])
-    clean = _leave_out_unsafe(document, opened.limits, causes)
+    lacks = document.format.codec().missing
+    in_text_mode = document.issues.counts[IO_TEXT_MODE.code]  # such files are shorter than their length says
+    missing = None if lacks is None or in_text_mode else lacks(recovery.data, document)
+    clean, doubtful = _leave_out_unsafe(document, opened.limits, causes)
     found = opened.detection
     is_damaged = bool(causes) or found.format is None
     if (is_damaged and not _has_content(document)) or not _would_be_recognised(document, clean, found.format):
@@ -74,7 +85,13 @@ def salvage_opened(opened: OpenedFile) -> Salvaged:
     spans = spans_of(recovery.data, document, clean, causes)
     if recovery.data is not opened.data:
         spans = across_text_mode(spans, opened.data, recovery.data)
-    return Salvaged(document.format, clean, tuple(joined(spans)), len(opened.data), clean != opened.data)
+    tiles = tuple(joined(spans))
+    kept = sum(tile.end - tile.start for tile in tiles if tile.state != DROPPED)
+    if found.score < _LEAST_SCORE and kept < _LEAST_PART * len(opened.data):
+        reason = f"it does not begin like a file of {document.format.title}, and less than 1 % of it could be kept"
+        raise IO_UNRECOGNISED.failure(0, "/", reason=reason)
+    is_changed = clean != opened.data
+    return Salvaged(document.format, clean, tiles, len(opened.data), is_changed, missing, doubtful)
 
 
 def _would_be_recognised(document: Document, clean: bytes, given: Format | None) -> bool:
@@ -88,9 +105,11 @@ def _would_be_recognised(document: Document, clean: bytes, given: Format | None)
 # Unsafe parts
 
 
-def _leave_out_unsafe(document: Document, limits: Limits, causes: list[Issue]) -> bytes:
-    """Remove unsafe parts from a document until it has none, and return its bytes; adds their issues to ``causes``."""
-    thorough = replace(limits, issues=_ISSUES, issues_per_code=_ISSUES_PER_CODE)
+def _leave_out_unsafe(document: Document, limits: Limits, causes: list[Issue]) -> tuple[bytes, tuple[Issue, ...]]:
+    """Remove unsafe parts from a document until it has none, and return its bytes, and the issues of doubtful data in
+    them; adds the issues of the unsafe parts to ``causes``.
+    """
+    thorough = replace(limits, issues=_ISSUES, issues_per_code=_ISSUES)
     failure: FormatError | None = None
     for number in range(_ROUNDS):
         try:
@@ -101,9 +120,10 @@ def _leave_out_unsafe(document: Document, limits: Limits, causes: list[Issue]) -
             break
         except ValueError:  # the remaining records cannot be stored
             break
-        unsafe = [issue for issue in check_document(written).issues if issue.unsafe]
+        issues = check_document(written).issues
+        unsafe = [issue for issue in issues if issue.unsafe]
         if not unsafe:
-            return data
+            return data, tuple(issue for issue in issues if issue.code == DATA_ZERO_ROWS.code)
         failure = unsafe[0].as_error()
         if not _remove(document, unsafe, number < _GENTLE_ROUNDS, causes):
             break
@@ -146,9 +166,10 @@ class Carved(NamedTuple):
     data: bytes
 
 
-_LEAST_SCORE = 0.7
-_COPIES, _FREE_COPIES = 32, 64 << 20
-"""bytes that may be read in the search: a multiple of the file, and more"""
+_COPIES, _FREE_COPIES = 3, 1 << 16
+"""bytes that may be searched in vain: a multiple of the file, and more"""
+_LOOK = 512
+"""bytes that each possible file costs in addition"""
 _LONGEST_MARK = 3
 """bytes of a byte order mark, which may precede a signature"""
 
@@ -160,13 +181,20 @@ def carve(data: bytes, limits: Limits | None = None) -> Iterator[Carved]:
     """
     limits = limits or DEFAULT_LIMITS
     most = left = _COPIES * len(data) + _FREE_COPIES
-    end = 0
+    end = next_sure = 0
+    sure = (at for at, _ in _beginnings(data, SURE))
+    empty: dict[Format, int] = {}
+    """end of the last piece without content: parts of it have none, either"""
     for at, known in _beginnings(data, _LEAST_SCORE):
         if at < end:
             continue
-        stop = known.longest_end(data, at)
-        while True:
-            left -= min(stop, len(data)) - at
+        while next_sure <= at:
+            next_sure = next(sure, len(data) + 1)
+        stop = min(known.longest_end(data, at), len(data))
+        if stop == len(data):  # unknown
+            stop = min(stop, next_sure)
+        while stop > empty.get(known, 0):
+            left -= stop - at + _LOOK
             if left < 0:
                 what = "possible files inside the file"
                 raise LIMIT_COPIES.failure(at, "/", what=what, count=most - left, limit=most)
@@ -179,9 +207,11 @@ def carve(data: bytes, limits: Limits | None = None) -> Iterator[Carved]:
             if document.trailing or document.issues.first_unsafe() is not None:
                 following = _next_file(data, at, stop, document)
             if following is None:
-                size = _size_of(piece, document, limits) if _has_content(document) else 0
-                if size:
+                if not _has_content(document):
+                    empty[known] = stop
+                elif size := _size_of(piece, document, limits):
                     end = at + size
+                    left += stop - at
                     yield Carved(at, known, piece[:size])
                 break
             stop = following

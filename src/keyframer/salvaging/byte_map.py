@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from keyframer.catalogue import IO_TEXT_MODE
+from keyframer.formats.contract import Missing
 from keyframer.formats.document import Document
 from keyframer.issues import Issue
 from keyframer.text import counted, shortened
@@ -246,7 +247,15 @@ def byte_counts(spans: Iterable[Span]) -> dict[str, int]:
     return counts
 
 
-def map_record(name: str, format: str, size: int, clean_size: int, spans: Sequence[Span]) -> dict[str, object]:
+def missing_text(size: int, missing: Missing) -> str:
+    """Return what a source of ``size`` bytes lacks: ``40 % is missing: no keyframer, 7 objects left``."""
+    share = 100 * missing.size / (size + missing.size)
+    return f"{share:.0f} % is missing: {missing.parts}" if share >= 1 else f"the end is missing: {missing.parts}"
+
+
+def map_record(
+    name: str, format: str, size: int, clean_size: int, spans: Sequence[Span], missing: Missing | None = None
+) -> dict[str, object]:
     """Return the map as a JSON object; ``size`` and ``clean_size`` are the sizes of the source and the clean file."""
     return {
         "schema": SCHEMA,
@@ -255,6 +264,7 @@ def map_record(name: str, format: str, size: int, clean_size: int, spans: Sequen
         "format": format,
         "size": size,
         "clean_size": clean_size,
+        "missing": None if missing is None else missing._asdict(),
         "bytes": byte_counts(spans),
         "spans": [
             {
@@ -268,7 +278,8 @@ def map_record(name: str, format: str, size: int, clean_size: int, spans: Sequen
     }
 
 
-_COLOURS = {KEPT: "#4caf6d", MOVED: "#4a90d9", REPAIRED: "#e0a030", UNKNOWN: "#9a9a9a", DROPPED: "#d64545"}
+_COLOURS = {KEPT: "#4caf6d", MOVED: "#4a90d9", REPAIRED: "#e0a030", UNKNOWN: "#8d6cc2", DROPPED: "#d64545"}
+_MISSING = "#b4b4b4"
 _COLUMNS = 1000
 _HEADINGS = "".join(
     f"<th>{text}</th>" for text in ("from", "to", "bytes", "state", "in the clean file", "record", "reason")
@@ -276,13 +287,22 @@ _HEADINGS = "".join(
 _PAGE_ROWS = 2000
 
 
-def map_page(name: str, title: str, size: int, clean_size: int, spans: Sequence[Span]) -> str:
-    """Return the map as an HTML page that needs no other file: a coloured strip of the source, and a table."""
+def map_page(
+    name: str, title: str, size: int, clean_size: int, spans: Sequence[Span], missing: Missing | None = None
+) -> str:
+    """Return the map as an HTML page that needs no other file: a coloured strip of the source, and a table. What is
+    missing behind the end of the source is grey.
+    """
     counts = byte_counts(spans)
     legend = "".join(
         f'<li><b style="background:{_COLOURS[state]}"></b>{state}: {counts[state]:,} ({STATES[state]})</li>'
         for state in STATES
     )
+    stated, lost = size, ""
+    if missing is not None:
+        stated += missing.size
+        legend += f'<li><b style="background:{_MISSING}"></b>missing: {missing.size:,} (behind the end)</li>'
+        lost = f"<p><strong>{escape(missing_text(size, missing))}</strong></p>"
     rows = "".join(_row(span) for span in spans[:_PAGE_ROWS])
     more = len(spans) - _PAGE_ROWS
     rest = f"<p>{counted(more, 'more span')}: the JSON map has all.</p>" if more > 0 else ""
@@ -300,9 +320,9 @@ th, td {{ text-align: left; padding: .2em .6em; vertical-align: top }}
 td:nth-child(-n+4) {{ font-variant-numeric: tabular-nums; white-space: nowrap }} tr {{ border-bottom: 1px solid #ddd }}
 </style></head><body>
 <h1>{shown}</h1>
-<p>{escape(title)}: {size:,} bytes in the source, {clean_size:,} in the clean file.</p>
+<p>{escape(title)}: {size:,} bytes in the source, {clean_size:,} in the clean file.</p>{lost}
 <svg viewBox="0 0 {_COLUMNS} 1" preserveAspectRatio="none" role="img" aria-label="map of the bytes">
-{_strip(size, spans)}</svg><ul>{legend}</ul>
+{_strip(stated, spans)}</svg><ul>{legend}</ul>
 <div class="rows"><table><tr>{_HEADINGS}</tr>
 {rows}</table></div>{rest}
 </body></html>
@@ -310,9 +330,10 @@ td:nth-child(-n+4) {{ font-variant-numeric: tabular-nums; white-space: nowrap }}
 
 
 def _strip(size: int, spans: Sequence[Span]) -> str:
-    """Return the rectangles of the strip; damage that is thinner than a column is shown as wide as one."""
+    """Return the rectangles of the strip; damage that is thinner than a column is shown as wide as one. Columns behind
+    the last span are missing."""
     order = list(STATES)
-    columns = [0] * _COLUMNS
+    columns = [-1] * _COLUMNS
     for span in spans:
         first = span.start * _COLUMNS // size
         last = max(first + 1, span.end * _COLUMNS // size)
@@ -321,7 +342,7 @@ def _strip(size: int, spans: Sequence[Span]) -> str:
     parts, start = [], 0
     for column in range(1, _COLUMNS + 1):
         if column == _COLUMNS or columns[column] != columns[start]:
-            colour = _COLOURS[order[columns[start]]]
+            colour = _MISSING if columns[start] < 0 else _COLOURS[order[columns[start]]]
             parts.append(f'<rect x="{start}" width="{column - start}" height="1" fill="{colour}"/>')
             start = column
     return "".join(parts)

@@ -1,4 +1,4 @@
-"""Cameras and lights at rest; their animation is in the channels of a clip."""
+"""Cameras and lights at rest, and which nodes are aimed; their animation is in the channels of a clip."""
 
 from __future__ import annotations
 
@@ -12,6 +12,10 @@ from numpy.typing import ArrayLike
 from keyframer.curves.lazy_fields import LazyFields, lazy
 from keyframer.fields import documented
 from keyframer.scene._arrays import Extras, check_choice, check_color, check_numbers, invalid_field
+
+if TYPE_CHECKING:
+    from keyframer.scene.node import Node
+    from keyframer.scene.scene import Scene
 
 
 @documented
@@ -134,3 +138,14 @@ class Light(LazyFields):
 
     def __repr__(self) -> str:
         return f"<Light {self.name!r} ({self.type.value})>"
+
+
+def is_aimed(scene: Scene, node: Node) -> bool:
+    """Return whether a node is a camera, spot or directional light with a target node or a stored target position."""
+    if node.camera is not None:
+        return node.target is not None or scene.cameras[node.camera].target is not None
+    if node.light is not None:
+        light = scene.lights[node.light]
+        aims = light.type in (LightType.SPOT, LightType.DIRECTIONAL)
+        return aims and (node.target is not None or light.target is not None)
+    return False

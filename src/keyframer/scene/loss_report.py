@@ -47,6 +47,8 @@ class Loss:
     source_path: str | None = None
     """path of the record in the source file"""
     source_offset: int | None = None
+    kind: str | None = None
+    """the part in the words of a summary (``edges of 2 meshes``); None: made from the path"""
 
     def as_dict(self, source_path: str | None = None) -> dict[str, Any]:
         """Return plain values for JSON; ``source_path`` replaces an unknown path in the source file."""
@@ -88,10 +90,11 @@ class LossReport:
         error: float | None = None,
         unit: str | None = None,
         extras: Mapping[str, Any] | None = None,
+        kind: str | None = None,
     ) -> None:
         """Add one entry; ``extras`` of the part may hold its path and offset in the source file."""
         source_path, source_offset = _source_of(extras)
-        self.losses.append(Loss(outcome, path, detail, error, unit, source_path, source_offset))
+        self.losses.append(Loss(outcome, path, detail, error, unit, source_path, source_offset, kind))
 
     def add_incomplete_motion(self, path: str, detail: str, extras: Mapping[str, Any] | None = None) -> None:
         """Add an entry for motion that the written keys do not follow; the summary counts these."""
@@ -121,18 +124,24 @@ class LossReport:
         return [loss for loss in self.losses if loss.outcome is outcome]
 
     def summary(self) -> str:
-        """Return one line: what was dropped, the largest error, and how many parts had which outcome."""
+        """Return one line: what was dropped or is missing, the largest error, how many parts had which outcome, and
+        what only Keyframer reads."""
         if not self.losses:
             return "no losses"
-        dropped = self.of(Outcome.DROPPED)
-        parts = [f"dropped: {_kinds_of(dropped)}" if dropped else "nothing dropped"]
+        dropped, in_extras = self.of(Outcome.DROPPED), self.of(Outcome.EXTRAS)
+        missing = round(self.measured.get("missing_images", 0))
+        parts = [f"dropped: {_kinds_of(dropped, _MOST_KINDS)}"] if dropped else []
+        parts += [f"{counted(missing, 'image')} missing"] if missing else []
+        parts = parts or ["nothing dropped"]
         incomplete = round(self.measured.get("cut_short", 0))
         if incomplete:
             parts.append(counted(incomplete, "incomplete motion"))
         parts += [f"largest error {error}" for error in [self._largest_error()] if error]
         counts = Counter(loss.outcome for loss in self.losses)
-        outcomes = [f"{counts[outcome]} {_IN_WORDS[outcome]}" for outcome in Outcome if counts[outcome]]
-        parts.append(f"parts: {', '.join(outcomes)}")
+        shown = [outcome for outcome in Outcome if counts[outcome] and outcome is not Outcome.EXTRAS]
+        outcomes = [f"{counts[outcome]} {outcome.value}" for outcome in shown]
+        parts += [f"parts: {', '.join(outcomes)}"] if outcomes else []
+        parts += [f"in extras: {_kinds_of(in_extras, _MOST_IN_EXTRAS)}"] if in_extras else []
         return "; ".join(parts)
 
     def _largest_error(self) -> str:
@@ -172,26 +181,62 @@ def error_text(error: float, unit: str | None) -> str:
     return f"{number} {plural(unit) if number != '1' and unit.endswith(('degree', 'unit')) else unit}"
 
 
-_MAX_KINDS = 4
-"""maximum number of kinds of dropped parts that a summary names"""
-_IN_WORDS = {outcome: "in extras" if outcome is Outcome.EXTRAS else outcome.value for outcome in Outcome}
-_PATHS_IN_WORDS = {"/clips/current": "current time of clips", "/clips/segment": "active segment of clips"}
+_MOST_KINDS, _MOST_IN_EXTRAS = 4, 3
+"""maximum numbers of kinds of parts that a summary names"""
+_PARTS = {"nodes": "node", "meshes": "mesh", "materials": "material", "cameras": "camera", "lights": "light"}
+_PARTS |= {"skins": "skin", "clips": "clip", "models": "model"}
+_PATHS_IN_WORDS = {
+    "/clips/current": "current time",
+    "/clips/end": "end of the clip",
+    "/clips/keys": "late keys",
+    "/clips/name": "name of the clip",
+    "/clips/rate": "frame rate",
+    "/clips/segment": "active segment",
+    "/environment/ambient": "ambient light",
+    "/extras": "data without a place in a scene",
+    "/lights/ambient": "ambient light",
+}
+_MINOR = ("/title", "/author", "/copyright", "/name")
+"""ends of the paths of parts that a summary names last"""
 
 
-def _kinds_of(dropped: list[Loss]) -> str:
-    """Return the kinds of dropped parts, most frequent first: ``morph of nodes (2), textures``."""
-    kinds: Counter[str] = Counter()
-    for loss in dropped:
-        steps = [step for step in loss.path.split("/") if step]
-        if loss.path in _PATHS_IN_WORDS:
-            kinds[_PATHS_IN_WORDS[loss.path]] += 1
-        elif len(steps) > 2:  # /nodes/Box/morph: one part of many
-            kinds[f"{steps[-1]} of {steps[0]}"] += 1
-        else:
-            kinds[" of ".join(reversed(steps)) or loss.detail.split(":")[0]] += 1
-    names = [safe_text(f"{kind} ({count})" if count > 1 else kind) for kind, count in kinds.most_common(_MAX_KINDS)]
-    omitted = len(kinds) - len(names)
-    return ", ".join(names).replace("_", " ") + (f" and {omitted} more" if omitted > 0 else "")
+def _kinds_of(losses: list[Loss], most: int) -> str:
+    """Return the kinds of the given parts: ``morph of 2 nodes, camera Eye``. Names and titles are last, otherwise the
+    most frequent kinds are first."""
+    named: dict[str, list[str]] = {}
+    minor: set[str] = set()
+    for loss in losses:
+        section, _, name = loss.path.strip("/").partition("/")
+        kind = _PATHS_IN_WORDS.get(loss.path) or loss.kind
+        if kind is None and section in _PARTS and name and "/" not in name:  # a whole part
+            kind = f"/{section}"
+        elif kind is None:
+            kind = _words_of(loss)
+        named.setdefault(kind, []).append(name)
+        minor |= {kind} if loss.path.endswith(_MINOR) else set()
+    kinds = sorted(named, key=lambda kind: (kind in minor, -len(named[kind])))
+    texts = [safe_text(_with_count(kind, named[kind])) for kind in kinds[:most]]
+    omitted = len(kinds) - len(texts)
+    return ", ".join(texts) + (f" and {omitted} more" if omitted > 0 else "")
+
+
+def _words_of(loss: Loss) -> str:
+    """Return a path in words: ``/nodes/Box/morph`` as ``morph of nodes``."""
+    steps = [step for step in loss.path.split("/") if step]
+    if len(steps) > 2:
+        steps = [steps[0], steps[-1]]
+    return (" of ".join(reversed(steps)) or loss.detail.split(":")[0]).replace("_", " ")
+
+
+def _with_count(kind: str, names: list[str]) -> str:
+    if kind.startswith("/"):
+        section = kind[1:]
+        return f"{_PARTS[section]} {names[0]}" if len(names) == 1 else f"{len(names)} {section}"
+    what, _, section = kind.rpartition(" of ")
+    parts = {name.rpartition("/")[0] for name in names}
+    if section in _PARTS and len(parts) > 1:
+        return f"{what} of {len(parts)} {section}"
+    return f"{kind} ({len(names)})" if len(names) > 1 else kind
 
 
 def _source_of(extras: Mapping[str, Any] | None) -> tuple[str | None, int | None]:

@@ -25,7 +25,8 @@ class EmbeddedImage:
     """``image/png``, ``image/jpeg``, or the type stated in the file"""
     role: str = "color"
     """what its pixels are: ``color``, ``alpha`` (white, with the opacity in its alpha), ``normal`` (a normal map, not a
-    height map), ``emission``, ``metallic_roughness``, ``occlusion``
+    height map), ``emission``, ``metallic_roughness``, ``occlusion``; empty: those of an image file, to which the
+    options of its map apply
     """
     alpha_is_opacity: bool = True
     """whether its alpha makes the material transparent"""
@@ -58,13 +59,15 @@ class TextureMap(LazyFields):
     negative: bool = False
     """the image is inverted"""
     decal: bool = False
-    """the material shows outside the image"""
+    """the material shows outside the image, and through its transparent parts"""
     tiled: bool = True
-    """whether the image repeats"""
+    """whether the image repeats; otherwise the material shows outside the image, unless it is mirrored"""
+    second_coordinates: bool = False
+    """placed by ``uv2`` of the mesh instead of ``uv``"""
     summed_area: bool = False
     """summed-area filtering"""
     alpha_source: bool = False
-    """use the alpha channel of the image"""
+    """use the alpha channel of the image as opacity"""
     ignore_alpha: bool = False
     """ignore the alpha channel of the image"""
     tints: dict[str, Rgb] = lazy(dict)
@@ -79,7 +82,8 @@ class TextureMap(LazyFields):
         def __init__(
             self, file_name: str, raw_file_name: bytes = b"", amount: float = 1.0, scale: ArrayLike = (1.0, 1.0),
             offset: ArrayLike = (0.0, 0.0), rotation_degrees: float = 0.0, blur: float = 0.0, mirror: bool = False,
-            negative: bool = False, decal: bool = False, tiled: bool = True, summed_area: bool = False,
+            negative: bool = False, decal: bool = False, tiled: bool = True, second_coordinates: bool = False,
+            summed_area: bool = False,
             alpha_source: bool = False, ignore_alpha: bool = False, tints: dict[str, Rgb] = ...,
             extras: Extras = ..., embedded: EmbeddedImage | None = None,
         ) -> None: ...  # fmt: skip

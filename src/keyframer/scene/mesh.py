@@ -18,7 +18,7 @@ from keyframer.text import counted
 @documented
 @dataclass(eq=False, repr=False, slots=True)
 class Mesh(LazyFields):
-    """A triangle mesh: V vertices, F faces, U texture vertices, C colours."""
+    """A triangle mesh: V vertices, F faces, U texture vertices, C colours, N normals."""
 
     name: str
     """name, made safe to show"""
@@ -34,6 +34,17 @@ class Mesh(LazyFields):
     """(C, 3) red, green, blue, 0 to 1"""
     color_corners: Ints | None = None
     """(F, 3) indices into ``colors``; None: the same as ``corners``"""
+    color_alpha: Floats | None = None
+    """(C,) opacity of each of the ``colors``, 0 to 1; None: opaque"""
+    uv2: Floats | None = None
+    """(U2, 2) a second set of texture coordinates"""
+    uv2_corners: Ints | None = None
+    """(F, 3) indices into ``uv2``; None: the same as ``corners``"""
+    normals: Floats | None = None
+    """(N, 3) unit normals that the file states, in the space of ``positions``; None: they follow from ``smoothing``.
+    They are used as they are: after moving vertices, set None"""
+    normal_corners: Ints | None = None
+    """(F, 3) indices into ``normals``; None: the same as ``corners``"""
     smoothing: Ints | None = None
     """(F,) bit masks of smoothing groups; 0 is flat; None: the file has none"""
     edges: Ints | None = None
@@ -60,7 +71,9 @@ class Mesh(LazyFields):
         def __init__(
             self, name: str, positions: ArrayLike, corners: ArrayLike, uv: ArrayLike | None = None,
             uv_corners: ArrayLike | None = None, colors: ArrayLike | None = None,
-            color_corners: ArrayLike | None = None, smoothing: ArrayLike | None = None, edges: ArrayLike | None = None,
+            color_corners: ArrayLike | None = None, color_alpha: ArrayLike | None = None,
+            uv2: ArrayLike | None = None, uv2_corners: ArrayLike | None = None, normals: ArrayLike | None = None,
+            normal_corners: ArrayLike | None = None, smoothing: ArrayLike | None = None, edges: ArrayLike | None = None,
             face_materials: ArrayLike | None = None, axes: ArrayLike | None = None,
             bounding_sphere: tuple[ArrayLike, float] | None = None, casts_shadows: bool = True,
             receives_shadows: bool = True, dynamic: bool = False, extras: Extras = ..., raw_name: bytes | None = None,
@@ -79,11 +92,18 @@ class Mesh(LazyFields):
         return f"<Mesh {self.name!r}: {counted(len(self.positions), 'vertex')}, {counted(len(self.corners), 'face')}>"
 
 
-_FLOAT_SHAPES: dict[str, Shape] = {"positions": (None, 3), "uv": (None, 2), "colors": (None, 3), "axes": (4, 4)}
+CORNER_TABLES = {"uv": "uv_corners", "uv2": "uv2_corners", "colors": "color_corners", "normals": "normal_corners"}
+"""the tables of values of corners, and the fields with the indices into them"""
+_WIDTHS = {"uv": 2, "uv2": 2, "colors": 3, "normals": 3}
+_FLOAT_SHAPES: dict[str, Shape] = {
+    "positions": (None, 3),
+    "color_alpha": (None,),
+    "axes": (4, 4),
+    **{name: (None, width) for name, width in _WIDTHS.items()},
+}
 _INTEGER_SHAPES: dict[str, Shape] = {
     "corners": (None, 3),
-    "uv_corners": (None, 3),
-    "color_corners": (None, 3),
+    **dict.fromkeys(CORNER_TABLES.values(), (None, 3)),
     "smoothing": (None,),
     "edges": (None,),
     "face_materials": (None,),
@@ -139,18 +159,16 @@ class Skin:
 
 
 def mesh_faults(mesh: Mesh, *, complete: bool = True) -> Iterator[str]:
-    """Yield what is wrong with the shapes and indices of a mesh. Unless it is ``complete``, ``uv_corners`` and
-    ``color_corners`` may be missing."""
+    """Yield what is wrong with the shapes and indices of a mesh. Unless it is ``complete``, the indices into
+    values of corners may be missing."""
     faces = np.shape(mesh.corners)[0] if np.ndim(mesh.corners) else 0
     yield from wrong_shape("positions", mesh.positions, (None, 3))
     yield from wrong_shape("corners", mesh.corners, (faces, 3))
     yield from out_of_range("corners", mesh.corners, len(mesh.positions), "vertices")
-    for name, values, width, corners_name in (
-        ("uv", mesh.uv, 2, "uv_corners"),
-        ("colors", mesh.colors, 3, "color_corners"),
-    ):
+    for name, corners_name in CORNER_TABLES.items():
+        values = getattr(mesh, name)
         if values is not None:
-            yield from wrong_shape(name, values, (None, width))
+            yield from wrong_shape(name, values, (None, _WIDTHS[name]))
             corners = getattr(mesh, corners_name)
             if corners is None and not complete:
                 continue
@@ -158,6 +176,8 @@ def mesh_faults(mesh: Mesh, *, complete: bool = True) -> Iterator[str]:
             source = f"corners (used as {corners_name})" if corners is None else corners_name
             yield from wrong_shape(source, indices, (faces, 3))
             yield from out_of_range(source, indices, len(values), f"entries of {name}")
+    if mesh.color_alpha is not None and mesh.colors is not None:
+        yield from wrong_shape("color_alpha", mesh.color_alpha, (len(mesh.colors),))
     for name in ("smoothing", "edges", "face_materials"):
         column = getattr(mesh, name)
         if column is not None:

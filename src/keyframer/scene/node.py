@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from keyframer.curves.lazy_fields import Lazy, LazyFields, lazy
 from keyframer.fields import documented
-from keyframer.scene._arrays import Extras, Floats, Shape, check_arrays, check_choice, check_links
+from keyframer.scene._arrays import Extras, Floats, Shape, check_arrays, check_choice, check_links, invalid_field
 from keyframer.text import counted
 
 
@@ -67,8 +67,8 @@ class Node(LazyFields):
     parent: int | None = None
     """index of the parent node; None for a root"""
     position: Floats = lazy(lambda: np.zeros(3))
-    """(3,) position relative to the parent, at rest; a ``position`` track of the node overrides it, so change its keys
-    instead (rotation, scale and ``hidden`` likewise)"""
+    """(3,) position relative to the parent, at rest; a ``position`` track of the node overrides it, so use `Scene.move`
+    (and `Scene.turn`, `Scene.resize` for rotation and scale)"""
     rotation_xyzw: Floats = lazy(lambda: np.array([0.0, 0.0, 0.0, 1.0]))
     """(4,) quaternion x, y, z, w, at rest"""
     scale: Floats = lazy(lambda: np.ones(3))
@@ -131,6 +131,17 @@ class Node(LazyFields):
 
 
 _TRANSFORM_SHAPES: dict[str, Shape] = {"position": (3,), "rotation_xyzw": (4,), "scale": (3,)}
+
+
+def check_transforms(nodes: Iterable[Node]) -> None:
+    """Raise ValueError for the first position, rotation or scale that is not three or four numbers."""
+    for node in nodes:
+        for name, (count,) in _TRANSFORM_SHAPES.items():
+            if getattr(node, name) is None:
+                raise invalid_field(node, name, f"{count} numbers", "None")
+        check_arrays(node, _TRANSFORM_SHAPES)
+
+
 _OTHER_SHAPES: dict[str, Shape] = {"scale_axes_xyzw": (4,), "pivot": (3,)}
 _INDEX = (int, type(None))
 _LINKS = {

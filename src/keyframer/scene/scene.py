@@ -10,10 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from keyframer.errors import wrong_type
 from keyframer.fields import documented
 from keyframer.issues import IssueLog
 from keyframer.limits import is_budget_open
+from keyframer.scene import moving
 from keyframer.scene._arrays import Extras, describe_shape, invalid_field, out_of_range
 from keyframer.scene.cameras_lights import Camera, Light
 from keyframer.scene.clip import Channel, Clip
@@ -81,6 +84,8 @@ class Scene:
     """for formats without documents: which parts of the file each part of the scene was made from"""
     origin: Origin | None = None
     """the document that the scene was made from; saving in the same format merges the edits into it"""
+    loaded_rest: moving.LoadedRest | None = None
+    """rest values as they were loaded; `pose` and `save` warn if one was changed that a track overrides"""
 
     def __post_init__(self) -> None:
         for name, kind in _PARTS.items():
@@ -129,10 +134,41 @@ class Scene:
     def _no_node(self, name: str) -> LookupError:
         return LookupError(f"no node is named {name!r}{did_you_mean(name, (node.name for node in self.nodes))}")
 
-    def node_index(self, node: int | str) -> int:
-        """Return the index of a node that is given by its index or name; raises LookupError if there is none."""
+    def move(self, node: Node | int | str, by: ArrayLike) -> None:
+        """Move a node with all of its motion: ``scene.move("Rotor", by=(0, 0, 10))``.
+
+        Its position at rest and every key of its position tracks, in all clips, move by ``by``, in the coordinates of
+        its parent. Cameras and lights stay aimed at their targets. Raises ValueError for a skinned mesh, which follows
+        its bones.
+        """
+        moving.move(self, self.node_index(node), by)
+
+    def turn(self, node: Node | int | str, axis: ArrayLike, degrees: float) -> None:
+        """Rotate a node with all of its motion about its position: ``scene.turn("Rotor", axis=(0, 0, 1), degrees=90)``.
+
+        The axis is in the coordinates of its parent; a positive angle about z turns x towards y. Its path stays. Raises
+        ValueError for a node that is aimed at a target, and for a skinned mesh.
+        """
+        moving.turn(self, self.node_index(node), axis, degrees)
+
+    def resize(self, node: Node | int | str, factor: float) -> None:
+        """Multiply the size of a node and its descendants, with all of its motion: ``scene.resize("Rotor", 1.5)``.
+
+        Its position stays. Raises ValueError for a node that is aimed at a target, and for a skinned mesh.
+        """
+        moving.resize(self, self.node_index(node), factor)
+
+    def node_index(self, node: Node | int | str) -> int:
+        """Return the index of a node that is given by itself, its index or its name; raises LookupError without one."""
+        if isinstance(node, Node):
+            for number, known in enumerate(self.nodes):
+                if known is node:
+                    return number
+            raise LookupError(f"the node {node.name!r} is not in this scene")
         if isinstance(node, str):
             return self.find(node)
+        if not isinstance(node, (int, np.integer)):
+            raise wrong_type(node, "a node, its index or its name")
         if not 0 <= node < len(self.nodes):
             raise IndexError(f"node {node} does not exist: the scene has {counted(len(self.nodes), 'node')}")
         return node

@@ -117,7 +117,7 @@ class TextureFinder:
                 path, others = files_folder / usable[0], tuple(usable[1:])
                 without_folder = len(name.parts) > 1 and files_folder == folder
                 return TextureMatch(text, path, match, name.refusal, folder != top, without_folder, others)
-        return TextureMatch(text, None, "refused" if name.refusal else how, name.refusal)
+        return TextureMatch(text, None, "refused" if name.refusal and not name.parts else how, name.refusal)
 
     def _candidates(self, name: SplitName) -> Iterator[tuple[Path, Path, Path, list[str], str]]:
         """Yield groups of matching files, the most likely first: the given folder, the searched folder (the given one
@@ -240,16 +240,15 @@ class Listing:
             yield same_prefix, "prefix"
 
     def _by_prefix(self, stem: str, extension: str) -> list[str] | None:
-        """Return the images whose stem equals ``stem`` if the longer of the two is truncated to eight characters, as
-        DOS did, or that a DOS name such as ``STONEW~1`` abbreviates; None if there are none.
+        """Return the images that ``stem`` abbreviates: a DOS name of eight characters, the beginning of a longer one,
+        or one such as ``STONEW~1``; None if there are none. A longer name is not one of DOS: an image with its first
+        eight characters is another image.
         """
         dos_prefix = dos_beginning(stem)
         if dos_prefix is not None:
             matches = [name for key, names in self.prefixes.items() if key.startswith(dos_prefix) for name in names]
-        elif len(stem) >= 8:
-            candidates = self.prefixes.get(stem[:8], [])
-            is_truncated = len(stem) == 8
-            matches = [name for name in candidates if is_truncated or len(os.path.splitext(name)[0]) == 8]
+        elif len(stem) == 8:
+            matches = self.prefixes.get(stem, [])
         else:
             return None
         return _ranked(matches, extension) if matches else None

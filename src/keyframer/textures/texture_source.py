@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from keyframer.files import note_input
-from keyframer.scene import TextureMap
+from keyframer.scene import EmbeddedImage, Scene, TextureMap
 from keyframer.text import safe_text
 from keyframer.textures.image_files import (
     DEFAULT_IMAGE_LIMITS,
@@ -69,6 +70,15 @@ class TextureSource:
         if name not in self._opened:
             self._opened[name] = self._open(name)
         return self._opened[name]
+
+    def not_found(self, scene: Scene) -> list[str]:
+        """Return the names of all images of a scene that were not found, and list them in ``opened``."""
+        names = dict.fromkeys(name for _, name, embedded in image_references(scene) if embedded is None)
+        matches = [self.finder.find(name) for name in names]
+        for match in matches:
+            if match.path is None:
+                self._opened.setdefault(match.name, OpenedTexture(match))
+        return [match.name for match in matches if match.path is None]
 
     def _open(self, name: str) -> OpenedTexture:
         match = self.finder.find(name)
@@ -133,3 +143,16 @@ def first_of_list(finder: TextureFinder, path: Path) -> Path:
 
 def is_image_list(path: Path) -> bool:
     return path.suffix.casefold() == ".ifl"
+
+
+def image_references(scene: Scene) -> Iterator[tuple[str, str, EmbeddedImage | None]]:
+    """Yield every use of an image: its user, its file name, and the image itself if it is embedded."""
+    for material in scene.materials:
+        for slot, texture in material.maps.items():
+            if texture.file_name or texture.embedded is not None:
+                yield f"material {material.name}: {slot}", texture.file_name, texture.embedded
+    if scene.environment.background_image:
+        yield "background", scene.environment.background_image, None
+    for light in scene.lights:
+        if light.projector:
+            yield f"light {light.name}: projector", light.projector, None

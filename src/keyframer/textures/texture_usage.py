@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import os
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -25,7 +24,7 @@ from keyframer.textures.image_files import (
     why_unreadable,
 )
 from keyframer.textures.texture_finder import HOW_FOUND, TextureFinder, TextureMatch
-from keyframer.textures.texture_source import first_of_list, is_image_list
+from keyframer.textures.texture_source import first_of_list, image_references, is_image_list
 
 _HEAD_SIZE = 1024
 """bytes read to recognise Autodesk formats: header and palette of a CEL"""
@@ -100,7 +99,7 @@ class TextureUse:
         if self.match is None:
             return "not looked for"
         if self.match.path is None:
-            return "refused" if self.match.refusal is not None or self.match.how == "outside" else "missing"
+            return "missing" if self.match.how == "missing" else "refused"
         return "guessed" if self.match.is_guess else "found"
 
     @property
@@ -133,7 +132,7 @@ def scene_textures(scene: Scene, finder: TextureFinder | None) -> list[TextureUs
     Each image is identified once, and not decoded. Without a finder, or with one without folders, nothing is searched.
     """
     uses: dict[tuple[str, int], TextureUse] = {}
-    for user, name, embedded in _image_references(scene):
+    for user, name, embedded in image_references(scene):
         key = (name, 0 if embedded is None else id(embedded.data))
         if key not in uses:
             uses[key] = TextureUse(name, embedded=embedded)
@@ -168,16 +167,3 @@ def _describe_match(finder: TextureFinder, path: Path) -> str:
         return describe_image(finder, path)
     first = first_of_list(finder, path)
     return f"{IFL_DESCRIPTION}: {first.name}, {describe_image(finder, first)}"
-
-
-def _image_references(scene: Scene) -> Iterator[tuple[str, str, EmbeddedImage | None]]:
-    """Yield every use of an image: its user, its file name, and the image itself if it is embedded."""
-    for material in scene.materials:
-        for slot, texture in material.maps.items():
-            if texture.file_name or texture.embedded is not None:
-                yield f"material {material.name}: {slot}", texture.file_name, texture.embedded
-    if scene.environment.background_image:
-        yield "background", scene.environment.background_image, None
-    for light in scene.lights:
-        if light.projector:
-            yield f"light {light.name}: projector", light.projector, None

@@ -17,6 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
+from keyframer.catalogue import LIMIT_MEMORY
 from keyframer.errors import FormatError
 from keyframer.exchange import importer_for
 from keyframer.exchange.opening import OpenedFile
@@ -181,6 +182,7 @@ JSON, BINARY, GLB = "application/json", "application/octet-stream", "model/gltf-
 _NUMBER = "(0|[1-9][0-9]{0,8})"
 _FILE = re.compile(f"/data/{_NUMBER}/([a-z]+)(?:/{_NUMBER})?")
 _RECOVER = re.compile(f"/recover/{_NUMBER}")
+_CLOSE = re.compile(f"/close/{_NUMBER}")
 
 Resource = tuple[str, bytes]
 """content type and content"""
@@ -209,6 +211,10 @@ class Resources:
         self._page = page
         self.room = limits.file_size
         """number of bytes of files that can still be opened"""
+        self._drops: dict[int, int] = {}
+        """for each opened file: the number of the first file that was opened with it"""
+        self._sizes: dict[int, int] = {}
+        """bytes that were opened, by the number of the first file"""
 
     def names(self) -> list[dict[str, object]]:
         """Return number and name of each file, for the list of files."""
@@ -217,8 +223,18 @@ class Resources:
     def get(self, path: str) -> Resource | None:
         """Return the resource at a path; None if there is none.
 
-        Raises `FormatError` if a limit is exceeded, `CannotWrite` if the scene cannot be saved in a format.
+        Raises `FormatError` if a limit is exceeded, `CannotWrite` if the scene cannot be saved in a format. If there is
+        not enough memory for a file, all that was opened with it is closed.
         """
+        try:
+            return self._get(path)
+        except MemoryError:
+            match = _FILE.fullmatch(path)
+            if match is not None:
+                self._close(int(match[1]))
+            raise
+
+    def _get(self, path: str) -> Resource | None:
         if path == "/data/files":
             about = {"schema": SCHEMA, "schema_version": SCHEMA_VERSION, "block": BLOCK}
             return JSON, to_json({**about, "limit": self._limits.file_size, "files": self.names()})
@@ -258,19 +274,26 @@ class Resources:
 
     def accepts(self, path: str) -> bool:
         """Return whether `post` has an answer for a path."""
-        return path == "/open" or _RECOVER.fullmatch(path) is not None
+        return path == "/open" or _RECOVER.fullmatch(path) is not None or _CLOSE.fullmatch(path) is not None
 
     def post(self, path: str, body: bytes) -> bytes:
-        """Open the files in the body (``/open``), or a damaged file again without its unsafe parts (``/recover/N``).
+        """Open the files in the body (``/open``), open a damaged file again without its unsafe parts (``/recover/N``),
+        or close all that was opened with a file (``/close/N``).
 
         Returns JSON: the numbers of the new files, and all files. Raises `BadDrop` if nothing can be opened,
         `FormatError` if nothing can be recovered.
         """
-        match = _RECOVER.fullmatch(path)
+        first = drop = len(self.files)
+        new: list[ViewedFile] = []
+        match = _RECOVER.fullmatch(path) or _CLOSE.fullmatch(path)
         if match is not None:
             if int(match[1]) >= len(self.files):
                 raise BadDrop("there is no such file")
-            new = [self.files[int(match[1])].recovered()]
+            drop = self._drops.get(int(match[1]), first)
+            if _CLOSE.fullmatch(path):
+                self._close(int(match[1]))
+            else:
+                new = [self.files[int(match[1])].recovered()]
         else:
             dropped = dropped_files(body)
             size = sum(len(file.data) for file in dropped)
@@ -278,6 +301,20 @@ class Resources:
                 raise TooLarge(self.room)
             new = view_dropped(dropped, self._limits, salvage=self._salvage)
             self.room -= size
-        first = len(self.files)
+            self._sizes[drop] = size
         self.files.extend(new)
+        self._drops |= dict.fromkeys(range(first, len(self.files)), drop)
         return to_json({"opened": list(range(first, len(self.files))), "files": self.names()})
+
+    def _close(self, number: int) -> None:
+        """Release the data of all files that were opened together with this one; they keep their numbers."""
+        drop = self._drops.get(number)
+        for other in [other for other, its_drop in self._drops.items() if its_drop == drop]:
+            self.files[other] = _closed(self.files[other].name, self._limits)
+        self.room += self._sizes.pop(drop, 0) if drop is not None else 0
+
+
+def _closed(name: str, limits: Limits) -> ViewedFile:
+    reason = "the file was closed, because there is not enough memory for it"
+    failure = LIMIT_MEMORY.failure(0, "/", reason=reason)
+    return ViewedFile(name, lambda: LoadedFile(OpenedFile(b"", name=name, limits=limits), failure=failure))

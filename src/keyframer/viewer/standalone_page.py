@@ -18,6 +18,7 @@ from keyframer.exchange.opening import OpenedFile, open_file
 from keyframer.files import PathLike, write_bytes
 from keyframer.formats.guard import GcPaused
 from keyframer.scene import Scene
+from keyframer.scene.moving import warn_of_overridden
 from keyframer.textures import TextureFinder, TextureSource
 from keyframer.viewer.json_data import to_json
 from keyframer.viewer.resources import Resources
@@ -178,6 +179,8 @@ def view(source: Scene | PathLike, *, height: int = 600) -> Page:
 
     The page also contains the bytes of the file; for a scene, those of its document, if it has one.
     """
+    if isinstance(source, Scene):
+        warn_of_overridden(source, stacklevel=2)
     opened = OpenedFile.of_scene(source) if isinstance(source, Scene) else open_file(source)
     scene = opened.scene(salvage=isinstance(source, Scene))
     name = os.path.basename(opened.name) or scene.title or "scene"

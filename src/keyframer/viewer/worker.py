@@ -13,7 +13,7 @@ from keyframer.viewer.standalone_page import packed_page
 
 LIMITS = Limits(file_size=256 * 1024 * 1024)
 """WebAssembly has at most 4 GiB of memory, and needs several times the size of a file"""
-NO_MEMORY = "There is not enough memory in this browser for this. Reload the page, and open fewer or smaller files."
+NO_MEMORY = "There is not enough memory in this browser for this: open fewer or smaller files."
 
 Answer = tuple[bytes | None, str]
 """the content, None if there is none; the error in one line, empty if there is none"""

@@ -522,45 +522,6 @@ class ArrayToEnd(Array):
         source.take_entries(name, self.dtype, "pos")
 
 
-class FloatRows(Kind):
-    """A table of float32, ``(rows, columns)``, as one view of the file.
-
-    The file stores neither number with the table: ``record.row_shape`` has both, computed from other fields or records.
-    """
-
-    type_name = "rows x columns x f32"
-
-    def default(self) -> npt.NDArray[Any]:
-        return frozen(np.empty((0, 0), _DTYPES["f"]))
-
-    def read(self, cursor: Cursor, record: Any, name: str) -> npt.NDArray[Any]:
-        rows, columns = record.row_shape
-        if rows == 0 or columns == 0:
-            return frozen(np.empty((rows, columns), _DTYPES["f"]))
-        cursor.need_entries(rows, 4 * columns, name)
-        view = np.ndarray((rows, columns), _DTYPES["f"], cursor.data, cursor.pos)
-        cursor.pos += view.nbytes
-        return view
-
-    def write(self, sink: Sink, value: Any, record: Any) -> None:
-        sink.write_array(as_rows(value))
-
-    def to_json(self, value: Any) -> object:
-        return array_to_json(as_rows(value))
-
-    def from_json(self, value: object) -> npt.NDArray[Any]:
-        columns = len(value[0]) if isinstance(value, list) and value and isinstance(value[0], list) else 0
-        return frozen(array_from_json(value, _DTYPES["f"], columns))
-
-
-def as_rows(value: npt.ArrayLike) -> npt.NDArray[Any]:
-    """Return the value as a table of float32; raises ValueError unless it has two dimensions."""
-    array = np.asarray(value, _DTYPES["f"])
-    if array.ndim != 2:
-        raise ValueError(f"expected a table (rows, columns), not an array of shape {array.shape}")
-    return array
-
-
 # Declarations of fields. The functions return Any because the declared type of a field is that of its value.
 
 
@@ -658,7 +619,3 @@ def array_of_counts(
     dtype: npt.DTypeLike, count: str | Callable[[Any], int], entry_size: int, description: str, *, when: Any = None
 ) -> Any:
     return declare(ArrayOfCounts(dtype, count, entry_size), description, when=when)
-
-
-def float_rows(description: str) -> Any:
-    return declare(FloatRows(), description)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +24,6 @@ from keyframer.wire.field_types import (
     Choice,
     CountedArray,
     Expression,
-    FloatRows,
     Kind,
     LinkedArray,
     Numbers,
@@ -33,6 +33,7 @@ from keyframer.wire.field_types import (
 from keyframer.wire.key_table import KeyLayout, KeyTable, LayoutBy
 from keyframer.wire.record import Record
 from keyframer.wire.record_plan import FieldPlan
+from keyframer.wire.rows import Column, Rows
 
 _NUMBERS = {"B": "u1", "b": "s1", "H": "u2", "h": "s2", "I": "u4", "i": "s4", "f": "f4", "d": "f8"}
 
@@ -84,6 +85,8 @@ class Part:
     """the only possible value"""
     ends_with_nul: bool = False
     """whether text with a size ends with a NUL, which is not part of it"""
+    only: int | None = None
+    """the only valid value of a number"""
 
 
 @dataclass(eq=False)
@@ -100,6 +103,12 @@ class Structure:
     def extended(self, *parts: Part) -> Structure:
         """Return the structure with more parts at its end."""
         return replace(self, parts=self.parts + parts)
+
+    def restricted(self, name: str, only: int) -> Structure:
+        """Return the structure with one valid value for a part that is a number."""
+        return replace(
+            self, parts=tuple(replace(part, only=only) if part.name == name else part for part in self.parts)
+        )
 
     def walk(self) -> Iterator[Structure]:
         """Yield this structure and all inside it, each once."""
@@ -124,13 +133,15 @@ def inside(kind: str | Structure | Cases) -> list[Structure]:
     return [kind] if isinstance(kind, Structure) else []
 
 
-def structure_of(cls: type[Record], style: Style | None = None, row_shape: tuple[str, str] = ("", "")) -> Structure:
+def structure_of(
+    cls: type[Record], style: Style | None = None, elsewhere: Mapping[str, str] = MappingProxyType({})
+) -> Structure:
     """Return the structure of a record class; raises ValueError if a field depends on a function.
 
-    ``style`` is how the file stores numbers and text, if not as declared. ``row_shape`` has the number of rows and of
-    columns of its `FloatRows`.
+    ``style`` is how the file stores numbers and text, if not as declared. ``elsewhere`` has attributes of the record
+    that its reader takes from other records, and expressions for them: ``{"row_shape[0]": "parent.header.frames"}``.
     """
-    walk = _RecordWalk(snake_case(cls.__name__), row_shape)
+    walk = _RecordWalk(snake_case(cls.__name__), elsewhere)
     for field in (cls.plan.adapted(style) if style else cls.plan).fields:
         walk.add(field)
     description = " ".join((cls.__doc__ or "").partition("\n\n")[0].split())
@@ -145,9 +156,9 @@ def snake_case(name: str) -> str:
 class _RecordWalk:
     """Collects the parts of a record, field by field."""
 
-    def __init__(self, name: str, row_shape: tuple[str, str]) -> None:
+    def __init__(self, name: str, elsewhere: Mapping[str, str]) -> None:
         self.name = name
-        self.row_shape = row_shape
+        self.elsewhere = elsewhere
         self.parts: list[Part] = []
 
     def add(self, field: FieldPlan) -> None:
@@ -178,9 +189,13 @@ class _RecordWalk:
                 yield Part(name, "text")
             case Blob():
                 yield Part(name, "bytes")
-            case FloatRows():
-                rows, columns = self.row_shape
+            case Rows() if not kind.columns[0].name:
+                rows, columns = (self.elsewhere[text] for text in (kind.count, kind.columns[0].width))
                 yield Part(name, "f4", count=f"{rows} * ({columns})")
+            case Rows():
+                row = Structure(f"{self.name}_{name}_row", tuple(map(_column, kind.columns)))
+                least = sum(np.dtype(column.dtype).itemsize for column in kind.columns if not column.when)
+                yield Part(name, row, count=ToEnd(least))
             case Array():
                 yield from self._array(name, kind)
             case KeyTable():
@@ -197,7 +212,8 @@ class _RecordWalk:
             case ArrayToEnd():
                 count = ToEnd(kind.dtype.itemsize)
             case LinkedArray():
-                count = kind.count if isinstance(kind.count, str) else self._text(kind.count)
+                text = kind.count if isinstance(kind.count, str) else self._text(kind.count)
+                count = self.elsewhere.get(text, text)
             case _:
                 raise ValueError(f"{self.name}.{name}: {kind.type_name} cannot be described")
         yield Part(name, self._entry(name, kind.dtype), count=count)
@@ -245,6 +261,15 @@ class _RecordWalk:
                 code = layout.time if column == "time" else layout.flags
                 parts.append(Part(column, _number(np.dtype(code))))
         return Structure(f"{self.name}_{name}", tuple(parts))
+
+
+def _column(column: Column) -> Part:
+    """Return a column of a table; what it depends on is in the structure that contains its row."""
+    count, condition = (_WORD.sub(r"parent.\g<0>", text) for text in (column.width, column.when))
+    return Part(column.name, _number(np.dtype(column.dtype)), count=count, when=condition)
+
+
+_WORD = re.compile(r"\b[a-z_]\w*")
 
 
 def _number(dtype: np.dtype[Any]) -> str:

@@ -138,12 +138,12 @@ def test_images_merged_from_maps_are_kept_when_saved_again(tmp_path: Path) -> No
 
 
 def test_unsupported_texture_coordinates_are_reported() -> None:
-    scene = loaded(foreign(normalTexture={"index": 1, "texCoord": 1}))
+    scene = loaded(foreign(normalTexture={"index": 1, "texCoord": 2}))
     (issue,) = list(scene.issues)
     assert (issue.code, issue.path, issue.severity.label) == (
         "SEM_UNKNOWN_ENUM", "/materials[0]/normalTexture/texCoord", "warning",
     )  # fmt: skip
-    assert "TEXCOORD_1" in issue.message
+    assert "TEXCOORD_2" in issue.message
 
 
 def test_alpha_modes(tmp_path: Path) -> None:

@@ -81,7 +81,7 @@ def test_tables() -> None:
     assert faces.materials.tolist() == [1]
     normals = document.first(r.Normals)
     assert normals.normals.tolist() == [[0.0, 0.0, 1.0]]
-    assert normals.corners.tolist() == [[0, 1, 2]]
+    assert normals.corners.tolist() == [0, 1, 2]
     keys = [keys for keys in document.find(r.Keys) if keys.keyword == b"CONTROL_POS_TRACK"]
     assert keys[0].times.tolist() == [0, 160, 640]
     assert keys[0].values[:, 0].tolist() == [10.0, 11.0, 12.0]

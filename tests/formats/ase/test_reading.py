@@ -106,7 +106,8 @@ def test_sub_materials_are_chosen_by_the_face_id() -> None:
 def test_cameras_and_lights() -> None:
     scene = keyframer.load(SAMPLES / "stage.ase")
     kinds = [node.kind for node in scene.nodes]
-    assert kinds == [NodeKind.CAMERA, NodeKind.TARGET, NodeKind.LIGHT, NodeKind.TARGET, NodeKind.DUMMY]
+    assert kinds == [NodeKind.CAMERA, NodeKind.TARGET, NodeKind.LIGHT, NodeKind.TARGET, NodeKind.DUMMY, NodeKind.DUMMY]
+    assert [(node.name, node.parent) for node in scene.nodes[4:]] == [("Sign", None), ("Line01", 4)]  # a group
     camera, light = scene.cameras[0], scene.lights[0]
     assert camera.fov_degrees == pytest.approx(45, abs=1e-3)
     assert (camera.ranges, camera.roll_degrees) == ((0.0, 1000.0), 0.0)

@@ -198,10 +198,20 @@ def test_values_that_cannot_be_written_are_refused(spoil: object) -> None:
 
 
 def test_detection_of_versions_and_truncated_headers() -> None:
-    match = keyframer.detect(struct.pack("<4s5I", b"H3DA", 7, 0, 24, 0, 0))
-    assert (match.version, match.score) == ("7", 1.0)
+    match = keyframer.detect(struct.pack("<4s5I", b"H3DA", 1, 0, 24, 0, 0))
+    assert (match.version, match.score) == ("1", 1.0)
+    assert keyframer.detect(struct.pack("<4s5I", b"H3DA", 7, 0, 24, 0, 0)).format is None
+    assert keyframer.detect(struct.pack("<4s3I", b"H3DM", 2, 0, 0)).format is None
     assert keyframer.detect(b"H3DA\x01\0").score == 0.7
+    assert keyframer.detect(b"H3DA\x02\0").format is None
     assert keyframer.detect(header(1000, 1, 1)).score == 0.8
+
+
+def test_another_version_can_be_read_by_naming_the_format() -> None:
+    data = struct.pack("<4s5I", b"H3DA", 7, 0, 24, 0, 0)
+    document = keyframer.decode(data, format="hale3d")
+    assert keyframer.encode(document) == data
+    assert "SEM_UNKNOWN_VERSION" in keyframer.check(data, format="hale3d").counts
 
 
 def test_invalid_dialects_and_records_are_refused() -> None:

@@ -323,7 +323,7 @@ def everything() -> Scene:
     scene.nodes[2].hidden = True
     scene.nodes[2].morph = Morph(["large"], [POINTS * 2])
     mesh = scene.meshes[0]
-    mesh.smoothing, mesh.colors = np.array([1, 1]), np.zeros((4, 3))
+    mesh.smoothing, mesh.colors = np.array([1, 2]), np.zeros((4, 3))
     scene.environment = Environment(background_color=(1.0, 0.0, 0.0), uses={"background_color"})
     scene.author = "somebody"
     clip = scene.clips[0]
@@ -358,3 +358,17 @@ def test_everything_that_cannot_be_stored_is_reported_once() -> None:
     losses: list[Any] = write(everything()).report.of(Outcome.DROPPED)
     assert {loss.path: loss.detail for loss in losses} == DROPPED
     assert len(losses) == len(DROPPED)
+
+
+def test_what_readers_give_to_every_file_is_not_reported() -> None:
+    """Surfaces are read as smooth and white, and meshes have numbers: such a scene loses nothing."""
+    scene = figure()
+    scene.meshes[0].smoothing = np.ones(len(scene.meshes[0].corners), np.uint32)
+    scene.meshes[0].name = "mesh0"
+    scene.materials = [Material("cloth", diffuse=(1.0, 1.0, 1.0))]
+    paths = {loss.path for loss in write(scene).report.of(Outcome.DROPPED)}
+    assert paths.isdisjoint({"/smoothing", "/materials/diffuse", "/meshes/name"})
+    scene.materials[0].diffuse = (1.0, 0.5, 1.0)
+    scene.meshes[0].name = "coat"
+    paths = {loss.path for loss in write(scene).report.of(Outcome.DROPPED)}
+    assert {"/materials/diffuse", "/meshes/name"} <= paths

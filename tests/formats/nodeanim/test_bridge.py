@@ -224,5 +224,17 @@ def test_names_and_extras() -> None:
 
 def test_key_flags_are_kept() -> None:
     bone = Bone(b"a", LINEAR, (Key(3, 0.0, (1.0, 2.0, 3.0)), Key(256, 1.0, (1.0, 2.0, 3.0))))
-    track = load(Clip((bone,))).clips[0].channels[0].track
-    assert track.flags.tolist() == [3, 256]
+    scene = load(Clip((bone,)))
+    assert scene.clips[0].channels[0].track.flags.tolist() == [3, 256]
+
+
+@pytest.mark.parametrize("field", ["translations", "rotations", "scales"])
+def test_key_flags_without_a_meaning_are_reported(field: str) -> None:
+    value = (0.5, 0.0, 0.0, 1.0) if field == "rotations" else (1.0, 2.0, 3.0)
+    keys = (Key(0, 0.0, value), Key(6, 1.0, value))
+    scene = load(Clip((Bone(b"a", LINEAR, **{field: keys}),)))
+    place = f"{field.removesuffix('s')}_keys[1]/flags"
+    (issue,) = [issue for issue in scene.issues if issue.code == "SEM_UNKNOWN_FLAG_BITS"]
+    assert issue.path.endswith(place)
+    assert issue.args["bits"] == 6
+    assert not load(Clip((Bone(b"a", LINEAR, **{field: keys[:1]}),))).issues.counts["SEM_UNKNOWN_FLAG_BITS"]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from keyframer.formats.kit.chunk_tree import chunk
 from keyframer.formats.threeds import FORMAT, records
-from keyframer.formats.threeds.chunk import CHUNKS, Chunk, RawChunk, chunk, chunk_name, declare
+from keyframer.formats.threeds.chunk import CHUNKS, Chunk, RawChunk, chunk_name, declare
 from tests.building.threeds import chunk as framed
 from tests.building.threeds import decoded, in_container, innermost
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import keyframer
+from keyframer.curves import Interpolation
 from keyframer.scene import Handedness, LightType
 from tests.building import editing
 from tests.building.uto3d import (
@@ -358,6 +359,25 @@ def test_controllers_without_keys() -> None:
     assert scene.issues.counts["SCENE_NO_KEYS"] == 2
     assert not scene.clips[0].channels
     assert keyframer.pose(scene, frames=[0]).world[0, 0, :3, 3].tolist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize("count", [1, 3, 40])
+@pytest.mark.parametrize("others", [[], [tcb(1, 5, 10, (0, 31))], [linear(3, 6, 20), NOTHING]])
+def test_bezier_controllers_whose_keys_are_laid_out_like_linear_ones(count: int, others: list[Any]) -> None:
+    """No document has their layout. The other controllers of the file are read, too."""
+    keyed = [{**linear(kind, kind, 10, count), "scheme": 2} for kind in (0, 1, 2)]
+    written = Scene(meshes=[mesh(b"Box", 10)], cameras=[camera(b"Eye", 20, 0)], controllers=[*keyed, *others])
+    scene = load(written, A)
+    plain = load(Scene(**{**vars(written), "controllers": [{**one, "scheme": 0} for one in keyed] + others}), A)
+    assert not scene.issues.counts["SCENE_NO_KEYS"]
+    assert scene.issues.counts["SCENE_BEZIER_SMOOTH"] == (3 if count > 1 else 0)
+    channels = scene.clips[0].channels
+    assert len(channels) == len(plain.clips[0].channels)
+    for channel, other in zip(channels, plain.clips[0].channels, strict=True):
+        np.testing.assert_array_equal(channel.track.times, other.track.times)
+        np.testing.assert_array_equal(channel.track.values, other.track.values)
+        assert channel.track.form is other.track.form
+    assert channels[0].track.interpolation is Interpolation.BEZIER
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,7 @@ export function detailsPanel(store: Store, transformOf: (node: number) => Transf
       ...info.tracks.flatMap((item, index) => item.node !== node ? [] : trackButton(item, index, track)),
       el("h3", {}, "In the file"),
       ...selected.places.map(({ span, what }) => el(
-        "button", { type: "button", class: "link place", onclick: () => store.set({ span, nowhere: "", lower: "bytes" }) },
+        "button", { type: "button", class: "link place", onclick: () => store.set({ span, nowhere: "", lower: "bytes", folded: false }) },
         `${offsetText(span[0])}, ${bytesText(span[1] - span[0])}, ${what}`,
       )),
       selected.nowhere ? el("p", { class: "quiet" }, selected.nowhere) : null,

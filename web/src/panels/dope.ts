@@ -63,7 +63,7 @@ export function dopeSheet(store: Store): { element: HTMLElement; draw: () => voi
     const timeScale = scale();
     top = Math.min(top, maxScroll());
     bar.show(top, height - RULER, rows.length * ROW);
-    drawRuler(brush, timeScale);
+    drawRuler(brush, timeScale, store.state.info?.timing);
     if (!info) return;
     context.save();
     context.beginPath();

@@ -47,7 +47,7 @@ export function graphPanel(store: Store, data: Data): { element: HTMLElement; dr
     const { context, width, height, color } = brush;
     const { state } = store;
     const timeScale = scale();
-    drawRuler(brush, timeScale);
+    drawRuler(brush, timeScale, store.state.info?.timing);
     if (!loaded) {
       context.fillStyle = color("quiet");
       context.textAlign = "left";

@@ -1,14 +1,21 @@
 // Shared by dope sheet and graph: ruler, playhead, zooming and panning in time, and scrubbing on the ruler.
 import { panned, Scale, ticks, zoomed } from "../scale";
 import type { Store } from "../store";
+import type { Timing } from "../types";
 import { line, type Brush } from "./canvas";
 import { short } from "../format";
 
 export const RULER = 20;
 
-export function drawRuler({ context, width, height, color }: Brush, scale: Scale): void {
+/** Draws the ruler; frames of the motion that are not played are grey. */
+export function drawRuler({ context, width, height, color }: Brush, scale: Scale, timing: Timing | null | undefined): void {
   context.fillStyle = color("panel-2");
   context.fillRect(scale.left, 0, width - scale.left, RULER);
+  context.fillStyle = color("line");
+  for (const [from, to] of timing ? [[timing.first, timing.start], [timing.end, timing.last]] as const : []) {
+    const left = Math.max(scale.x(from), scale.left);
+    if (to > from) context.fillRect(left, 0, Math.max(scale.x(to) - left, 0), height);
+  }
   context.textAlign = "center";
   context.textBaseline = "middle";
   for (const tick of ticks(scale.window.from, scale.window.to, (scale.right - scale.left) / 70)) {

@@ -1,5 +1,6 @@
 // Borders between panels, which can be dragged or moved with the arrow keys. The sizes of the panels are stored.
 import { el } from "../dom";
+import { readSetting, writeSetting } from "../settings";
 
 interface Border {
   name: string;
@@ -30,35 +31,14 @@ export function parseSizes(text: string): Map<string, number> {
   return sizes;
 }
 
-/** Stores sizes in a cookie, because local storage belongs to one port and every run uses another. A page that is opened
- * as a file has no cookies and uses local storage. */
-const storage = {
-  read(): string {
-    try {
-      if (location.protocol === "file:") return localStorage.getItem(NAME) ?? "";
-      return document.cookie.split("; ").find((cookie) => cookie.startsWith(`${NAME}=`))?.slice(NAME.length + 1) ?? "";
-    } catch {
-      return ""; // a frame in a notebook may not store anything
-    }
-  },
-  write(text: string): void {
-    try {
-      if (location.protocol === "file:") localStorage.setItem(NAME, text);
-      else document.cookie = `${NAME}=${text}; Path=/; Max-Age=31536000; SameSite=Strict`;
-    } catch {
-      // storing is not allowed: sizes are reset in the next run
-    }
-  },
-};
-
 export function splitters(container: HTMLElement): HTMLElement[] {
-  const sizes = parseSizes(storage.read());
+  const sizes = parseSizes(readSetting(NAME));
   const apply = (name: string): void => {
     const size = sizes.get(name);
     if (size === undefined) container.style.removeProperty(`--${name}`);
     else container.style.setProperty(`--${name}`, `${size}px`);
   };
-  const store = (): void => storage.write([...sizes].map(([name, size]) => `${name}:${size}`).join(","));
+  const store = (): void => writeSetting(NAME, [...sizes].map(([name, size]) => `${name}:${size}`).join(","));
   return BORDERS.map((border) => {
     const { name, label, vertical, least, most, grows } = border;
     const panel = (): DOMRect => (container.querySelector(`.panel.${name}`) ?? container).getBoundingClientRect();

@@ -3,7 +3,8 @@ import { el } from "../dom";
 
 export interface Tab { id: string; label: string; element: HTMLElement; shown?: () => void }
 
-export function tabs(name: string, list: Tab[], chosen: (id: string) => void): { element: HTMLElement; show: (id: string) => void } {
+/** `beside` is put at the end of the bar. */
+export function tabs(name: string, list: Tab[], chosen: (id: string) => void, beside: HTMLElement | null = null): { element: HTMLElement; show: (id: string) => void } {
   const bar = el("div", { class: "tabs", role: "tablist", "aria-label": name });
   const body = el("div", { class: "tab-body" });
   const buttons = list.map((tab) => el("button", {
@@ -32,5 +33,5 @@ export function tabs(name: string, list: Tab[], chosen: (id: string) => void): {
       if (on) tab.shown?.();
     });
   };
-  return { element: el("div", { class: "tabbed" }, bar, body), show };
+  return { element: el("div", { class: "tabbed" }, el("div", { class: "tab-row" }, bar, beside), body), show };
 }

@@ -45,15 +45,16 @@ function menu(label: string, id: string, items: { id: string; label: string; act
     type: "button", id, "aria-haspopup": "menu", "aria-expanded": "false", onclick: () => {
       list.hidden = !list.hidden;
       button.setAttribute("aria-expanded", String(!list.hidden));
-      if (!list.hidden) (list.firstElementChild as HTMLElement).focus();
+      if (!list.hidden) choices()[0]?.focus();
     },
   }, `${label} ▾`);
+  const choices = (): HTMLElement[] => [...list.querySelectorAll<HTMLElement>(":enabled")];
   const holder = el("span", { class: "holder" }, button, list);
   holder.addEventListener("focusout", (event) => {
     if (!holder.contains(event.relatedTarget as Node | null)) close();
   });
   holder.addEventListener("keydown", (event) => {
-    const buttons = [...list.children] as HTMLElement[];
+    const buttons = choices();
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (event.key === "Escape" && !list.hidden) {
       close();
@@ -101,16 +102,16 @@ export function toolbar(store: Store, stage: Stage | null, { show, step, open, s
   const fit = framing("Fit", "Fit the view to the scene (A)", "all", () => stage?.frameAll());
   const zoom = framing("Zoom", "Zoom to the selection (F)", "zoom", () => stage?.frameSelected());
   const saving = menu("Save", "save", [
+    { id: "save-model", label: "Save as GLB", act: () => save("model") },
+    ...(open ? [{ id: "save-as", label: "Other formats, text, table…", act: saveAs }] : []),
     ...(stage ? [{ id: "save-picture", label: "Picture (PNG)", act: () => save("picture") }] : []),
-    ...(open ? [
-      { id: "save-as", label: "Save as: formats, text, table…", act: saveAs },
-      { id: "save-page", label: "Page (HTML)", act: () => save("page") },
-    ] : [{ id: "save-model", label: "Model (GLB)", act: () => save("model") }]),
+    ...(open ? [{ id: "save-page", label: "Page (HTML)", act: () => save("page") }] : []),
   ]);
   const theme = el("button", { type: "button", title: "Light or dark", "aria-label": "Light or dark", id: "theme" }, "◐");
   const help = el("button", { type: "button", title: "Keyboard (?)", "aria-label": "Keyboard", id: "help" }, "?");
   const refresh = (): void => {
     const model = stage?.model;
+    saving.querySelector("#save-model")?.toggleAttribute("disabled", !store.state.info?.model);
     const names = new Map(store.state.info?.nodes.map((node) => [node.gltf, node.name]));
     const nameOf = (object: Object3D): string => names.get(model?.nodeOf(object) ?? -1) ?? object.name;
     const verdict = store.state.info?.verdict ?? "";

@@ -2,12 +2,25 @@
 import { el, fillSelect, setPressed, toggle, type Choice } from "../dom";
 import { secondsText, short } from "../format";
 import { restart } from "../playback";
+import { readSetting, writeSetting } from "../settings";
 import type { State, Store } from "../store";
 import { neighbourTime } from "../times";
-import type { Timing } from "../types";
+import type { SceneInfo, Timing } from "../types";
 
 export const rangeOf = (timing: Timing | null | undefined): { start: number; end: number; rate: number } =>
   timing ? { start: timing.start, end: timing.end, rate: timing.rate } : { start: 0, end: 0, rate: 30 };
+
+const AUTOPLAY = "keyframer_autoplay";
+
+/** Whether opened files are played at once: as the user has chosen, or else unless the system asks for less motion. */
+export function autoplay(): boolean {
+  const chosen = readSetting(AUTOPLAY);
+  return chosen ? chosen === "yes" : !matchMedia("(prefers-reduced-motion: reduce)").matches;
+}
+
+/** Whether playing a file changes the picture. */
+export const hasMotion = ({ timing, tracks }: SceneInfo): boolean =>
+  timing !== null && timing.end > timing.start && tracks.some((track) => track.moves);
 
 export function play(store: Store): void {
   const { state } = store;
@@ -40,6 +53,11 @@ export function transport(store: Store, choose: (clip: number) => void): HTMLEle
   const playing = button("▶", "Play or pause (Space)", () => play(store), "play");
   const loop = toggle("Loop", "Loop (L)", true, (on) => store.set({ loop: on }));
   loop.id = "loop";
+  const auto = toggle("Auto", "Play files when they are opened; the choice is remembered", store.state.autoplay, (on) => {
+    store.set({ autoplay: on });
+    writeSetting(AUTOPLAY, on ? "yes" : "no");
+  });
+  auto.id = "autoplay";
   const scrub = el("input", { type: "range", class: "scrub", "aria-label": "Frame", step: "any", id: "scrub" });
   const frame = el("input", { type: "number", class: "frame", "aria-label": "Frame number", step: "1", id: "frame" });
   const clock = el("span");
@@ -86,8 +104,8 @@ export function transport(store: Store, choose: (clip: number) => void): HTMLEle
   store.on(["info"], (state) => {
     const timing = state.info?.timing;
     const { start, end } = rangeOf(timing);
-    scrub.min = String(start);
-    scrub.max = String(end);
+    scrub.min = String(timing?.first ?? 0); // also the frames that are not played
+    scrub.max = String(timing?.last ?? 0);
     scrub.disabled = !(end > start);
     frame.min = String(timing?.first ?? 0);
     frame.max = String(timing?.last ?? 0);
@@ -101,6 +119,6 @@ export function transport(store: Store, choose: (clip: number) => void): HTMLEle
     playing,
     button("▸◆", "Next key (.)", () => stepKey(store, 1)),
     button("▸|", "To the end (End)", () => edge("end")),
-    clip, loop, speed, frame, scrub, time,
+    clip, loop, auto, speed, frame, scrub, time,
   );
 }

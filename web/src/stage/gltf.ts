@@ -2,10 +2,11 @@
 
 export interface GltfJson {
   scene?: number;
-  scenes?: { extras?: { keyframer?: { clips?: { animation?: string }[] } } }[];
+  scenes?: { nodes?: number[]; extras?: { keyframer?: { clips?: { animation?: string }[] } } }[];
   nodes?: {
     name?: string;
     camera?: number;
+    children?: number[];
     /** `of` is the name of the node that a helper node belongs to */
     extras?: { keyframer?: { of?: string } };
     extensions?: { KHR_node_visibility?: { visible?: boolean }; KHR_lights_punctual?: { light: number } };
@@ -23,6 +24,22 @@ export interface GltfAnimation {
     target: { path: string; extensions?: { KHR_animation_pointer?: { pointer: string } } };
   }[];
   extras?: { keyframer?: { settings_of?: string } };
+}
+
+export interface Placed { node: number; parent: number | null }
+
+/** Makes all nodes of the scene roots, and returns them with their parents, parents first. three.js walks trees by
+ * recursion, which a chain of 3,000 joints ends with an overflow of the stack. */
+export function flatten(json: GltfJson): Placed[] {
+  const scene = json.scenes?.[json.scene ?? 0];
+  const order: Placed[] = (scene?.nodes ?? []).map((node) => ({ node, parent: null }));
+  for (let at = 0; at < order.length; at++) {
+    const { node } = order[at] as Placed;
+    for (const child of json.nodes?.[node]?.children ?? []) order.push({ node: child, parent: node });
+    delete json.nodes?.[node]?.children;
+  }
+  if (scene) scene.nodes = order.map(({ node }) => node);
+  return order;
 }
 
 /** An array that our exporter packed: base64 of a zlib stream. */

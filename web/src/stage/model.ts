@@ -6,7 +6,7 @@ import {
 import { GLTFLoader, type GLTF, type GLTFParser } from "three/examples/jsm/loaders/GLTFLoader.js";
 import { authored, greyIfDefault } from "./authored";
 import { asTriangles, edgePairs } from "./edges";
-import { unpackedNumbers, type GltfAnimation, type GltfJson } from "./gltf";
+import { flatten, unpackedNumbers, type GltfAnimation, type GltfJson, type Placed } from "./gltf";
 import { parsePointer, sample, type Sampler, type Target } from "./pointers";
 
 interface Pointer { target: Target; sampler: Sampler }
@@ -33,7 +33,11 @@ export class Model {
   /** from each material to its authored copy and back; copies are made on first use */
   private readonly copies = new Map<Material, Material>();
 
-  private constructor(private readonly gltf: GLTF, private readonly json: GltfJson) {
+  /** whether the file, or a pointer, shows each node; `visible` of its object is false below a hidden node, too */
+  private readonly shown: boolean[] = [];
+
+  /** `order` has the nodes with their parents, parents first: in three.js all nodes are children of the root. */
+  private constructor(private readonly gltf: GLTF, private readonly json: GltfJson, private readonly order: Placed[]) {
     this.root = gltf.scene;
     this.named = new Map(json.nodes?.map(({ name }, number) => [name, number]));
     this.mixer = new AnimationMixer(this.root);
@@ -41,8 +45,10 @@ export class Model {
   }
 
   static async load(glb: ArrayBuffer): Promise<Model> {
-    const gltf = await new GLTFLoader().parseAsync(glb, "");
-    const model = new Model(gltf, gltf.parser.json as GltfJson);
+    let order: Placed[] = [];
+    const loader = new GLTFLoader().register(({ json }) => ({ name: "flat", beforeRoot: async () => void (order = flatten(json as GltfJson)) }));
+    const gltf = await loader.parseAsync(glb, "");
+    const model = new Model(gltf, gltf.parser.json as GltfJson, order);
     await model.choose(0);
     return model;
   }
@@ -72,6 +78,7 @@ export class Model {
       if (indices?.nodes !== undefined && !this.nodes[indices.nodes]) {
         this.nodes[indices.nodes] = object;
         this.numbers.set(object, indices.nodes);
+        object.matrixWorldAutoUpdate = false; // see `place`
       }
       if (object instanceof Mesh) {
         this.meshes.push(object);
@@ -100,18 +107,15 @@ export class Model {
       if (number !== undefined) this.camerasByNumber.set(number, [...(this.camerasByNumber.get(number) ?? []), camera]);
     }
     this.json.nodes?.forEach((node, index) => {
-      const shown = node.extensions?.KHR_node_visibility?.visible;
-      const object = this.nodes[index];
-      if (shown === false && object) object.visible = false;
+      this.shown[index] = node.extensions?.KHR_node_visibility?.visible !== false;
     });
   }
 
   /** Returns a function that restores the current state of the target of a pointer. */
   private restorer(target: Target): () => void {
     if (target.kind === "visible") {
-      const object = this.nodes[target.node];
-      const visible = object?.visible ?? true;
-      return () => object && (object.visible = visible);
+      const shown = this.shown[target.node] ?? true;
+      return () => (this.shown[target.node] = shown);
     }
     if (target.kind === "yfov") {
       const cameras = (this.camerasByNumber.get(target.camera) ?? []).map((camera) => ({ camera, fov: camera.fov }));
@@ -149,15 +153,30 @@ export class Model {
       this.mixer.update(0);
     }
     for (const pointer of this.pointers) this.apply(pointer, seconds);
+    this.place();
     this.root.updateMatrixWorld(true);
+  }
+
+  /** Puts the nodes where they are in the world, and hides those below hidden ones; `Lighting` decides about lights. */
+  private place(): void {
+    const seen: boolean[] = [];
+    for (const { node, parent } of this.order) {
+      const object = this.nodes[node];
+      if (!object) continue;
+      const above = parent === null ? undefined : this.nodes[parent];
+      object.updateMatrix();
+      if (above) object.matrixWorld.multiplyMatrices(above.matrixWorld, object.matrix);
+      else object.matrixWorld.copy(object.matrix);
+      seen[node] = (this.shown[node] ?? true) && (parent === null || (seen[parent] ?? true));
+      if (!(object instanceof Light)) object.visible = seen[node];
+    }
   }
 
   private apply({ target, sampler }: Pointer, seconds: number): void {
     const value = sample(sampler, seconds);
     const first = value[0] ?? 0;
     if (target.kind === "visible") {
-      const object = this.nodes[target.node];
-      if (object) object.visible = first > 0.5;
+      this.shown[target.node] = first > 0.5;
       return;
     }
     if (target.kind === "yfov") {

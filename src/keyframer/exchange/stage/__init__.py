@@ -44,8 +44,10 @@ from keyframer.exchange.stage.shows import (
 )
 from keyframer.exchange.stage.shows import DESCRIPTION as SHOW_DESCRIPTION
 from keyframer.exchange.stage.xmltree import Element
+from keyframer.formats.kit.summary_tables import Table
 from keyframer.issues import IssueLog, Severity
 from keyframer.limits import Limits
+from keyframer.posing import pose
 from keyframer.scene import Scene, Space
 from keyframer.text import safe_text
 
@@ -83,7 +85,10 @@ def load(
         raise ValueError(f"the fixture has no mode {mode!r} (available: {modes})")
     assembly = Assembly(scene, limits, salvage=salvage)
     FixtureBuilder(fixture, assembly).add(None, mode, "/")
-    return _finish(assembly, data, archive)
+    scene = _finish(assembly, data, archive)
+    assert isinstance(scene.sources, ArchiveSource)
+    scene.sources.mode = mode if mode is not None else next(iter(fixture.modes), None)
+    return scene
 
 
 def _finish(assembly: Assembly, data: bytes, archive: Archive) -> Scene:
@@ -91,6 +96,60 @@ def _finish(assembly: Assembly, data: bytes, archive: Archive) -> Scene:
     scene, is_show = assembly.scene, archive.find(SHOW_DESCRIPTION) is not None
     scene.sources = ArchiveSource(data, assembly.limits, is_show, archive.used, placement_digest(scene))
     return scene
+
+
+def summarise(scene: Scene) -> list[Table]:
+    """Return the fixtures of a show; of a fixture itself and its modes. Positions are in the unit of the scene."""
+    columns = ("number", "name", "type", "mode", "address", "universe.channel", "x", "y", "z")
+    fixtures = Table("fixtures", "Fixtures", columns)
+    modes = Table("modes", "Modes", ("mode", "geometry", "chosen"))
+    source = scene.sources
+    if isinstance(source, ArchiveSource) and not source.is_show:
+        fixture = Fixture(Archive(source.data, source.limits), source.limits)
+        type_name = f"{fixture.type.get('Manufacturer')}@{fixture.type.get('Name')}"
+        fixtures.add(None, fixture.name, type_name, source.mode, *[None] * 5)
+        for name, mode in fixture.modes.items():
+            modes.add(name, mode.get("Geometry"), name == source.mode)
+        return [fixtures, modes]
+    listed = fixtures_of(scene)
+    world = pose(scene, [0.0]).world[0] if listed else np.empty((0, 4, 4))
+    for at in listed:
+        node, stated = scene.nodes[at], scene.nodes[at].extras["mvr"]
+        spec = stated.get("GDTFSpec")
+        texts = stated.get("Address", "").split(", ")
+        addresses = [_address(text) for text in texts if text] if {*texts} != {"0"} else []  # 0: not patched
+        fixtures.add(
+            stated.get("FixtureID"),
+            stated.get("name", node.name),
+            None if spec is None else fixture_name(spec)[: -len(FIXTURE_EXTENSION)],
+            stated.get("GDTFMode"),
+            ", ".join(absolute for absolute, _ in addresses) or None,
+            ", ".join(in_universe for _, in_universe in addresses) or None,
+            *(float(part) + 0.0 for part in world[at, :3, 3]),
+        )
+    return [fixtures, modes]
+
+
+def fixtures_of(scene: Scene) -> list[int]:
+    """Return the nodes of the fixtures of a show."""
+    return [at for at, node in enumerate(scene.nodes) if node.extras.get("mvr", {}).get("type") == "Fixture"]
+
+
+_CHANNELS = 512
+"""number of channels of a DMX universe"""
+
+
+def _address(text: str) -> tuple[str, str]:
+    """Return a DMX address counted from the first universe (``513``), and in its universe (``2.1``). A file states one
+    of them; other text is returned as it is.
+    """
+    parts = text.split(".")
+    if not all(part.isascii() and part.isdigit() and 0 < len(part) < 10 and int(part) for part in parts):
+        return text, text
+    if len(parts) == 2:
+        return str((int(parts[0]) - 1) * _CHANNELS + int(parts[1])), text
+    universe, channel = divmod(int(parts[0]) - 1, _CHANNELS)
+    return text, f"{universe + 1}.{channel + 1}" if len(parts) == 1 else text
 
 
 MOST_VERTICES = 1200

@@ -105,6 +105,8 @@ class ArchiveSource:
     """names of members that the scene was made of"""
     placement: bytes
     """a digest of how the nodes were placed when the archive was read"""
+    mode: str | None = None
+    """the mode of a fixture"""
 
     @property
     def extension(self) -> str:

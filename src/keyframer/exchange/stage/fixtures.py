@@ -140,6 +140,8 @@ _DARK_BEAMS = ("None", "Glow")
 """types of beams that do not light other objects"""
 _WIDEST_SPOT = 179.0
 """degrees: a wider beam becomes an omni light"""
+_STAND_IN, _STAND_IN_SIZE = "Base", 0.3
+"""shape and size in metres of a fixture that states none: a box that hangs from its origin"""
 _AXES = {"Pan": "z", "Tilt": "x"}
 
 
@@ -212,8 +214,14 @@ class FixtureBuilder:
             if root is not None:
                 roots = [root]
             rotations = _rotated_geometries(mode_element)
+        nodes = self._assembly.scene.nodes
+        first = len(nodes)
         for geometry in roots:
             self._add_tree(geometry, parent, rotations)
+        if all(node.mesh is None for node in nodes[first:]):  # 5 of 5 fixtures in a show of Capture state no shape
+            shape = shape_of(_STAND_IN)
+            assert shape is not None
+            self._place(shape, _STAND_IN, f"{fixture.name} stand-in", parent, np.full(3, _STAND_IN_SIZE))
 
     def _add_tree(self, root: Element, parent: int | None, rotations: dict[str, str]) -> None:
         """Add, without recursion, a geometry and its descendants, which may refer to other geometries."""
@@ -273,13 +281,18 @@ class FixtureBuilder:
         shape = shape_of(primitive_type) or (shape_of("Cube") if element.get("File") else None)
         if shape is None:
             return
-        if primitive_type not in self._shapes:
-            self._shapes[primitive_type] = len(assembly.scene.meshes)
+        self._place(shape, primitive_type, f"{element.get('Name')} body", parent, size)
+
+    def _place(self, shape: Mesh, kind: str, name: str, parent: int | None, size: Floats) -> None:
+        """Add a node with a shape of this size in metres; equal kinds share a mesh."""
+        assembly = self._assembly
+        if kind not in self._shapes:
+            self._shapes[kind] = len(assembly.scene.meshes)
             assembly.scene.meshes.append(shape)
         matrix = np.eye(4)
         matrix[[0, 1, 2], [0, 1, 2]] = np.maximum(size, LEAST_DIMENSION) * assembly.units_per_metre
-        body = assembly.add_node(f"{element.get('Name')} body", parent, matrix, NodeKind.OBJECT)
-        assembly.scene.nodes[body].mesh = self._shapes[primitive_type]
+        body = assembly.add_node(name, parent, matrix, NodeKind.OBJECT)
+        assembly.scene.nodes[body].mesh = self._shapes[kind]
 
     def _add_beam(self, element: Element, parent: int, name: str) -> None:
         """Add the light of a beam, along -z of its geometry like the lights of a scene; none for `_DARK_BEAMS`."""

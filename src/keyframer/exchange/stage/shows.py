@@ -81,9 +81,15 @@ class ShowBuilder:
     def _add_object(self, element: Element, parent: int | None) -> int:
         assembly = self._assembly
         matrix = assembly.attempt(lambda: show_matrix(element))
-        number = assembly.add_node(element.get("name") or element.tag, parent, IDENTITY if matrix is None else matrix)
+        name = element.get("name") or element.tag
+        number = assembly.add_node(name, parent, IDENTITY if matrix is None else matrix)
         extras: dict[str, object] = {"type": element.tag, "uuid": element.get("uuid")}
         extras.update((name, text) for name in _TEXTS_IN_EXTRAS if (text := element.child_text(name)))
+        if assembly.scene.nodes[number].name != name:
+            extras["name"] = name  # several objects have it
+        addresses = element.child("Addresses")
+        if addresses is not None:
+            extras["Address"] = ", ".join(address.text.strip() for address in addresses.all("Address"))
         add_extras(assembly.scene.nodes[number], "mvr", extras)
         geometries = element.child("Geometries")
         if geometries is not None:

@@ -14,6 +14,7 @@ from typing import Literal
 
 import numpy as np
 
+from keyframer.arrays import Array, Flags, Indices
 from keyframer.catalogue import (
     IO_UNRECOGNISED,
     LIMIT_DEPTH,
@@ -29,11 +30,15 @@ from keyframer.formats.ase.records import (
     AseRecord,
     Block,
     ColorFaceList,
+    ColorVertexList,
     FaceList,
     Line,
+    Normals,
+    NumberTable,
     RawText,
     Table,
     TextureFaceList,
+    TextureVertexList,
     VertexList,
 )
 from keyframer.formats.ase.text_values import KEYWORD, Values, describe_signature, read_values, write_values
@@ -156,7 +161,7 @@ def recover(data: bytes, limits: Limits) -> Document:
         for index, block in enumerate(records):
             if isinstance(block, Block):
                 block.close = block.close or None
-                if block.keyword in TABLES:
+                if block.keyword in TABLES and TABLES[block.keyword].needed:
                     records[index] = _leading_rows(block, depth)
                 else:
                     siblings.append((block.children, depth + 1))
@@ -187,26 +192,64 @@ def _leading_rows(block: Block, depth: int) -> Table:
 
 
 def mend(record: Record, parent: Record | None, field: str) -> bool:
-    """Leave out faces, with their texture and colour faces, or the parent of a node."""
+    """Leave out faces with all that belongs to them, the links of a face to texture coordinates or colours that do not
+    exist (it has the first ones, as in scenes), wrong numbers of rows, or the parent of a node."""
+    siblings = [] if parent is None else parent.children
     if isinstance(record, Block) and field == "node_parent":
         record.children = [line for line in record.children if line.segment != field]
-        return True
-    vertices = (
-        None if parent is None else next((part for part in parent.children if isinstance(part, VertexList)), None)
-    )
-    if not isinstance(record, FaceList) or field != "corners" or parent is None or vertices is None:
+    elif isinstance(record, NumberTable | FaceList) and field == "index":
+        record.index = frozen(np.arange(len(record.index)))
+    elif isinstance(record, TextureFaceList | ColorFaceList) and field == "values":
+        values = next(part for part in siblings if isinstance(part, _VALUES_OF[type(record)]))
+        kept = _exist(record.values, len(values.index))
+        record.values = frozen(np.where(kept[:, None], record.values, 0))
+    elif isinstance(record, FaceList) and field == "corners":
+        vertices = next(part for part in siblings if isinstance(part, VertexList))
+        _leave_out_faces(record, siblings, len(vertices.index))
+    else:
         return False
-    kept = ((record.corners >= 0) & (record.corners < len(vertices.index))).all(axis=1)
-    tables = [part for part in parent.children if isinstance(part, FaceList | TextureFaceList | ColorFaceList)]
-    if any(not np.array_equal(table.index, np.arange(len(record.index))) for table in tables):
-        return False
+    return True
+
+
+_VALUES_OF: dict[type[Table], type[NumberTable]] = {
+    TextureFaceList: TextureVertexList,
+    ColorFaceList: ColorVertexList,
+}
+"""the table that the rows of a table refer to"""
+
+
+def _exist(corners: Array, count: int) -> Flags:
+    """Return which faces have only corners that exist."""
+    return np.asarray(((corners >= 0) & (corners < count)).all(axis=1))
+
+
+def _leave_out_faces(faces: FaceList, siblings: list[Record], count: int) -> None:
+    """Leave out the faces without all corners, and what belongs to them; tables for other faces belong to none."""
+    size, corners = len(faces.index), np.reshape(faces.corners, -1)
+    kept = _exist(faces.corners, count)
+    kept_numbers = kept[np.argsort(_numbers(faces))]
+    tables = [part for part in siblings if isinstance(part, _OF_FACES)]
     for table in tables:
+        if len(table.index) != size or (isinstance(table, Normals) and not np.array_equal(table.corners, corners)):
+            siblings[:] = [part for part in siblings if part is not table]
+            continue
+        is_in_rows = isinstance(table, FaceList | Normals)
+        numbers = _numbers(table)
+        rows = kept if is_in_rows else kept_numbers[numbers]
         for plan in table.plan.fields:
             column = getattr(table, plan.name)
             if isinstance(column, np.ndarray):
-                setattr(table, plan.name, frozen(column[kept]))
-        table.index = frozen(np.arange(len(table.index)))
-    return True
+                setattr(table, plan.name, frozen(column[rows if len(column) == size else np.repeat(rows, 3)]))
+        table.index = frozen(np.argsort(np.argsort(numbers[rows])))
+
+
+_OF_FACES = (FaceList, TextureFaceList, ColorFaceList, Normals)
+
+
+def _numbers(table: FaceList | TextureFaceList | ColorFaceList | Normals) -> Indices:
+    """Return the face of each row; scenes take the rows in their order if the numbers are not 0 to n - 1."""
+    sequence = np.arange(len(table.index))
+    return np.asarray(table.index, np.int64) if np.array_equal(np.sort(table.index), sequence) else sequence
 
 
 class _Reader:
@@ -311,7 +354,8 @@ class _Reader:
         self.blocks.append(block)
         self.numbers.append({})
         if broken:
-            self._report(STRUCT_SYNTAX, b"", offset, None, wanted="rows of numbers", found="other text")
+            severity = None if TABLES[name].needed else Severity.INFO
+            self._report(STRUCT_SYNTAX, b"", offset, severity, wanted="rows of numbers", found="other text")
 
     def _close(self, text: bytes) -> None:
         block = self.blocks.pop()

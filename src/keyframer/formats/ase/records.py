@@ -163,6 +163,8 @@ class Table(_FromFile):
     """A block of numbers; it is written as it was read if its columns have not changed."""
 
     KEYWORD: ClassVar[bytes]
+    needed: ClassVar[bool] = True
+    """whether scenes need its numbers: other text in their place is an error"""
     body: bytes | None = as_written("the rows as they were written")
     text: str | None = None
     """text after the keyword, up to the opening brace; None: only a brace"""
@@ -205,6 +207,8 @@ class NumberTable(Table):
     __slots__ = ()
     ROW_KEYWORD: ClassVar[bytes]
     WIDTH: ClassVar[int] = 3
+    OTHER_WIDTHS: ClassVar[tuple[int, ...]] = ()
+    """numbers in a row as other exporters write it; missing ones are 0, further ones are ignored"""
     INDEX_FORMAT: ClassVar[str] = " %d"
     INTEGER_VALUES: ClassVar[bool] = False
     index: Array
@@ -216,8 +220,10 @@ class NumberTable(Table):
             return False
         if not len(rows_read):
             return True
-        index = as_integers(rows_read[:, 0]) if rows_read.shape[1] == 1 + self.WIDTH else None
-        rows = rows_read[:, 1:] if not self.INTEGER_VALUES else as_integers(rows_read[:, 1:])
+        width = rows_read.shape[1] - 1
+        index = as_integers(rows_read[:, 0]) if width in (self.WIDTH, *self.OTHER_WIDTHS) else None
+        rows_read = np.pad(rows_read[:, 1 : 1 + self.WIDTH], ((0, 0), (0, max(self.WIDTH - width, 0))))
+        rows = as_integers(rows_read) if self.INTEGER_VALUES else rows_read
         if index is None or rows is None:
             return False
         self.index, self.values = frozen(index), frozen(np.ascontiguousarray(rows))
@@ -249,6 +255,7 @@ class TextureVertexList(NumberTable):
 
     KEYWORD = b"MESH_TVERTLIST"
     ROW_KEYWORD = b"MESH_TVERT"
+    OTHER_WIDTHS = (2,)  # some exporters for games write no w
     index: Array = integers("number of the texture vertex")
     values: Array = floats("u, v, w; v runs up", 3)
 
@@ -270,6 +277,7 @@ class ColorVertexList(NumberTable):
 
     KEYWORD = b"MESH_CVERTLIST"
     ROW_KEYWORD = b"MESH_VERTCOL"
+    OTHER_WIDTHS = (4,)  # some exporters for games add the opacity
     index: Array = integers("number of the colour")
     values: Array = floats("red, green, blue", 3)
 
@@ -286,7 +294,9 @@ class ColorFaceList(NumberTable):
 
 
 _FACE = re.compile(rb"\*MESH_FACE\s([^*]*)(?:\*MESH_SMOOTHING(?![A-Z_])([^*]*))?(?:\*MESH_MTLID\s([^*]*))?")
-_LABELS = (b":A:B:C:AB:BC:CA:", b":A:B:C:")
+_EDGES = b":AB:BC:CA:"
+_LABELS = (b":A:B:C" + _EDGES, b":A:B:C:", b"A:B:C" + _EDGES, b"A:B:C:")
+"""what follows the numbers of a face; Q3Map2 writes no colon after the first"""
 _NOT_LABELS = b"0123456789 \t\r\n-+"
 _TO_SPACE = bytes.maketrans(b":ABC", b"    ")
 
@@ -314,7 +324,7 @@ class FaceList(Table):
         # a separate row for each face, so that numbers of one face cannot be read as those of the next
         marked = b" *".join([b"", *(row[0].translate(_TO_SPACE) for row in rows)])
         numbers = read_rows(marked, b"*")
-        if layout is None or numbers is None or numbers.shape[1] != layout.count(b":"):
+        if layout is None or numbers is None or numbers.shape[1] != (7 if layout.endswith(_EDGES) else 4):
             return False
         rows_read = as_integers(numbers)
         has_smoothing = b"*MESH_SMOOTHING" in body
@@ -322,7 +332,7 @@ class FaceList(Table):
         ids = _convert_all(_material_id, [row[2] for row in rows])
         if rows_read is None or groups is None or ids is None:
             return False
-        edges = rows_read[:, 4:] if layout == _LABELS[0] else np.ones_like(rows_read[:, 1:4])
+        edges = rows_read[:, 4:] if layout.endswith(_EDGES) else np.ones_like(rows_read[:, 1:4])
         self.index, self.corners = frozen(rows_read[:, 0].copy()), frozen(rows_read[:, 1:4].copy())
         self.edges, self.smoothing, self.materials = frozen(edges.copy()), frozen(groups), frozen(ids)
         return True
@@ -353,9 +363,10 @@ def _smoothing_mask(text: bytes | None) -> int | None:
         return -1
     mask = 0
     for word in text.replace(b",", b" ").split():
-        if not word.isdigit() or len(word) > 2 or not 0 <= int(word) <= 32:
+        if not word.isdigit() or len(word) > 9:
             return None
-        mask |= 1 << int(word) >> 1  # 0 means no group
+        if int(word):  # 0 means no group; exporters that count more than 32 groups begin again
+            mask |= 1 << (int(word) - 1) % 32
     return mask
 
 
@@ -364,7 +375,9 @@ def _material_id(text: bytes | None) -> int | None:
     if not word:
         return -1
     number = read_number(word)
-    return int(number) if number is not None and 0 <= number < 1 << 31 and number == int(number) else None
+    if number is None or not abs(number) < 1 << 31 or number != int(number):
+        return None
+    return max(int(number), -1)
 
 
 def _smoothing_text(mask: int) -> str:
@@ -374,41 +387,46 @@ def _smoothing_text(mask: int) -> str:
     return f"\t *MESH_SMOOTHING {groups}{' ' if groups else ''}"
 
 
+_NORMAL = re.compile(rb"\*MESH_(FACE|VERTEX)NORMAL(?![A-Za-z0-9_])")
+
+
 @record
 class Normals(Table):
-    """Normals of faces and of their corners."""
+    """Normals of faces and of corners or vertices. 3ds Max writes the corners of each face after the face; other
+    exporters write other orders, or only one of both. Scenes use the former; else smoothing groups are enough."""
 
     KEYWORD = b"MESH_NORMALS"
-    index: Array = integers("number of the face")
-    normals: Array = floats("normal of the face", 3)
-    corners: Array = integers("vertex of each corner", 3)
-    corner_normals: Array = floats("normals of the three corners", 9)
+    needed = False
+    index: Array = integers("number of each face")
+    normals: Array = floats("normal of each face", 3)
+    corners: Array = integers("vertex of each corner")
+    corner_normals: Array = floats("normal of each corner", 3)
 
     def read(self, body: bytes) -> bool:
-        count = body.count(b"*MESH_FACENORMAL")
-        order = re.findall(rb"\*MESH_(FACEN|VERTEXN)ORMAL", body)
-        if order != [b"FACEN", b"VERTEXN", b"VERTEXN", b"VERTEXN"] * count:
+        is_face = np.array([kind == b"FACE" for kind in _NORMAL.findall(body)], np.bool_)
+        rows_read = read_rows(_NORMAL.sub(b"*", body), b"*")
+        if rows_read is None or len(rows_read) != len(is_face):
             return False
-        rows_read = read_rows(body.replace(b"*MESH_FACENORMAL", b"*").replace(b"*MESH_VERTEXNORMAL", b"*"), b"*")
-        if rows_read is None:
-            return False
-        if not count:
+        if not len(rows_read):
             return True
         numbers = as_integers(rows_read[:, 0]) if rows_read.shape[1] == 4 else None
         if numbers is None:
             return False
-        numbers, rows = numbers.reshape(count, 4), rows_read[:, 1:].reshape(count, 12)
-        self.index, self.corners = frozen(numbers[:, 0].copy()), frozen(numbers[:, 1:].copy())
-        self.normals, self.corner_normals = frozen(rows[:, :3].copy()), frozen(rows[:, 3:].copy())
+        self.index, self.normals = frozen(numbers[is_face]), frozen(rows_read[is_face, 1:])
+        self.corners, self.corner_normals = frozen(numbers[~is_face]), frozen(rows_read[~is_face, 1:])
         return True
 
     def rows(self, start: str) -> str:
-        template = f"{start}*MESH_FACENORMAL %d\t%s\t%s\t%s" + f"{start}\t*MESH_VERTEXNORMAL %d\t%s\t%s\t%s" * 3
-        columns = [np.asarray(self.index), *np.asarray(self.normals).T]
-        for corner in range(3):
-            columns.append(np.asarray(self.corners)[:, corner])
-            columns += list(np.asarray(self.corner_normals)[:, 3 * corner : 3 * corner + 3].T)
-        return write_rows(template, columns)
+        """Return the rows in the order of 3ds Max if each face has three corners; else those of faces come first."""
+        faces = [np.asarray(self.index), *np.asarray(self.normals).T]
+        corners = [np.asarray(self.corners), *np.asarray(self.corner_normals).T]
+        if any(len({len(column) for column in columns}) > 1 for columns in (faces, corners)):
+            raise ValueError("numbers and normals have different lengths")
+        face = f"{start}*MESH_FACENORMAL %d\t%s\t%s\t%s"
+        corner = f"{start}\t*MESH_VERTEXNORMAL %d\t%s\t%s\t%s"
+        if len(corners[0]) != 3 * len(faces[0]):
+            return write_rows(face, faces) + write_rows(corner, corners)
+        return write_rows(face + 3 * corner, [*faces, *(column[first::3] for first in range(3) for column in corners)])
 
 
 @record

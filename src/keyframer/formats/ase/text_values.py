@@ -67,17 +67,17 @@ def read_values(signature: str, text: bytes) -> Values | None:
     if signature in ("t", "w") and b'"' not in text:  # some exporters leave out the quotes
         word = text.strip()
         return (word,) if word or signature == "t" else None
-    words = [(quoted or bare, bool(bare)) for quoted, bare in _WORDS.findall(text)]
+    words = [quoted or bare for quoted, bare in _WORDS.findall(text)]
     if signature.endswith("+"):
         signature = signature[:-2] + signature[-2] * max(len(words) - len(signature) + 2, 0)
     if len(words) < len(signature):
         return None
     values: list[Value] = []
-    for letter, (word, bare) in zip(signature, words, strict=False):
+    for letter, word in zip(signature, words, strict=False):
         if letter in "tw":
             values.append(word)
             continue
-        number = read_number(word) if bare else None
+        number = read_number(word)  # some exporters put quotes around numbers
         if number is None or (letter == "i" and not (abs(number) < _EXACT_LIMIT and number == int(number))):
             return None
         values.append(int(number) if letter == "i" else number)

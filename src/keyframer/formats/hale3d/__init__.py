@@ -2,7 +2,8 @@
 
 The binary form of Doom 3's MD5 files in a hobby engine. An animation has joints with their base pose, then frames of
 equal size; a model has meshes, then joints in their bind pose. One real pair is known (``bob_lamp_update``); its text
-ends with NUL. Unknown: how other writers store ``std::string`` (see `records.Dialect`), and versions other than 1.
+ends with NUL. Unknown: how other writers store ``std::string`` (see `records.Dialect`), and versions other than 1:
+animations of Horde3D have the same first four bytes, and version 2 or 3.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from keyframer.formats.contract import Companion, Format, ImageNames, Match, Sig
 
 ANIMATION_ID = b"H3DA"
 MODEL_ID = b"H3DM"
+VERSION = 1
+_VERSION_BYTES = struct.pack("<I", VERSION)
 
 
 class Hale3D(Format):
@@ -20,8 +23,8 @@ class Hale3D(Format):
     title = "Hale3D"
     extensions = (".anim", ".mdl")
     signatures = (
-        Signature("Hale3D animation", ((0, (ANIMATION_ID,)),), extensions=()),  # many formats have .anim
-        Signature("Hale3D model", ((0, (MODEL_ID,)),), extensions=(".mdl",)),
+        Signature("Hale3D animation", ((0, (ANIMATION_ID + _VERSION_BYTES,)),), extensions=()),  # many have .anim
+        Signature("Hale3D model", ((0, (MODEL_ID + _VERSION_BYTES,)),), extensions=(".mdl",)),
     )
     dialects = ("nul-ended", "length-with-nul", "length")
     companions = (Companion("model", ".mdl", "the Hale3D model that an animation moves"),)
@@ -29,17 +32,16 @@ class Hale3D(Format):
     bookkeeping = ("flags", "model_version", "start_index", "version")
 
     def sniff(self, head: bytes, size: int) -> Match | None:
-        """Return a match by signature; a truncated header or implausible counts only lower the score."""
-        if head[:4] not in (ANIMATION_ID, MODEL_ID):
+        """Return a match by signature and version; a truncated header or implausible counts only lower the score."""
+        if head[:4] not in (ANIMATION_ID, MODEL_ID) or not _VERSION_BYTES.startswith(head[4:8]):
             return None
         kind, header_size = ("animation", 24) if head[:4] == ANIMATION_ID else ("model", 16)
         start = f"{kind}: begins with {head[:4].decode('ascii')}"
         if len(head) < header_size:
             return Match(0.7, f"{start}, but the header is truncated")
-        version = str(struct.unpack_from("<I", head, 4)[0])
         if least_size(head) > size:
-            return Match(0.8, f"{start}, but the counts need a larger file", version)
-        return Match(1.0, f"{start}, and the counts fit the file", version)
+            return Match(0.8, f"{start}, but the counts need a larger file", str(VERSION))
+        return Match(1.0, f"{start}, and the counts fit the file", str(VERSION))
 
 
 def least_size(header: bytes) -> int:

@@ -23,14 +23,14 @@ from keyframer.catalogue import (
 from keyframer.errors import FormatError
 from keyframer.formats.contract import Codec
 from keyframer.formats.document import Document, RawRun, RecordReader
-from keyframer.formats.hale3d import ANIMATION_ID, FORMAT, MODEL_ID
+from keyframer.formats.hale3d import ANIMATION_ID, FORMAT, MODEL_ID, VERSION
 from keyframer.formats.hale3d.records import BOUNDS_FLOATS, Animation, Dialect, Frames, Joint, Mesh, Model, ModelJoint
 from keyframer.limits import DEFAULT_LIMITS, Limits
 from keyframer.text import bytes_to_ascii
 from keyframer.wire.cursor import Cursor, frozen
 from keyframer.wire.encoding_style import Style
-from keyframer.wire.field_types import as_rows
 from keyframer.wire.record import Record, blank, read_fields, write_fields
+from keyframer.wire.rows import as_rows
 from keyframer.wire.sink import Sink
 from keyframer.wire.structure import TRAILING, Cases, Next, Part, Structure, structure_of
 
@@ -291,14 +291,15 @@ def _with_counts(top: Animation | Model) -> Animation | Model:
 def structure(dialect: Dialect) -> Structure:
     """Return the structure of an animation or a model."""
     style = dialect.style
-    frame_shape = ("parent.header.frame_count", f"{BOUNDS_FLOATS} + parent.header.component_count")
+    width = f"{BOUNDS_FLOATS} + parent.header.component_count"
+    frame_shape = {"row_shape[0]": "parent.header.frame_count", "row_shape[1]": width}
     animation = (
-        Part("header", structure_of(Animation)),
+        Part("header", structure_of(Animation).restricted("version", VERSION)),
         Part("joints", structure_of(Joint, style), count="header.joint_count"),
         Part("frames", structure_of(Frames, style, frame_shape)),
     )
     model = (
-        Part("header", structure_of(Model)),
+        Part("header", structure_of(Model).restricted("version", VERSION)),
         Part("meshes", structure_of(Mesh, style), count="header.mesh_count"),
         Part("joints", structure_of(ModelJoint, style), count="header.joint_count"),
     )

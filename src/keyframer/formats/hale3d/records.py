@@ -19,8 +19,9 @@ from keyframer.formats.hale3d import ANIMATION_ID, MODEL_ID
 from keyframer.text import show_name
 from keyframer.wire.cursor import frozen
 from keyframer.wire.encoding_style import Style
-from keyframer.wire.field_types import Chars, declare, exact_floats, float_rows, i32, linked_array, strz, u32
+from keyframer.wire.field_types import Chars, declare, exact_floats, i32, linked_array, strz, u32
 from keyframer.wire.record import Record, record
+from keyframer.wire.rows import float_rows
 
 BOUNDS_FLOATS = 6
 """AABB::min and AABB::max precede the components of every frame"""

@@ -18,6 +18,7 @@ from keyframer.catalogue import (
     DATA_TCB_OUT_OF_RANGE,
     DATA_TIME_HUGE,
     DATA_TIME_NEGATIVE,
+    DATA_ZERO_ROWS,
     SEC_NAME_BIDI,
     SEC_NAME_CONTROL_CHARS,
     SEC_NAME_FORMULA,
@@ -84,6 +85,25 @@ def check_angles(reporter: Reporter, record: Record, field: str, angles: Array) 
         reporter.report(DATA_ANGLE_HUGE, record, f"{field}[{index}]", index=index, angle=float(angles[first]))
 
 
+_LEAST_ZEROS = 24
+"""smallest number of zero rows in a run that is reported: a sector of 512 bytes has 42 vertices or 64 faces"""
+
+
+def check_zero_rows(reporter: Reporter, record: Record, field: str, rows: Array) -> None:
+    """Report a run of rows that are all zero, if there are others and none of them is: a lost sector is read as zeros.
+
+    For tables that do not repeat a row, such as vertices and faces.
+    """
+    zero = np.asarray((rows == 0).all(axis=1))
+    count = int(np.count_nonzero(zero))
+    if not _LEAST_ZEROS <= count < len(rows):
+        return
+    first = int(zero.argmax())
+    if zero[first : first + count].all():
+        last = first + count - 1
+        reporter.report(DATA_ZERO_ROWS, record, f"{field}[{first}]", first=first, last=last, total=len(rows))
+
+
 def check_flags(reporter: Reporter, record: Record, field: str, flags: int, known: int) -> None:
     """Report flag bits of unknown meaning."""
     if flags & ~known:
@@ -95,7 +115,7 @@ def check_key_flags(reporter: Reporter, record: Record, field: str, flags: Array
     unknown = (flags | known) != known
     if unknown.any():
         index = int(unknown.argmax())
-        bits = int(np.bitwise_or.reduce(flags)) & ~known
+        bits = int(np.bitwise_or.reduce(flags)) & ~known & 0xFFFFFFFF
         reporter.report(SEM_UNKNOWN_FLAG_BITS, record, f"{field}[{index}]/flags", bits=bits)
 
 

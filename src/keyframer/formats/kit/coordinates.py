@@ -12,14 +12,15 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from keyframer.arrays import Floats
 from keyframer.curves import RotationForm, Track
+from keyframer.curves.rotation_forms import earliest_key
 from keyframer.maths import affine, quat
 from keyframer.posing.evaluation_order import evaluation_order
-from keyframer.posing.local_matrices import is_aimed, stored_target
+from keyframer.posing.local_matrices import stored_target
 from keyframer.scene import Camera, Channel, Clip, Fog, Handedness, Light, Mesh, Morph, Node, Scene, Skin, Space
+from keyframer.scene.cameras_lights import is_aimed
 
 _TO_Y_UP = {
     "x": np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]),
@@ -184,10 +185,13 @@ class _SpaceChange:
         if mesh.bounding_sphere is not None:
             centre, radius = mesh.bounding_sphere
             converted.bounding_sphere = (self._points(centre), radius * self.unit)
-        if self.flip_v and mesh.uv is not None:
-            uv = np.array(mesh.uv, np.float64)
-            uv[:, 1] = 1.0 - uv[:, 1]
-            converted.uv = uv
+        if mesh.normals is not None:
+            converted.normals = self.axes.vectors(mesh.normals)
+        for name in ("uv", "uv2") if self.flip_v else ():
+            if getattr(mesh, name) is not None:
+                uv = np.array(getattr(mesh, name), np.float64)
+                uv[:, 1] = 1.0 - uv[:, 1]
+                setattr(converted, name, uv)
         return converted
 
     def _camera(self, camera: Camera) -> Camera:
@@ -262,7 +266,7 @@ class _SpaceChange:
         if track.form is RotationForm.QUATERNION_ABSOLUTE:
             return self._mapped(track, tangents, lambda values: quat.multiply(change.rotations(values), correction))
         values = change.rotations(track.values)
-        changed_keys = slice(None) if track.form is RotationForm.AXIS_ANGLE_ABSOLUTE else _earliest(track)
+        changed_keys = slice(None) if track.form is RotationForm.AXIS_ANGLE_ABSOLUTE else earliest_key(track)
         if track.form is RotationForm.QUATERNION_RELATIVE:
             values[changed_keys] = quat.multiply(quat.normalise(values[changed_keys]), correction)
         else:
@@ -270,9 +274,3 @@ class _SpaceChange:
             axes, angles = quat.to_axis_angle(quat.multiply(rotations, correction))
             values[changed_keys] = np.column_stack([axes, angles])
         return replace(track, values=values)
-
-
-def _earliest(track: Track) -> npt.NDArray[np.intp]:
-    """Return the index of the earliest usable key, which the others are relative to; empty if no key is usable."""
-    usable = np.flatnonzero(np.isfinite(track.times) & np.isfinite(track.values).all(axis=1))
-    return usable[np.argsort(track.times[usable], kind="stable")[:1]]

@@ -2,9 +2,11 @@
 
 A track whose keys fit keeps them: values, tension, continuity, bias and ease stay unchanged. Step keys become pairs of
 linear keys; if times must be whole, a step between two frames moves to the later one, so that every frame shows its
-value. Other tracks (sampled frames, keys with tangents, full turns if keys are quaternions, keys between frames) are
-sampled on the format's grid and fitted with as few keys as the tolerance allows. Only if rounding the times of the keys
-is exact enough, or nearer than sampling, are they rounded.
+value. Other tracks (sampled frames, keys with tangents, turns or interpolations that the format lacks, keys between
+frames) are sampled on the format's grid and fitted with as few keys as the tolerance allows. Only if rounding the times
+of the keys is exact enough, or nearer than sampling, are they rounded. Tracks that repeat are written out, cycle by
+cycle, if the format cannot repeat them. Unless the keys are the same, they are compared with the track, at and between
+keys, and the report states the error.
 """
 
 from __future__ import annotations
@@ -17,20 +19,30 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from keyframer.arrays import Floats, Indices
+from keyframer.arrays import Flags, Floats, Indices
 from keyframer.curves import Interpolation, RotationForm, Track, Wrap, even_times
 from keyframer.curves.key_reduction import Between, Sampling, fewest_keys, sample_together, subframes, values_of
 from keyframer.curves.rotation_forms import absolute, finite_keys, has_full_turns, increments, with_form
 from keyframer.formats import properties_of
 from keyframer.formats.kit.frame_times import SINGLE, rate_of_times
+from keyframer.formats.kit.repeated_tracks import (
+    SPLINES,
+    count_cycles,
+    cut,
+    is_periodic,
+    key_times,
+    last_moment,
+    repeated,
+)
 from keyframer.formats.kit.scene_writing import Tolerance, plain_path, units_per_second
-from keyframer.limits import budget_left
+from keyframer.limits import budget_left, spend
 from keyframer.posing.bounds_and_duration import clip_span
 from keyframer.scene import Clip, Node
-from keyframer.scene.loss_report import Loss, LossReport, Outcome
+from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.text import counted
 from keyframer.wire.key_table import EXTRAS, Keys
 
+_ABSOLUTE = (RotationForm.QUATERNION_ABSOLUTE, RotationForm.AXIS_ANGLE_ABSOLUTE)
 _SNAP = 1e-6
 """a time this close to a whole number is rounded to it; it may also differ by `SINGLE` of itself"""
 _EXTRA_BITS = (1 << len(EXTRAS)) - 1
@@ -38,9 +50,14 @@ _USUAL_SAMPLES = 40
 """estimated samples for each time of a grid while keys are fitted"""
 _FINER = (2, 4, 8)
 """divisions of a frame tried for keys if whole frames are too coarse"""
-_SPLINES = (Interpolation.TCB, Interpolation.BEZIER)
 _CHECKED = np.linspace(0, 1, 9)[1:-1]
 """points between frames at which the reported error is measured"""
+_MOST_CHECKED = 4_000
+"""largest number of moments at which it is measured"""
+_NOISE = 1e-7
+"""smaller errors, of values of 1, are those of rounding"""
+_HALF_TURN = math.pi - 1e-3
+"""absolute keys turn the shorter way: up to this angle it is certain which one that is"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +76,10 @@ class KeyRules:
     """whether a rotation key can turn by 360 degrees and more"""
     largest_change_degrees: float = 90.0
     """largest angle, approximately, between two rotation keys that are fitted"""
-    smooth: bool = True
-    """whether keys that are fitted may be TCB keys; otherwise they are linear"""
+    interpolations: tuple[Interpolation, ...] = (Interpolation.TCB, Interpolation.LINEAR, Interpolation.BEZIER)
+    """interpolations of keys: linear ones at least. Without TCB there is no ease; without Bezier its keys become TCB"""
+    rotations: RotationForm | None = None
+    """the form of all rotation keys; None: any. Turns of half a turn and more are divided if it is absolute"""
     rate_advice: str = ""
     """advice on how to find a higher frame rate, if times are frames and the caller can choose the rate"""
     find_rate: bool = False
@@ -77,7 +96,7 @@ class KeyFitter:
         self.report = report
         self.factor = rules.per_second / units_per_second(clip)
         self.span = clip_span(clip)
-        self._ahead: dict[int, tuple[Track, tuple[Track | None, list[Loss]]]] = {}
+        self._ahead: dict[int, tuple[Track, tuple[Track | None, LossReport]]] = {}
         """tracks fitted in advance, by id()"""
 
     def times(self, clip_times: npt.ArrayLike) -> Floats:
@@ -99,19 +118,33 @@ class KeyFitter:
         """
         if id(track) not in self._ahead:
             self.fit_ahead([track])
-        _, (fitted, losses) = self._ahead.pop(id(track))
-        self.report.losses += [replace(loss, path=path) for loss in losses]
+        _, (fitted, report) = self._ahead.pop(id(track))
+        self.report.losses += [replace(loss, path=path) for loss in report]
+        for name, count in report.measured.items():
+            self.report.measured[name] = self.report.measured.get(name, 0.0) + count
         return fitted
 
-    def _fitted(self, track: Track) -> Sampling[tuple[Track | None, list[Loss]]]:
-        """Return the fitted track and its losses."""
+    def _fitted(self, track: Track) -> Sampling[tuple[Track | None, LossReport]]:
+        """Return the fitted track and a report of it."""
         report = LossReport(self.report.target)
-        return (yield from self._fit(track, report)), report.losses
+        return (yield from self._fit(track, report)), report
 
     def _fit(self, track: Track, report: LossReport) -> Sampling[Track | None]:
         source = usable_keys(track, "", report)
         if not len(source.times):
             return None
+        if is_periodic(source) and not self._keeps_wrap(source):
+            fitted = yield from self._written_out(source, report)
+        else:
+            fitted = yield from self._fit_keys(source, report)
+        return (
+            fitted
+            if self.rules.rotations is None or not fitted.is_rotation
+            else with_form(fitted, self.rules.rotations)
+        )
+
+    def _fit_keys(self, source: Track, report: LossReport) -> Sampling[Track]:
+        """Return the keys of a track that need not be written out."""
         reason = self._reason_to_bake(source)
         if reason is not None:
             return (yield from self._baked(source, report, reason))
@@ -120,10 +153,86 @@ class KeyFitter:
             return self._steps(source, times, report)
         if source.interpolation is Interpolation.SAMPLED:
             source = replace(source, interpolation=Interpolation.LINEAR)
+        if source.interpolation not in self.rules.interpolations:
+            source = as_tcb(source)
         if self.rules.whole_times and (np.rint(times) != times).any():
             return (yield from self._on_frames(source, times, report))
         report.add(Outcome.EXACT, "", _counted_keys(source))
         return replace(source, times=times)
+
+    def _keeps_wrap(self, track: Track) -> bool:
+        """Return whether the format can repeat a track: its period must be a time of the format."""
+        period = float(self.times(track.times[-1:])[0])
+        return self.rules.wraps and (not self.rules.whole_times or period == round(period))
+
+    def _written_out(self, source: Track, report: LossReport) -> Sampling[Track]:
+        """Return a track that repeats as one that does not, with its cycles up to the end of the clip.
+
+        If that takes more keys than a file of this size may have, one cycle is written.
+        """
+        of_keys = LossReport(report.target)
+        if self.span[0] < 0 or source.times[0] < 0:  # a lead-in: the first cycle differs from the others
+            fitted, error = yield from self._sampled(source)
+        else:
+            cycles = yield from self._cycles(source, report)
+            fitted = yield from self._fit_keys(cycles, of_keys)
+            differences, _ = yield from self._differences(source, fitted, float(cycles.times[-1]))
+            error = float(differences.max())
+        _, _, unit = self.tolerance.for_track(source)
+        reason = f"tracks with the wrap {source.wrap.value!r} cannot be stored in this format"
+        if self.rules.wraps:
+            reason = (
+                f"a {source.wrap.value} cannot begin again between frames{self._exact_rate(self.times(source.times))}"
+            )
+        outcome = Outcome.BAKED if error <= _NOISE * _extent(source) else Outcome.APPROXIMATED
+        report.add(outcome, "", f"{reason}: written as {_counted_keys(fitted)}", error=error, unit=unit)
+        report.losses += [loss for loss in of_keys if loss.unit == "second"]
+        return fitted
+
+    def _cycles(self, source: Track, report: LossReport) -> Sampling[Track]:
+        """Return the cycles of a track up to the end of the clip, in the time of the clip."""
+        count, rest = count_cycles(source, self.span[1])
+        is_plain = self._reason_to_bake(source) is None
+        if source.interpolation is Interpolation.SAMPLED:
+            source, is_plain = replace(source, interpolation=Interpolation.LINEAR), True
+        cycle = source
+        if not is_plain or (source.interpolation in SPLINES and source.wrap is Wrap.LOOP):
+            cycle = yield from self._sampled_cycle(source, float(source.times[-1]))
+        keys = len(cycle.times) * (count + 1)
+        if keys > budget_left("keys") or keys * _USUAL_SAMPLES > budget_left("samples"):
+            detail = f"its {source.wrap.value} plays once, and would need {keys} keys (LIMIT_KEYS)"
+            report.add_incomplete_motion("", detail)
+            return repeated(cycle, 1, None)
+        if count > 1 or rest:
+            spend("keys", keys)
+        partial = None
+        if rest and (cycle.interpolation is Interpolation.STEP or _is_straight(cycle)):
+            partial = cut(cycle, rest)
+        elif rest:
+            partial = yield from self._sampled_cycle(source, rest)
+            if partial.interpolation is not cycle.interpolation:
+                cycle, partial = as_tcb(cycle), as_tcb(partial)
+        return repeated(cycle, count, partial)
+
+    def _sampled_cycle(self, track: Track, end: float) -> Sampling[Track]:
+        """Return keys fitted to a periodic track from its first key to ``end``, in the time of the clip."""
+        begin = min(float(track.times[0]), end)
+        fitted, _ = yield from self._finest(track, begin, end)
+        return replace(fitted, times=fitted.times / self.factor)
+
+    def _differences(self, source: Track, fitted: Track, end: float) -> Sampling[tuple[Floats, Floats]]:
+        """Return the differences of a track and its keys up to ``end``, at the keys of both and between them, and the
+        times of these moments.
+        """
+        begin = min(float(source.times[0]), self.span[0] if is_periodic(source) else math.inf)
+        most = _MOST_CHECKED // (1 + len(_CHECKED))
+        keys = np.concatenate([key_times(source, end, most), fitted.times[:most] / self.factor, [begin, end]])
+        moments = np.unique(keys[(keys >= begin) & (keys <= end)])
+        moments = np.unique(np.concatenate([moments, subframes(moments, _CHECKED)]))
+        distance = self.tolerance.for_track(source)[1]
+        expected = yield source, np.minimum(moments, last_moment(source, end))
+        samples = yield fitted, self.times(moments)
+        return distance(samples, expected), moments
 
     def _steps(self, track: Track, times: Floats, report: LossReport) -> Track:
         """Return step keys as jumps; if times must be whole, at the first frame that shows the new value."""
@@ -136,23 +245,23 @@ class KeyFitter:
         if len(times) == 1 or not later:
             report.add(Outcome.EXACT, "", _counted_keys(jumps))
         else:
-            message = f"steps were moved to the next frame, by up to {later / self.rules.per_second:.2g} s"
-            report.add(Outcome.APPROXIMATED, "", message + self._exact_rate(times))
+            seconds = later / self.rules.per_second
+            message = f"steps were moved to the next frame, by up to {seconds:.2g} s{self._exact_rate(times)}"
+            report.add(Outcome.APPROXIMATED, "", message, error=seconds, unit="second")
         return jumps
 
     def _on_frames(self, track: Track, times: Floats, report: LossReport) -> Sampling[Track]:
         """Return keys on frames for keys between frames: sampled, or rounded if that is within the tolerance or nearer,
         and report the resulting error.
         """
-        tolerance, distance, unit = self.tolerance.for_track(track)
+        tolerance, _, unit = self.tolerance.for_track(track)
         rounded = replace(track, times=np.rint(times))
-        sampled, error = None, math.inf
+        sampled, error, avoidable = None, math.inf, math.inf
         if not ((np.diff(rounded.times) == 0) & (np.diff(times) > 0)).any():
-            moments = np.unique(np.concatenate([track.times, subframes(track.times, _CHECKED)]))
-            expected = yield track, moments
-            samples = yield rounded, moments * self.factor
-            error = float(distance(samples, expected).max())
-        if error > tolerance:
+            differences, moments = yield from self._differences(track, rounded, float(track.times[-1]))
+            error = float(differences.max())
+            avoidable = float(differences[~_at_moved_jumps(moments, track.times, times, self.factor)].max(initial=0.0))
+        if avoidable > tolerance and self._can_sample(track):
             sampled, sampled_error = yield from self._sampled(track)
             if sampled_error < error:
                 advice = self._exact_rate(times) or (yield from self._coarse(track, sampled_error))
@@ -172,16 +281,21 @@ class KeyFitter:
 
     def _reason_to_bake(self, track: Track) -> str | None:
         """Return why keys cannot be kept, empty for sampled frames; None if they can be kept."""
+        interpolations = self.rules.interpolations
         if track.interpolation is Interpolation.SAMPLED:
             return "" if len(track.times) > 1 else None
         if track.interpolation is Interpolation.CUBIC:
             return "keys with tangents cannot be stored in this format"
-        if track.wrap is not Wrap.SINGLE and not self.rules.wraps and track.times[-1] > 0:
-            if self.span[0] >= 0 and self.span[1] <= track.times[-1] and track.wrap is Wrap.REPEAT:
-                return None  # the repetition is after the end of the clip
-            return f"tracks with the wrap {track.wrap.value!r} cannot be stored in this format"
+        if Interpolation.TCB not in interpolations and len(track.times) > 1:
+            if track.interpolation in SPLINES and track.interpolation not in interpolations:
+                return f"{_name(track)} keys cannot be stored in this format"
+            if track.interpolation is Interpolation.LINEAR and is_eased(track):
+                return "ease cannot be stored in this format"
         if not self.rules.full_turns and has_full_turns(track):
             return "turns of 360 degrees or more cannot be stored in this format"
+        turns_the_shorter_way = self.rules.rotations in _ABSOLUTE and track.interpolation is not Interpolation.STEP
+        if turns_the_shorter_way and track.is_rotation and (np.abs(increments(track)[1][1:]) > _HALF_TURN).any():
+            return "turns of 180 degrees or more cannot be stored in this format"
         return None
 
     def _baked(self, track: Track, report: LossReport, reason: str) -> Sampling[Track]:
@@ -212,27 +326,38 @@ class KeyFitter:
     def _range(self, track: Track) -> tuple[float, float]:
         """Return the first and last time at which a track is sampled: that of one cycle if the format can repeat it."""
         begin, end = float(track.times[0]), float(track.times[-1])
-        if track.wrap is Wrap.SINGLE or self.rules.wraps:
+        if not is_periodic(track) or self._keeps_wrap(track):
             return begin, end
         return min(begin, self.span[0]), max(end, self.span[1])
 
+    def _can_sample(self, track: Track) -> bool:
+        """Return whether the budget allows to sample a track on the format's grid."""
+        begin, end = self._range(track)
+        return self._can_fit((end - begin) * self.factor / self.rules.step)
+
+    @staticmethod
+    def _can_fit(times: float) -> bool:
+        return times * _USUAL_SAMPLES < budget_left("samples")
+
     def _sampled(self, track: Track) -> Sampling[tuple[Track, float]]:
         """Return few keys fitted to samples on the format's grid, and their error."""
-        begin, end = self._range(track)
-        wrap = Wrap.SINGLE
-        if track.wrap is not Wrap.SINGLE and self.rules.wraps:
-            # Keys are fitted to one cycle. Only a spline has other tangents in a loop.
-            wrap = track.wrap if track.interpolation in _SPLINES else Wrap.REPEAT
-            track = replace(track, wrap=Wrap.SINGLE)
+        fitted, error = yield from self._finest(track, *self._range(track))
+        repeats = is_periodic(track) and self._keeps_wrap(track)  # keys are fitted to one cycle, with its own ends
+        return replace(fitted, wrap=Wrap.REPEAT if repeats else Wrap.SINGLE), error
+
+    def _finest(self, track: Track, begin: float, end: float) -> Sampling[tuple[Track, float]]:
+        """Return keys fitted on frames, or on parts of frames if whole ones are too coarse, and their error."""
         tolerance, _, _ = self.tolerance.for_track(track)
         fitted, error = yield from self._fewest(track, self._grid(track, begin, end))
         for parts in _FINER:  # keys may lie between frames if the format's times are finer
             finer = self._grid(track, begin, end, parts)
             if error <= tolerance or track.interpolation is Interpolation.SAMPLED or not len(finer):
                 break
+            if not self._can_fit(4.0 * len(finer)):
+                break
             finer_fit = yield from self._fewest(track, finer)
             fitted, error = min((fitted, error), finer_fit, key=lambda result: result[1])
-        return replace(fitted, wrap=wrap), error
+        return fitted, error
 
     def _sufficient_rate(self, track: Track, begin: float, end: float) -> Sampling[float | None]:
         """Return a frame rate at which keys meet the tolerance; None if none is known."""
@@ -257,15 +382,18 @@ class KeyFitter:
         form = RotationForm.QUATERNION_ABSOLUTE if track.is_rotation else RotationForm.NONE
         largest_change = self.rules.largest_change_degrees if track.is_rotation else math.inf
         between = self._between(track, grid)
-        values, allowed = (yield from values_of(track, grid_moments)), 0.9 * tolerance
+        until = last_moment(track, float(grid_moments[-1]))
+        values, allowed = (yield from values_of(track, np.minimum(grid_moments, until))), 0.9 * tolerance
+        smooth = Interpolation.TCB in self.rules.interpolations
         fitted, _ = yield from fewest_keys(
-            track.kind, grid, values, form, allowed, distance, largest_change, between, self.rules.smooth
+            track.kind, grid, values, form, allowed, distance, largest_change, between, smooth
         )
-        moments = np.unique(np.concatenate([track.times, grid_moments]))
+        own = track.times[track.times <= grid_moments[-1]] if is_periodic(track) else track.times
+        moments = np.unique(np.concatenate([own, grid_moments]))
         if between is not None:
             moments = np.unique(np.concatenate([moments, subframes(moments, _CHECKED)]))
-        expected = yield track, moments
-        samples = yield fitted, moments * self.factor
+        expected = yield track, np.minimum(moments, until)
+        samples = yield fitted, self.times(moments)
         return fitted, float(distance(samples, expected).max())
 
     def _between(self, track: Track, grid: Floats) -> Between | None:
@@ -275,11 +403,12 @@ class KeyFitter:
         of the grid: fitted keys cannot follow the corners of linear motion between other frames.
         """
         if track.interpolation is Interpolation.SAMPLED:
-            key_times = np.unique(self.times(track.times))
+            frames = np.unique(self.times(track.times))
             plays_between = all(properties_of(name).plays_between_frames for name in self.clip.extras)
-            if not plays_between or not np.array_equal(key_times, grid):
+            if not plays_between or not np.array_equal(frames, grid):
                 return None
-        return lambda times: values_of(track, times / self.factor)
+        until = last_moment(track, float(grid[-1]) / self.factor)
+        return lambda times: values_of(track, np.minimum(times / self.factor, until))
 
     def _grid(self, track: Track, begin: float, end: float, parts: int = 1) -> Floats:
         """Return the times at which the track is sampled.
@@ -287,17 +416,18 @@ class KeyFitter:
         For a sampled track these are its frames, if the format can store their times. Otherwise they are the frames of
         the format, divided into ``parts``, and the times of the keys; none if whole times are too coarse for ``parts``.
         """
-        key_times = np.unique(self.times(track.times))
-        storable = not self.rules.whole_times or not np.mod(key_times, 1).any()
+        own = np.unique(self.times(track.times))
+        storable = not self.rules.whole_times or not np.mod(own, 1).any()
         if track.interpolation is Interpolation.SAMPLED and storable:
-            return key_times
+            return own
         first, last = (float(value) for value in self.times([begin, end]))
         step = self.rules.step / parts
         if self.rules.whole_times and step < 1:
             return np.empty(0)
         if self.rules.whole_times and track.wrap is Wrap.SINGLE:
             first, last = math.floor(first), math.ceil(last)
-        grid = np.concatenate([even_times(first, last, step), key_times[key_times <= last]])
+        grid = np.concatenate([even_times(first, last, step), own[own <= last]])
+        grid = grid if track.wrap is Wrap.SINGLE else np.minimum(grid, last)
         return np.unique(np.rint(grid) if self.rules.whole_times else grid)
 
 
@@ -311,8 +441,30 @@ def usable_keys(track: Track, path: str, report: LossReport) -> Track:
 
 
 def _counted_keys(track: Track) -> str:
-    name = "TCB" if track.interpolation is Interpolation.TCB else track.interpolation.value
-    return counted(len(track.times), f"{name} key")
+    return counted(len(track.times), f"{_name(track)} key")
+
+
+def _name(track: Track) -> str:
+    return "TCB" if track.interpolation is Interpolation.TCB else track.interpolation.value
+
+
+def _at_moved_jumps(moments: Floats, key_times: Floats, stored: Floats, factor: float) -> Flags:
+    """Return which moments are between a jump and the whole time that it moves to, where samples are no nearer."""
+    jumps = np.flatnonzero(np.diff(key_times) == 0)
+    ends = np.sort(np.stack([key_times[jumps], np.rint(stored[jumps]) / factor]), axis=0)
+    starts, stops = np.searchsorted(moments, ends[0] - _SNAP), np.searchsorted(moments, ends[1] + _SNAP)
+    inside = np.zeros(len(moments) + 1, np.intp)
+    np.add.at(inside, starts, 1)
+    np.add.at(inside, stops, -1)
+    return np.asarray(np.cumsum(inside[:-1]) > 0)
+
+
+def _is_straight(track: Track) -> bool:
+    return track.interpolation is Interpolation.LINEAR and not is_eased(track)
+
+
+def _extent(track: Track) -> float:
+    return 180.0 if track.is_rotation else max(float(np.abs(track.values).max()), 1.0)
 
 
 def _jumps(track: Track, keys: Indices) -> Track:

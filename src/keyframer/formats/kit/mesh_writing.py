@@ -1,4 +1,4 @@
-"""Convert meshes for formats that can store less, and skins along with edited meshes.
+"""Convert meshes for formats that can store less, and skins along with edited meshes; the pose that binds skins.
 
 Such formats have one texture vertex for each vertex, limits on counts, one material for each mesh, or no morphs with
 constant weights.
@@ -7,7 +7,7 @@ constant weights.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,6 +16,7 @@ from keyframer.arrays import Floats, Ints
 from keyframer.curves import Track
 from keyframer.limits import spend
 from keyframer.maths import affine
+from keyframer.maths.smoothing_groups import smooth_clusters
 from keyframer.scene import Mesh, Scene, Skin
 from keyframer.scene.loss_report import LossReport, Outcome
 
@@ -191,3 +192,63 @@ def _moved(skin: Skin, mesh: Mesh, original_mesh: Mesh) -> Skin:
     positions = np.array(skin.positions, np.float64)
     positions[moved_influences] += affine.transform_vectors(inverse, offsets[owners[moved_influences], None])[:, 0]
     return replace(skin, positions=positions)
+
+
+def split_corners(count: int, corners: Ints, tables: Sequence[Ints]) -> tuple[Ints, Ints, list[Ints]]:
+    """Return vertices that have one value of each table, for formats that store values by vertex: the old number of
+    each, the corners (F, 3), and for each table the value of each vertex.
+
+    ``count`` is the number of old vertices, and ``tables`` have the value (F, 3) of each corner. If no vertex has
+    several values, all vertices stay.
+    """
+    unsplit = [np.zeros(count, np.int64) for _ in tables]
+    for numbers, table in zip(unsplit, tables, strict=True):
+        numbers[corners.reshape(-1)] = table.reshape(-1)
+    if all(np.array_equal(numbers[corners], table) for numbers, table in zip(unsplit, tables, strict=True)):
+        return np.arange(count), corners, unsplit
+    keys = corners.reshape(-1)
+    for table in tables:
+        _, keys = np.unique(keys * (int(table.max(initial=0)) + 1) + table.reshape(-1), return_inverse=True)
+        keys = keys.reshape(-1)
+    _, first, new_corners = np.unique(keys, return_index=True, return_inverse=True)
+    chosen = [table.reshape(-1)[first] for table in tables]
+    return corners.reshape(-1)[first], new_corners.reshape(-1, 3), chosen
+
+
+def smooth_normals(mesh: Mesh, smooth: bool) -> tuple[Floats, Ints]:
+    """Return the normals (N, 3) that follow from smoothing groups, and their numbers (F, 3) by corner; ``smooth`` says
+    whether meshes without groups are smooth."""
+    corners = np.asarray(mesh.corners, np.int64).reshape(-1, 3)
+    a, b, c = np.asarray(mesh.positions, np.float64)[corners.T]
+    across = np.nan_to_num(np.cross(b - a, c - a))
+    length = np.sqrt((across**2).sum(axis=1))
+    across /= np.where(length > 0, length, 1.0)[:, None]
+    clusters, count = smooth_clusters(corners, mesh.smoothing, len(mesh.positions), smooth)
+    sums = np.stack([np.bincount(clusters, np.repeat(across[:, axis], 3), count) for axis in range(3)], axis=1)
+    length = np.sqrt((sums**2).sum(axis=1))
+    return sums / np.where(length > 1e-6, length, 1.0)[:, None], clusters.reshape(-1, 3)
+
+
+_SAME_POSE = 1e-6
+"""relative difference of matrices below which a rest pose is the bind pose"""
+
+
+def bind_world(scene: Scene, rest: Floats) -> tuple[Floats, set[int]]:
+    """Return the world matrices of all nodes at rest (``rest``) with bones in their bind pose, and the nodes whose
+    transform differs: these bones and their children, which stay in place.
+
+    Either all bones of a skin are in their bind pose or none: otherwise their descendants would move.
+    """
+    world = rest.copy()
+    moved: set[int] = set()
+    for skin in scene.skins:
+        if not len(skin.joints):
+            continue
+        joints = np.asarray(skin.joints, np.int64)
+        bound = affine.inverse(skin.inverse_bind)
+        size = max(float(np.abs(rest[joints]).max()), 1e-30)
+        unmoved = [number for number in joints.tolist() if number not in moved]
+        if float(np.abs(bound - rest[joints]).max()) > _SAME_POSE * size and len(unmoved) == len(joints):
+            world[joints] = bound
+            moved.update(joints.tolist())
+    return world, moved | {number for number, node in enumerate(scene.nodes) if moved and node.parent in moved}

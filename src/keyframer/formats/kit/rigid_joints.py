@@ -15,6 +15,7 @@ import numpy as np
 from keyframer.arrays import Floats
 from keyframer.curves import Interpolation, even_times
 from keyframer.curves.key_reduction import turn_degrees, vector_distance
+from keyframer.formats.kit.repeated_tracks import moments_to_check
 from keyframer.formats.kit.scene_writing import CannotMerge, frames_per_second, plain_path, units_per_second
 from keyframer.formats.kit.unsupported_features import can_be_joint
 from keyframer.limits import budget_left, spend
@@ -36,8 +37,8 @@ _NOISE = 1e-9
 """scales that differ less from 1, and positions that differ less by this fraction, are rounding errors"""
 _NOISY_DEGREES = 1e-5
 """rotations that differ less are rounding errors of times in single precision"""
-_MOST_CHECKED = 256
-"""moments at which the error between frames is measured"""
+_MOST_CHECKED = 512
+"""moments between frames, and keys, at which the error is measured"""
 
 
 @dataclass(eq=False)
@@ -257,17 +258,15 @@ def report_frames(
 
 
 def _errors_between_frames(scene: Scene, clip: Clip, joints: Joints, positioned: int | None) -> tuple[float, float]:
-    """Return the largest errors, in degrees and in lengths, of frames that are interpolated linearly: at the keys that
-    are not on a frame, and in the middle between frames, at up to `_MOST_CHECKED` of these moments; 0 for noise.
+    """Return the largest errors, in degrees and in lengths, of frames that are interpolated linearly: between frames,
+    and at keys and on both sides of them, at about `_MOST_CHECKED` moments of each kind; 0 for noise.
     """
     count, times = sum(node >= 0 for node in joints.nodes), joints.times
-    keys = np.concatenate([np.zeros(0), *(channel.track.times for channel in clip.channels)])
-    moments = np.unique(np.concatenate([keys[(keys > times[0]) & (keys < times[-1])], (times[1:] + times[:-1]) / 2]))
     affordable = budget_left("samples") // (4 * max(count, 1) * (_NUMBERS + 16))
-    most = min(_MOST_CHECKED, len(moments), affordable)
-    if not most or not count:
+    most = min(_MOST_CHECKED, affordable // 4)
+    if not most or not count or len(times) < 2:
         return 0.0, 0.0
-    moments = moments[np.linspace(0, len(moments) - 1, most).astype(int)]
+    moments = moments_to_check((channel.track for channel in clip.channels), times, most)
     wanted, _ = joints_at(scene, joints.nodes[:count], joints.parents[:count], moments)
     after = np.clip(np.searchsorted(times, moments), 1, len(times) - 1)
     share = ((moments - times[after - 1]) / (times[after] - times[after - 1]))[:, None, None]

@@ -50,6 +50,8 @@ class CannotMerge(Exception):
 
 STILL_USED = "not removed: a mesh still uses it"
 """the reported reason why a removed material remains in the file"""
+AXES_REPLACED = "the mesh axes were replaced by those of its node"
+"""reported if a file states other axes of a mesh, with the same vertices"""
 
 
 class Tolerance:

@@ -29,6 +29,7 @@ from keyframer.scene import (
     TextureMap,
 )
 from keyframer.scene.loss_report import LossReport, Outcome
+from keyframer.scene.mesh import CORNER_TABLES
 from keyframer.text import counted
 
 MOTION = ("position", "rotation", "scale")
@@ -40,6 +41,9 @@ _INSIDE = {
     "morphs": "meshes",
     "smoothing": "meshes",
     "vertex colours": "meshes",
+    "vertex alpha": "vertex colours",
+    "second coordinates": "meshes",
+    "normals": "meshes",
     "cast shadows": "meshes",
     "received shadows": "meshes",
     "textures": "materials",
@@ -56,8 +60,8 @@ _REPORTED_ELSEWHERE: dict[str, tuple[type, Collection[str]]] = {
     "meshes": (
         Mesh,
         (
-            *("positions", "corners", "uv", "uv_corners", "colors", "color_corners", "smoothing", "face_materials"),
-            *("casts_shadows", "receives_shadows"),
+            *("positions", "corners", *CORNER_TABLES, *CORNER_TABLES.values(), "color_alpha", "smoothing"),
+            *("face_materials", "casts_shadows", "receives_shadows"),
         ),
     ),
     "materials": (Material, ("maps",)),
@@ -105,16 +109,17 @@ def report_dropped(
     store or its writer reports: see `declared_fields.Capabilities`. ``target`` is the name of the format in the report.
     """
 
-    def drop(path: str, what: str) -> None:
-        report.add(Outcome.DROPPED, path, f"{target} cannot store {what}")
+    def drop(path: str, what: str, kind: str | None = None) -> None:
+        report.add(Outcome.DROPPED, path, f"{target} cannot store {what}", kind=kind)
 
     for feature, detail in _present(scene, clip):
         inside = _INSIDE.get(feature)  # reported with the whole part
         if feature not in supported and (inside is None or inside in supported):
-            drop(f"/{feature.replace(' ', '_')}", detail)
+            drop(f"/{feature.replace(' ', '_')}", detail, detail)
     kinds = Counter(channel.track.kind for channel in clip.channels)
     for kind in sorted(set(kinds) - set(MOTION) - {"morph"} - set(supported)):
-        drop(f"/channels/{kind}", counted(kinds[kind], f"{kind} track"))
+        tracks = counted(kinds[kind], f"{kind} track")
+        drop(f"/channels/{kind}", tracks, tracks.removeprefix("1 ").replace("_", " "))
     changed: Counter[tuple[str, str]] = Counter()
     for part, member in _parts(scene, clip):
         for field in _FIELDS.get(part, ()):
@@ -122,13 +127,15 @@ def report_dropped(
     for (part, name), count in changed.items():
         inside = _FIELDS_INSIDE.get(part, part)
         if count and f"{part}.{name}" not in supported and (inside is None or inside in supported):
-            drop(f"/{part}/{name}", f"'{name.replace('_', ' ')}' of {_counted(count, part)}")
+            words = name.replace("_", " ")
+            drop(f"/{part}/{name}", f"'{words}' of {_counted(count, part)}", kind_of(part, words, count))
     for part, count in _lost_names(scene, supported):
         rule = f"gives {part} the names of their nodes" if "names" in supported else "stores only the names of nodes"
         lost = f"the name{'s' * (count > 1)} of {_counted(count, part)} {'are' if count > 1 else 'is'} lost"
-        report.add(Outcome.DROPPED, f"/{part}/name", f"{target} {rule}: {lost}")
+        kind = kind_of(part, "names" if count > 1 else "name", count)
+        report.add(Outcome.DROPPED, f"/{part}/name", f"{target} {rule}: {lost}", kind=kind)
     for part, name, count in foreign_extras(scene, clip, report.target):
-        drop(f"/{part}/{name}", f"'{name}' of {_counted(count, part)}")
+        drop(f"/{part}/{name}", f"'{name}' of {_counted(count, part)}", kind_of(part, name, count))
     if "segment" not in supported:
         _report_segment(clip, report, "frames" in supported, target)
 
@@ -192,6 +199,11 @@ def _reported_extras(content: Mapping[str, Any], bookkeeping: Collection[str]) -
     return names.difference(bookkeeping)
 
 
+def kind_of(part: str, name: str, count: int) -> str:
+    """Return a field or extra of parts in the words of a summary: ``edges of 2 meshes``."""
+    return f"{name} of {'the clip' if part == 'clips' else _counted(count, part)}"
+
+
 def _counted(count: int, part: str) -> str:
     if part in ("scene", "environment"):
         return f"the {part}"
@@ -225,6 +237,7 @@ def _present(scene: Scene, clip: Clip) -> list[tuple[str, str]]:
     casting_none = sum(not mesh.casts_shadows for mesh in meshes)
     receiving_none = sum(not mesh.receives_shadows for mesh in meshes)
     dummies = sum(node.kind is NodeKind.DUMMY for node in nodes)
+    translucent = sum(mesh.colors is not None and mesh.color_alpha is not None for mesh in meshes)
     other_maps = sum(bool(set(material.maps) - {"texture1"}) for material in materials)
     kinds = (
         ("parents", sum(node.parent is not None for node in nodes), "parent link", "{} of nodes"),
@@ -239,6 +252,9 @@ def _present(scene: Scene, clip: Clip) -> list[tuple[str, str]]:
         ("hidden nodes", sum(node.hidden for node in nodes), "node", "the state 'hidden' ({})"),
         ("smoothing", sum(mesh.smoothing is not None for mesh in meshes), "mesh", "smoothing groups ({})"),
         ("vertex colours", sum(mesh.colors is not None for mesh in meshes), "mesh", "vertex colours ({})"),
+        ("vertex alpha", translucent, "mesh", "opacity of vertices ({})"),
+        ("second coordinates", sum(mesh.uv2 is not None for mesh in meshes), "mesh", "second coordinates ({})"),
+        ("normals", sum(mesh.normals is not None for mesh in meshes), "mesh", "authored normals ({})"),
         ("cast shadows", casting_none, "mesh", "the setting 'casts no shadow' ({})"),
         ("received shadows", receiving_none, "mesh", "the setting 'receives no shadow' ({})"),
         ("textures", sum(bool(material.maps) for material in materials), "material", "maps ({})"),

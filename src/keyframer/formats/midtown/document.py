@@ -32,8 +32,8 @@ from keyframer.formats.midtown.sniff import COMPRESSED, is_text
 from keyframer.limits import DEFAULT_LIMITS, Limits
 from keyframer.text import counted
 from keyframer.wire.cursor import Cursor, Place
-from keyframer.wire.field_types import as_rows
 from keyframer.wire.record import Record, blank, read_fields, take_record, write_fields
+from keyframer.wire.rows import as_rows
 from keyframer.wire.sink import Sink
 from keyframer.wire.structure import TRAILING, Part, Structure, structure_of
 
@@ -258,9 +258,10 @@ def structure(dialect: Dialect) -> Structure:
     """Return the structure of a clip."""
     header: type[Record] = OldClip if dialect is Dialect.OLD else Clip
     if dialect is Dialect.OLD:
-        channel = structure_of(OldChannel, row_shape=("parent.header.frames", "3 * (parent.header.bones + 1)"))
+        width = "3 * (parent.header.bones + 1)"
+        channel = structure_of(OldChannel, elsewhere={"row_shape[0]": "parent.header.frames", "row_shape[1]": width})
     else:
-        channel = structure_of(Channel, row_shape=("parent.header.frames", "floats"))
+        channel = structure_of(Channel, elsewhere={"row_shape[0]": "parent.header.frames", "row_shape[1]": "floats"})
     channels = Part("channels", channel, count="header.channels" if dialect is Dialect.BETA else "1")
     return Structure("midtown", (Part("header", structure_of(header)), channels, TRAILING), FORMAT.title)
 

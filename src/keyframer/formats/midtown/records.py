@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.arrays import Array, Singles
-from keyframer.wire.field_types import exact_floats, float_rows, u8, u32
+from keyframer.wire.field_types import exact_floats, u8, u32
 from keyframer.wire.record import Record, record
+from keyframer.wire.rows import float_rows
 
 RPH = 0x01
 """the only known channel type: root translation, then roll, pitch and heading of every bone"""

@@ -19,9 +19,10 @@ class ThreeDS(Format):
     signatures = SIGNATURES
     image_names = ImageNames(8, upper=True)
     smooth_without_groups = False
+    image_alpha_shows_material = True
     record_per_track = True
     key_flags_are_tcb_bits = True
-    tables = ("objects", "materials", "maps", "nodes", "tracks")
+    tables = ("objects", "maps", "nodes", "tracks")
     bookkeeping = (
         *("flags", "flags1", "flags2", "geometry", "header", "instance", "key_extras", "key_flags", "length", "lens"),
         *("parent", "revision", "time_max", "time_min", "toggles"),

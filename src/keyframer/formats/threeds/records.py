@@ -10,16 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.arrays import Singles
-from keyframer.formats.threeds.chunk import (
-    ANYWHERE,
-    CHUNKS,
-    Chunk,
-    Opaque,
-    RawChunk,
-    chunk,
-    compute_valid_children,
-    declare,
-)
+from keyframer.formats.kit.chunk_tree import ANYWHERE, chunk
+from keyframer.formats.threeds.chunk import CHUNKS, TREE, Chunk, Opaque, RawChunk, declare
 from keyframer.wire.field_types import (
     array_to_end,
     blob,
@@ -1129,4 +1121,4 @@ class ProjectSetting(RawChunk):
 for _id in range(0xC000, 0xCF00):
     CHUNKS.setdefault(_id, ProjectSetting)
 
-compute_valid_children()
+TREE.compute_valid_children()

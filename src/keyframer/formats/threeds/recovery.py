@@ -15,25 +15,30 @@ from typing import cast
 
 import numpy as np
 
-from keyframer.arrays import Flags
+from keyframer.arrays import Flags, Indices
 from keyframer.catalogue import STRUCT_CHUNK_MISPLACED, STRUCT_NOT_REPRODUCIBLE, STRUCT_UNKNOWN_CHUNK
 from keyframer.errors import FormatError
+from keyframer.formats.contract import Missing
 from keyframer.formats.document import Document
+from keyframer.formats.kit.chunk_tree import ANYWHERE, Chunk
 from keyframer.formats.threeds import FORMAT
-from keyframer.formats.threeds.chunk import ANYWHERE, CHUNKS, HEADER_SIZE, Chunk, RawChunk
+from keyframer.formats.threeds.chunk import CHUNKS, HEADER_SIZE, RawChunk
 from keyframer.formats.threeds.records import (
     TOP_IDS,
     FaceArray,
     Keyframer,
     Main,
     MaterialGroup,
+    NamedObject,
     Node,
     NodeHeader,
+    NodeId,
     PointArray,
     SmoothGroups,
 )
 from keyframer.formats.threeds.sniff import diagnose
 from keyframer.limits import DEFAULT_LIMITS, Limits
+from keyframer.text import counted
 from keyframer.wire.cursor import Cursor, frozen
 from keyframer.wire.field_types import ArrayToEnd, Blob, CountedArray
 from keyframer.wire.key_table import KeyTable
@@ -80,6 +85,8 @@ class _Recovery:
         """the last container of each level, from the top chunk inwards, open or not"""
         self.records_left = limits.records
         self.work = _WORK * self.size + _FREE_WORK
+        self.headers: dict[int, Indices] = {}
+        """the offsets of possible headers in each block, relative to its beginning"""
 
     def read(self) -> Document:
         top_id, length = _unpack_header(self.data) if self.size >= HEADER_SIZE else (0, 0)
@@ -333,19 +340,26 @@ class _Recovery:
 
     def _headers(self, start: int, stop: int) -> Iterator[int]:
         """Yield the offsets at which a known id is followed by a length that fits into the file."""
-        for begin in range(start, stop, _BLOCK):
-            end = min(begin + _BLOCK, stop, self.size - HEADER_SIZE + 1)
-            if end <= begin:
-                return
-            part = np.frombuffer(self.data, np.uint8, end - begin + HEADER_SIZE - 1, begin)
-            count = end - begin
-            columns = [part[index : index + count].astype(np.uint32) for index in range(HEADER_SIZE)]
-            ids = columns[0] | columns[1] << 8
-            lengths = columns[2] | columns[3] << 8 | columns[4] << 16 | columns[5] << 24
-            left = np.arange(self.size - begin, self.size - end, -1)
-            found = np.flatnonzero(_KNOWN[ids] & (lengths >= HEADER_SIZE) & (lengths <= left))
-            for at in found.tolist():
-                yield begin + at
+        for begin in range(start - start % _BLOCK, stop, _BLOCK):
+            found = self._headers_of_block(begin)
+            first, last = np.searchsorted(found, (start - begin, stop - begin))
+            for index in range(first, last):  # usually only the first is wanted
+                yield begin + int(found[index])
+
+    def _headers_of_block(self, begin: int) -> Indices:
+        """Return the offsets in one block. They are kept: a file may have a gap every few bytes."""
+        known = self.headers.get(begin)
+        if known is not None:
+            return known
+        count = max(0, min(_BLOCK, self.size - HEADER_SIZE + 1 - begin))
+        part = np.frombuffer(self.data, np.uint8, count + HEADER_SIZE - 1 if count else 0, begin if count else 0)
+        columns = [part[index : index + count].astype(np.uint32) for index in range(HEADER_SIZE)]
+        ids = columns[0] | columns[1] << 8
+        lengths = columns[2] | columns[3] << 8 | columns[4] << 16 | columns[5] << 24
+        left = np.arange(self.size - begin, self.size - begin - count, -1)
+        found = np.flatnonzero(_KNOWN[ids] & (lengths >= HEADER_SIZE) & (lengths <= left))
+        self.headers[begin] = found
+        return found
 
     def _is_certain(self, at: int, chain: list[_Open], level: int | None = None) -> bool:
         """Return whether a chunk certainly begins at ``at``: its fields are valid, and a known header follows them.
@@ -391,10 +405,13 @@ def _has_rest(cls: type[Chunk]) -> bool:
 
 
 def mend(record: Record, parent: Record | None, field: str) -> bool:
-    """Leave out faces, with their materials and smoothing groups, entries of a material group, or a parent."""
+    """Leave out faces, with their materials and smoothing groups, entries of a material group, the link to a parent, or
+    the id of a node."""
     around = () if parent is None else parent.children
-    if isinstance(record, NodeHeader) and field == "parent":
+    if isinstance(record, NodeHeader) and field in ("parent", "") and record.parent != -1:
         record.parent = -1
+    elif isinstance(record, Node) and not field and (node_id := _id_of(record)) is not None:
+        node_id.id_ = -1  # another node has this id, and nothing refers to -1
     elif isinstance(record, MaterialGroup) and field == "faces":
         holder = next((part for part in (parent, *around) if isinstance(part, FaceArray)), None)
         record.faces = frozen(record.faces[record.faces < (0 if holder is None else len(holder.faces))])
@@ -412,6 +429,11 @@ def mend(record: Record, parent: Record | None, field: str) -> bool:
     else:
         return False
     return True
+
+
+def _id_of(node: Node) -> NodeId | None:
+    """Return the chunk with the id of a node, if it has an id."""
+    return next((part for part in node.children if isinstance(part, NodeId) and part.id_ != -1), None)
 
 
 _MOST_LOST = 64
@@ -452,3 +474,40 @@ def _may_begin(data: bytes, at: int) -> bool:
         return at == len(data)
     chunk_id, length = _unpack_header(data, at)
     return chunk_id in CHUNKS and HEADER_SIZE <= length <= 2 * len(data)
+
+
+# What is missing
+
+
+def missing(data: bytes, document: Document) -> Missing | None:
+    """Return what a truncated file lacks: the length of its top chunk is believed if a chunk inside crosses the end."""
+    size = len(data)
+    top_id, length = _unpack_header(data) if size >= HEADER_SIZE else (0, 0)
+    if top_id not in TOP_IDS or length <= size:
+        return None
+    at = HEADER_SIZE
+    while at + HEADER_SIZE <= size:
+        _, part = _unpack_header(data, at)
+        if part < HEADER_SIZE or at + part > length:
+            return None
+        at += part
+    return Missing(length - size, _missing_parts(document)) if at > size else None
+
+
+def _missing_parts(document: Document) -> str:
+    """Say what is missing and what is left of objects and of their nodes, which have the same names."""
+    objects = {record.name for record in document.find(NamedObject)}
+    keyframer = document.first(Keyframer)
+    if keyframer is None:
+        return f"no keyframer, {counted(len(objects), 'object')} left"
+    headers = (child for node in document.find(Node) for child in node.children if isinstance(child, NodeHeader))
+    nodes = {header.name for header in headers}
+    parts = []
+    if nodes - objects - _DUMMY_NAMES:
+        parts.append(f"{len(objects)} of {counted(len(objects | nodes - _DUMMY_NAMES), 'object')} left")
+    if objects - nodes:
+        parts.append(f"motion left for {len(objects & nodes)} of {counted(len(objects), 'object')}")
+    return ", ".join(parts) or f"{counted(len(objects), 'object')} left"
+
+
+_DUMMY_NAMES = {b"$$$DUMMY", b"DUMMY", b"$AMBIENT$"}

@@ -6,6 +6,9 @@ import copy
 from collections.abc import Iterator
 from dataclasses import replace
 
+import numpy as np
+
+from keyframer.arrays import Array, Flags
 from keyframer.catalogue import IO_UNRECOGNISED
 from keyframer.formats.contract import Codec
 from keyframer.formats.document import Document, drop_damage
@@ -83,21 +86,29 @@ def recover(data: bytes, limits: Limits) -> Document:
 
 
 def mend(record: Record, parent: Record | None, field: str) -> bool:
-    """Leave out the parent of a record, faces of a mesh, or its skin if bones are missing."""
+    """Leave out the parent of a record, faces of a mesh, its skin if bones are missing, or links of a face to texture
+    coordinates or colours that do not exist: such a face has the first ones, as in scenes."""
     if isinstance(record, Placed | Aimed) and field == "parent_id":
         record.parent_id = -1
     elif isinstance(record, Mesh) and field in ("vertex_bones", "bone_ids"):
         record.flags &= ~SKINNED
-    elif isinstance(record, Mesh) and field in ("faces", "uv_faces", "colour_faces"):
+    elif isinstance(record, Mesh) and field in ("uv_faces", "colour_faces"):
         corners = getattr(record, field)
-        count = len(getattr(record, {"faces": "vertices", "uv_faces": "uvs", "colour_faces": "colours"}[field]))
-        kept = ((corners >= 0) & (corners < count)).all(axis=1)
+        kept = _exist(corners, len(record.uvs if field == "uv_faces" else record.colours))
+        setattr(record, field, frozen(np.where(kept[:, None], corners, 0).astype(corners.dtype)))
+    elif isinstance(record, Mesh) and field == "faces":
+        kept = _exist(record.faces, len(record.vertices))
         for plan in record.plan.fields:
             if plan.kind.counted_by == "face_count" and (plan.when is None or plan.when(record)):
                 setattr(record, plan.name, frozen(getattr(record, plan.name)[kept]))
     else:
         return False
     return True
+
+
+def _exist(corners: Array, count: int) -> Flags:
+    """Return which faces have only corners that exist."""
+    return np.asarray(((corners >= 0) & (corners < count)).all(axis=1))
 
 
 def encode(document: Document) -> bytes:

@@ -296,6 +296,26 @@ class Controller(AnyController):
         when="scheme != 2",
     )
 
+    @property
+    def has_keys(self) -> bool:
+        return self.scheme != BEZIER
+
+
+@record
+class BezierController(Controller):
+    """A Bezier controller with keys. No document has their layout; here it is that of linear keys."""
+
+    keys: Keys = linked_keys(
+        LayoutBy("type", {kind: key_layout(kind, LINEAR) for kind in CONTROLLED}),
+        "key_count",
+        "i32 time, value",
+        "for each keyframe the time in ticks and the value, as in linear controllers",
+    )
+
+    @property
+    def has_keys(self) -> bool:
+        return True
+
 
 @record
 class SampledController(AnyController):

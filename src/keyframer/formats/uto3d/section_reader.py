@@ -34,6 +34,7 @@ from keyframer.formats.uto3d.records import (
     CONTROLLED,
     NOTHING,
     AnyLight,
+    BezierController,
     Camera,
     CameraTarget,
     Controller,
@@ -71,6 +72,8 @@ _CUT_SHORT = ("STRUCT_TRUNCATED", "STRUCT_STRING_UNTERMINATED")
 _UNIT_ERROR = 0.01
 _SAMPLED_SIZE, _SMALLEST_CONTROLLER, _STATE_COST = 9, 5, 16
 """bytes of a sampled controller and of the smallest one; cost of trying one controller in addition to its bytes"""
+_SCHEME_AT = 13
+"""offset of the scheme in a controller"""
 _FREE_STEPS = 1 << 16
 """cost that every search for sampled controllers may have, in addition to three times the section"""
 
@@ -102,6 +105,8 @@ class Reader:
         self.records_read = 0
         """sections and records so far"""
         self.tag_tries, self.count_tries = _TAG_TRIES, _COUNT_TRIES
+        self.bezier_has_keys = False
+        """whether Bezier controllers are read with keys in the layout of linear ones"""
         self.mismatches: list[tuple[type[Section], int, int]] = []
         """sections whose number of records differs from MAIN, with their actual number and the offset of the first"""
 
@@ -311,7 +316,7 @@ class Reader:
                 args = {"value": record.type, "known": known}
             elif isinstance(record, NoController) and record.filler != 255:
                 name, args = "filler", {"value": record.filler, "known": "255"}
-            elif isinstance(record, Controller) and record.scheme == BEZIER and record.key_count < 0:
+            elif isinstance(record, Controller) and not record.has_keys and record.key_count < 0:
                 issue, name, args = STRUCT_COUNT_NEGATIVE, "key_count", {"count": record.key_count}
             if args:
                 path = f"{self.place.child(section.segment).child(record.segment, index)}/{name}"
@@ -459,10 +464,14 @@ class Reader:
     # Controllers
 
     def _controller_layout(self, pos: int) -> type[Record]:
-        return NoController if self.data[pos : pos + 1] == bytes([NOTHING]) else Controller
+        if self.data[pos : pos + 1] == bytes([NOTHING]):
+            return NoController
+        is_bezier = self.data[pos + _SCHEME_AT : pos + _SCHEME_AT + 1] == bytes([BEZIER])
+        return BezierController if is_bezier and self.bezier_has_keys else Controller
 
     def _read_controllers(self, start: int, count: int) -> _Attempt:
-        """Read the controllers in the usual layout, or with sampled controllers if only these end with the file.
+        """Read the controllers in the usual layout, or with keys in Bezier controllers or sampled controllers if only
+        these end with the file.
 
         Nothing in a sampled controller (not in keyframe mode) identifies it: it ends after the owner id. One is assumed
         where the usual layout leads to an invalid record or to another end. The search goes back to the last place
@@ -472,6 +481,13 @@ class Reader:
         self._read_records(usual, Controller, ControllerSection, count)
         if usual.failure is None and usual.end == len(self.data):
             return usual
+        if any(isinstance(record, Controller) and record.scheme == BEZIER for record in usual.records):
+            self.bezier_has_keys = True
+            with_keys = _Attempt([], start)
+            self._read_records(with_keys, Controller, ControllerSection, count)
+            if with_keys.failure is None and with_keys.end == len(self.data):
+                return with_keys
+            self.bezier_has_keys = False
         owners = {getattr(child, "id", 0) for part in self.header.children for child in part.children}
         cursor, size = self.cursor, len(self.data)
         cost_left = 3 * (size - start) + _FREE_STEPS

@@ -16,6 +16,7 @@ from keyframer.formats.document import RawRun
 from keyframer.formats.uto3d.records import (
     AnyController,
     AnyLight,
+    BezierController,
     Bone,
     Camera,
     CameraTarget,
@@ -165,7 +166,7 @@ class ControllerSection(Section):
     """The controllers (CTRL)."""
 
     TAG = b"CTRL"
-    layouts = (Controller, SampledController, NoController)
+    layouts = (Controller, SampledController, NoController, BezierController)
     count_field = "controller_count"
 
 

@@ -8,8 +8,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from keyframer.formats.document import Document
+from keyframer.formats.kit.chunk_tree import ANYWHERE
 from keyframer.formats.threeds import records as r
-from keyframer.formats.threeds.chunk import ANYWHERE, CHUNKS, Chunk, RawChunk
+from keyframer.formats.threeds.chunk import CHUNKS, Chunk, RawChunk
 from keyframer.formats.threeds.document import new_document
 from keyframer.wire.key_table import Keys
 

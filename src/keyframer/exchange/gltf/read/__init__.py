@@ -306,6 +306,8 @@ class _SceneMeshes:
         if key not in self._converted:
             self._converted[key] = mesh.positions, *self._in_scene_axes(imported)
         _, mesh.positions, shapes = self._converted[key]
+        if mesh.normals is not None and self._importer.axes.mirrored:
+            mesh.normals = self._importer.axes.vectors(np.asarray(mesh.normals, np.float64))
         morph = None
         if shapes:
             morph = Morph(["", *imported.names], list(shapes))

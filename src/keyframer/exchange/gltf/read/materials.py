@@ -18,7 +18,7 @@ from keyframer.exchange.gltf.conventions import shown_rgb
 from keyframer.exchange.gltf.read import extras_reading
 from keyframer.exchange.gltf.read.container import Buffers, advice, decode_data_uri
 from keyframer.exchange.gltf.read.json_text import Findings, Item
-from keyframer.exchange.gltf.write.materials import CLAMP, MIRRORED, REPEAT
+from keyframer.exchange.gltf.write.materials import CLAMP, DEFAULT_DIFFUSE, MIRRORED, REPEAT, metalness
 from keyframer.exchange.gltf.write.materials import roughness as derived_roughness
 from keyframer.issues import Severity
 from keyframer.limits import Budget
@@ -83,7 +83,7 @@ class MaterialReader:
             return False
         roughness = [_surface(self._items[place]).value.get("roughnessFactor") for place in (number, original)]
         numbers = [
-            [*(part.diffuse or (0.8, 0.8, 0.8)), part.transparency, part.self_illumination, float(part.two_sided)]
+            [*(part.diffuse or DEFAULT_DIFFUSE), part.transparency, part.self_illumination, float(part.two_sided)]
             for part in (helper, material)
         ]
         return roughness[0] == roughness[1] and bool(np.allclose(numbers[0], numbers[1], atol=1e-4))
@@ -124,7 +124,7 @@ class MaterialReader:
         self._restore(material, item, extras, roughness)
         if self._from_keyframer:  # only what the material does not express
             is_derived = {
-                "metallic": metallic == 0.0,
+                "metallic": metallic == metalness(material),
                 "roughness": abs(derived_roughness(material) - roughness) <= 1e-5,
                 "alpha_mode": "alpha_cutoff" not in gltf_values,
                 "emissive": glow_image is not None and _is_close(glow, color),  # as written with a map
@@ -145,6 +145,7 @@ class MaterialReader:
                 material.maps[slot] = texture
                 if slot == "texture1":
                     texture.ignore_alpha = mode == "OPAQUE"
+        _remove_absent(material, extras)
         return material
 
     def _restore(self, material: Material, item: Item, extras: Item, roughness: float) -> None:
@@ -192,8 +193,10 @@ class MaterialReader:
         if map_slot == "opacity":
             role = "alpha"  # white, with the opacity in its alpha
         texture_map = _map(content)
-        if map_slot == "texture1" and not _set_diffuse(material, texture_map.amount, factor, extras):
-            return False
+        if map_slot == "texture1" and min(factor) < 1.0 - 1e-6:
+            return False  # another program set it: image and factor are multiplied as in any glTF file
+        if map_slot == "texture1":
+            material.diffuse = extras_reading.triple(extras, "diffuse")  # the image covers it
         mode = item.value.get("alphaMode", "OPAQUE")
         written_map = self._issues.attempt(self._textures.read, reference, role, mode != "OPAQUE")
         if written_map is None:
@@ -209,6 +212,15 @@ class MaterialReader:
         return True
 
 
+def _remove_absent(material: Material, extras: Item) -> None:
+    """Remove the diffuse colour and the shininess that our exporter had to invent, unless they were changed since."""
+    absent = extras.entries("absent") if extras.has("absent") else []
+    if "diffuse" in absent and material.diffuse is not None and _is_close(material.diffuse, DEFAULT_DIFFUSE):
+        material.diffuse = None
+    if "shininess" in absent and material.shininess is not None and abs(material.shininess) <= 1e-6:
+        material.shininess = None
+
+
 def _is_part_of_own_color(color: tuple[float, ...], glow: tuple[float, ...]) -> bool:
     """Return whether a surface glows in its own colour and reflects the rest of it, as self-illuminated ones do."""
     whole = [base + level for base, level in zip(color, glow, strict=False)]
@@ -218,20 +230,6 @@ def _is_part_of_own_color(color: tuple[float, ...], glow: tuple[float, ...]) -> 
 
 def _is_close(color: Sequence[float], other: Sequence[float]) -> bool:
     return all(abs(level - wanted) <= 1e-6 for level, wanted in zip(color[:3], other[:3], strict=True))
-
-
-def _set_diffuse(material: Material, amount: float, factor: tuple[float, ...], extras: Item) -> bool:
-    """Set the colour under an image that covers it by ``amount``; returns False if no colour gives the factor: then
-    another program set it, and image and factor are multiplied as in any glTF file.
-    """
-    amount = min(max(amount, 0.0), 1.0)
-    if min(factor) < amount - 1e-6:
-        return False
-    if amount < 1.0:
-        material.diffuse = shown_rgb([max(level - amount, 0.0) / (1.0 - amount) for level in factor])
-    else:  # the image covers it
-        material.diffuse = extras_reading.triple(extras, "diffuse")
-    return True
 
 
 def _is_default(item: Item) -> bool:
@@ -268,7 +266,7 @@ def _map(content: Item) -> TextureMap:
         texture_map.raw_file_name = bytes.fromhex(content.text("raw_file_name", ""))
     except ValueError:
         raise content.wrong("raw_file_name", "hex digits", content.value["raw_file_name"]) from None
-    flags = "mirror negative decal tiled summed_area alpha_source ignore_alpha"
+    flags = "mirror negative decal tiled second_coordinates summed_area alpha_source ignore_alpha"
     extras_reading.restore(texture_map, content, "amount rotation_degrees blur", flags)
     for name in ("scale", "offset"):
         if content.has(name) and None not in content.entries(name):
@@ -303,7 +301,7 @@ class TextureReader:
         name = self.images.name(source) if is_embedded else unquote(self.images.items[source].text("uri"))
         texture_map = TextureMap(name, extras={"gltf": {"image": source, "embedded": is_embedded, "role": role}})
         texture_map.embedded = self._issues.attempt(self.images.take, source, role, alpha_is_opacity)
-        self._check_coordinates(reference)
+        texture_map.second_coordinates = self._coordinates(reference) == 1
         self._set_wrap_mode(texture_map, self._texture(reference))
         _apply_transform(texture_map, reference.extension("KHR_texture_transform"))
         if reference.has("scale") or reference.has("strength"):
@@ -340,20 +338,15 @@ class TextureReader:
             gltf_values: dict[str, Any] = texture_map.extras["gltf"]
             gltf_values["sampler"] = stated
 
-    def _check_coordinates(self, reference: Item) -> None:
-        """Report a second set of texture coordinates: meshes of a scene have one."""
+    def _coordinates(self, reference: Item) -> int:
+        """Return the number of the set of texture coordinates; report a third one: meshes of a scene have two."""
         transform = reference.extension("KHR_texture_transform")
         number = reference.integer("texCoord", 0)
         number = number if transform is None else transform.integer("texCoord", number)
-        if number:
-            self._issues.add(
-                SEM_UNKNOWN_ENUM,
-                reference.at("texCoord"),
-                0,
-                severity=Severity.WARNING,
-                value=f"TEXCOORD_{number}",
-                known="TEXCOORD_0",
-            )
+        if number > 1:
+            args = {"value": f"TEXCOORD_{number}", "known": "TEXCOORD_0, TEXCOORD_1"}
+            self._issues.add(SEM_UNKNOWN_ENUM, reference.at("texCoord"), 0, severity=Severity.WARNING, **args)
+        return number
 
 
 def _apply_transform(texture_map: TextureMap, transform: Item | None) -> None:

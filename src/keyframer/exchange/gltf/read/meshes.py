@@ -1,5 +1,5 @@
-"""Reads meshes: the triangles of all primitives as one mesh, with texture coordinates, colours, morph targets, and the
-joints and weights of a skin.
+"""Reads meshes: the triangles of all primitives as one mesh, with texture coordinates, colours, normals, morph targets,
+and the joints and weights of a skin.
 
 Vertices that were split for glTF are joined again.
 """
@@ -25,13 +25,14 @@ from keyframer.issues import Severity
 from keyframer.limits import Budget
 from keyframer.maths.distinct_values import distinct_rows
 from keyframer.scene import Mesh
+from keyframer.scene.mesh import CORNER_TABLES
 from keyframer.text import counted
 
 _MODES = ("points", "lines", "line loop", "line strip", "triangles", "triangle strip", "triangle fan")
 MOST_JOINT_SETS = 4
 """maximum number of sets of joints and weights that are read"""
 _KNOWN_ATTRIBUTES = {
-    *("POSITION", "NORMAL", "TEXCOORD_0", "COLOR_0"),
+    *("POSITION", "NORMAL", "TEXCOORD_0", "TEXCOORD_1", "COLOR_0"),
     "TANGENT",  # not read: tangents are computed again for normal maps
     *(f"{name}_{number}" for name in ("JOINTS", "WEIGHTS") for number in range(MOST_JOINT_SETS)),
 }
@@ -59,6 +60,8 @@ class _Primitives:
     """the material of each primitive"""
     accessor_keys: list[object] = field(default_factory=list)
     """identifies the accessors and the mode of each primitive"""
+    translucent: bool = False
+    """whether a material uses the opacity of colours"""
 
 
 class MeshReader:
@@ -73,6 +76,11 @@ class MeshReader:
         issues: Findings,
         material_numbers: list[int],
     ) -> None:
+        stated_modes = [material.value.get("alphaMode", "OPAQUE") for material in root.children("materials")]
+        self._opaque = {
+            -1,
+            *(number for number, mode in zip(material_numbers, stated_modes, strict=False) if mode == "OPAQUE"),
+        }
         self._accessors = accessors
         self._draco = draco
         self._budget = budget
@@ -96,31 +104,39 @@ class MeshReader:
             self._issues.attempt(self._primitive, primitive, primitives)
         if not primitives.faces:
             return None
-        accessor_keys = tuple(primitives.accessor_keys)
-        if accessor_keys not in self._imported_meshes:
-            self._imported_meshes[accessor_keys] = self._imported_mesh(
-                item, primitives, v_up=v_up, from_keyframer=from_keyframer
+        extras = item.keyframer_extras
+        stated = not from_keyframer or (extras is not None and extras.value.get("normals") == "stated")
+        primitives.translucent = not self._opaque.issuperset(primitives.materials)
+        key = (*primitives.accessor_keys, primitives.translucent, stated)
+        if key not in self._imported_meshes:
+            self._imported_meshes[key] = self._imported_mesh(
+                item, primitives, v_up=v_up, from_keyframer=from_keyframer, stated_normals=stated
             )
-        shared = self._imported_meshes[accessor_keys]
+        shared = self._imported_meshes[key]
         imported = replace(shared, mesh=replace(shared.mesh, name=self._issues.attempt(item.text, "name", "") or ""))
         imported.mesh.face_materials = self._face_materials(item, primitives)
         imported.weights = self._issues.attempt(item.numbers, "weights", None, ()) or ()
         imported.names = _target_names(item, len(imported.targets))
-        extras = item.keyframer_extras
         if from_keyframer and extras is not None:
             self._issues.attempt(self._restore, imported.mesh, extras)
         return imported
 
-    def _imported_mesh(self, item: Item, primitives: _Primitives, *, v_up: bool, from_keyframer: bool) -> ImportedMesh:
-        """Return the arrays shared by all meshes with the same accessors."""
+    def _imported_mesh(
+        self, item: Item, primitives: _Primitives, *, v_up: bool, from_keyframer: bool, stated_normals: bool
+    ) -> ImportedMesh:
+        """Return the arrays shared by all meshes with the same accessors. Our own files say whether their normals were
+        stated by the source; others follow from smoothing groups."""
         imported = self._joined(item, primitives, v_up)
+        if stated_normals and imported.normals is not None:
+            imported.mesh.normals = imported.normals
         if not from_keyframer:  # our own files have smoothing in extras, if the scene had any
             smooth = ["NORMAL" in part.arrays for part in primitives.primitive_parts]
             imported.mesh.smoothing = np.repeat(np.array(smooth, np.int64), [len(face) for face in primitives.faces])
         if from_keyframer or imported.normals is not None:
             weld(imported, by_normal=not from_keyframer)
         mesh = imported.mesh
-        for name in ("positions", "corners", "uv", "uv_corners", "colors", "color_corners", "smoothing"):
+        tables = (*CORNER_TABLES, *CORNER_TABLES.values())
+        for name in ("positions", "corners", *tables, "color_alpha", "smoothing"):
             # shared arrays are read-only: changing one mesh must not change the others
             if getattr(mesh, name) is not None:
                 setattr(mesh, name, _read_only(getattr(mesh, name)))
@@ -174,12 +190,14 @@ class MeshReader:
                 raise attributes.fail(STRUCT_SYNTAX, name, wanted=expected, found=f"{len(arrays[name])}")
 
         for name in attributes.value:
-            if name not in _KNOWN_ATTRIBUTES:  # a second set of coordinates, colours of another program …
-                args = {"value": str(name)[:80], "known": "POSITION, NORMAL, TEXCOORD_0, COLOR_0, JOINTS_n, WEIGHTS_n"}
+            if name not in _KNOWN_ATTRIBUTES:  # a third set of coordinates, colours of another program …
+                known = "POSITION, NORMAL, TEXCOORD_0, TEXCOORD_1, COLOR_0, JOINTS_n, WEIGHTS_n"
+                args = {"value": str(name)[:80], "known": known}
                 self._issues.add(SEM_UNKNOWN_ENUM, attributes.at(name), 0, severity=Severity.WARNING, **args)
         read("POSITION", "VEC3")
         read("NORMAL", "VEC3")
         read("TEXCOORD_0", "VEC2")
+        read("TEXCOORD_1", "VEC2")
         read("COLOR_0", "VEC3", "VEC4")
         for number in range(MOST_JOINT_SETS):
             read(f"JOINTS_{number}", "VEC4", integers=True)
@@ -250,19 +268,20 @@ class MeshReader:
             if not any(name in part.arrays for part in parts):
                 return None
             default = np.full(width, fill)
-            return concatenated(
-                [part.arrays.get(name, np.broadcast_to(default, (part.count, width)))[:, :width] for part in parts]
-            )
+            return concatenated([_wide(part.arrays.get(name), part.count, default) for part in parts])
 
         positions = column("POSITION", 3)
         assert positions is not None
         mesh = Mesh("", positions, faces)
-        uv = column("TEXCOORD_0", 2)
-        if uv is not None:
-            mesh.uv = np.column_stack([uv[:, 0], 1.0 - uv[:, 1]]) if v_up else uv
-        colors = column("COLOR_0", 3, 1.0)
+        for name, attribute in (("uv", "TEXCOORD_0"), ("uv2", "TEXCOORD_1")):
+            uv = column(attribute, 2)
+            if uv is not None:
+                setattr(mesh, name, np.column_stack([uv[:, 0], 1.0 - uv[:, 1]]) if v_up else uv)
+        colors = column("COLOR_0", 4, 1.0)
         if colors is not None:
-            mesh.colors = shown_color(colors)
+            mesh.colors = shown_color(colors[:, :3])
+            if primitives.translucent and (colors[:, 3] != 1.0).any():
+                mesh.color_alpha = colors[:, 3]
         imported = ImportedMesh(mesh, normals=column("NORMAL", 3))
         no_offset = np.zeros(3)
         for number in range(max(len(part.targets) for part in parts)):
@@ -301,6 +320,16 @@ class MeshReader:
             )
             if centre is not None and centre.shape == (3,):
                 mesh.bounding_sphere = (centre, float(sphere[1]))
+
+
+def _wide(rows: Array | None, count: int, default: Array) -> Array:
+    """Return rows with as many columns as ``default``, which fills what is missing."""
+    width = len(default)
+    if rows is None:
+        return np.broadcast_to(default, (count, width))
+    if rows.shape[1] < width:
+        return np.column_stack([rows, np.broadcast_to(default[rows.shape[1] :], (count, width - rows.shape[1]))])
+    return rows[:, :width]
 
 
 def _read_only(array: Array) -> Array:
@@ -371,8 +400,8 @@ class ImportedMesh:
 
 
 def weld(imported: ImportedMesh, *, by_normal: bool) -> None:
-    """Join vertices with the same position, morph targets, joints and weights; corners keep their texture coordinates
-    and colours.
+    """Join vertices with the same position, morph targets, joints and weights; corners keep their texture coordinates,
+    colours and normals.
 
     ``by_normal``: only vertices that also have the same normal. Other exporters compute positions and normals on both
     sides of a texture seam separately, so that they differ in the last bits: such small differences are ignored.
@@ -394,10 +423,9 @@ def weld(imported: ImportedMesh, *, by_normal: bool) -> None:
     rank[order] = np.arange(len(order))
     kept_vertices = first[order]
     old_corners = np.asarray(mesh.corners)
-    if mesh.uv is not None:
-        mesh.uv_corners = old_corners
-    if mesh.colors is not None:
-        mesh.color_corners = old_corners
+    for name, corners_name in CORNER_TABLES.items():
+        if getattr(mesh, name) is not None:
+            setattr(mesh, corners_name, old_corners)
     mesh.corners = rank[number][old_corners]
     mesh.positions = np.asarray(mesh.positions)[kept_vertices]
     imported.targets = [target[kept_vertices] for target in imported.targets]

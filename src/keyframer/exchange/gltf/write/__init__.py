@@ -44,13 +44,14 @@ from keyframer.formats.document import encode
 from keyframer.formats.guard import GcPaused
 from keyframer.formats.kit.scene_reading import path_finder
 from keyframer.formats.kit.scene_writing import Written, without_invalid_links
-from keyframer.formats.kit.unsupported_features import foreign_extras
+from keyframer.formats.kit.unsupported_features import foreign_extras, kind_of
 from keyframer.limits import budgeted
 from keyframer.posing import Rig
 from keyframer.posing.channels import Samples
 from keyframer.posing.rig import AnimatedProperties
 from keyframer.scene import Clip, LightType, Scene
 from keyframer.scene.loss_report import LossReport, Outcome
+from keyframer.text import counted
 from keyframer.textures import TextureFinder, TextureSource
 
 __all__ = ["GltfOptions", "export", "save"]
@@ -193,7 +194,7 @@ def _add_metadata(context: Context, clips: list[Json]) -> None:
         content["environment"] = environment
         for name in environment:
             context.report.add(Outcome.EXTRAS, f"/environment/{name}")
-    ambient = [light_extras(light) for light in scene.lights if light.type is LightType.AMBIENT]
+    ambient = [_ambient_light(context, number) for number, light in enumerate(scene.lights) if light.type is _AMBIENT]
     if ambient:
         content["ambient_lights"] = ambient
     if clips:
@@ -202,11 +203,30 @@ def _add_metadata(context: Context, clips: list[Json]) -> None:
         content["extras"] = scene.extras
         context.report.add(Outcome.EXTRAS, "/extras", "data that the scene model cannot store")
     for part, name, count in foreign_extras(scene, scene.clips[0] if scene.clips else Clip(), "gltf"):
-        context.report.add(Outcome.EXTRAS, f"/{part}/{name}", f"'{name}' of {count} {part}" if count > 1 else "")
+        detail = f"'{name}' of {count} {part}" if count > 1 else ""
+        context.report.add(Outcome.EXTRAS, f"/{part}/{name}", detail, kind=kind_of(part, name, count))
     if scene.title:
         asset.scene["name"] = scene.title
     attach_extras(asset.scene, content)
     context.report.measured.setdefault("size", context.size)
+
+
+_AMBIENT = LightType.AMBIENT
+
+
+def _ambient_light(context: Context, number: int) -> Json:
+    """Return an ambient light for extras, with the keys of its tracks."""
+    scene = context.scene
+    content, nodes = light_extras(scene.lights[number]), scene.nodes
+    for channel in scene.clips[0].channels if scene.clips else ():
+        track, is_its = channel.track, channel.node is not None and nodes[channel.node].light == number
+        if is_its and track.kind in ("color", "multiplier") and len(track.times) > 1:
+            keys = {"frames": track.times, "values": track.values, "interpolation": track.interpolation.value}
+            content.setdefault("animation", {})[track.kind] = keys
+            path = f"/nodes/{nodes[channel.node].name}/{track.kind}"
+            detail = f"{counted(len(track.times), 'key')}: glTF has no ambient lights"
+            context.report.add(Outcome.EXTRAS, path, detail, extras=track.extras)
+    return content
 
 
 _SEARCH_OPTIONS = ("texture_path", "texture_recursive", "textures")

@@ -147,14 +147,27 @@ class Lights:
         if light.type is LightType.SPOT:
             inner, outer = cone_angles(start.hotspot_degrees, start.falloff_degrees or 45.0)
             written["spot"] = {"innerConeAngle": float(inner), "outerConeAngle": float(outer)}
+            self._report_cone(light, start, path)
         attach_extras(written, {**_fields_without_place(light, written.get("name")), **unwritten})
         if light.type is LightType.DIRECTIONAL:
-            report.add(Outcome.EXACT, path, extras=light.extras)
+            detail = "does not dim: glTF has no ranges of directional lights" if light.attenuated else ""
+            outcome = Outcome.APPROXIMATED if light.attenuated else Outcome.EXACT
+            report.add(outcome, path, detail, extras=light.extras)
         else:
             report.add(Outcome.APPROXIMATED, path, dimming_difference(light), extras=light.extras)
         for attribute in non_default_fields(light, *_NOT_IN_GLTF):
             report.add(Outcome.EXTRAS, f"{path}/{attribute}", extras=light.extras)
         return written
+
+    def _report_cone(self, light: Light, start: LightStart, path: str) -> None:
+        """Report cones that glTF cannot store: wider than half a turn, or with the bright one wider than the outer."""
+        report, hotspot, falloff = self._context.report, start.hotspot_degrees, start.falloff_degrees
+        if falloff > 180:
+            detail = f"a cone of {falloff:g} degrees: limited to 180"
+            report.add(Outcome.APPROXIMATED, f"{path}/falloff_degrees", detail, extras=light.extras)
+        if hotspot > falloff > 0:
+            detail = f"a bright cone of {hotspot:g} degrees, wider than the outer one of {falloff:g}: made narrower"
+            report.add(Outcome.APPROXIMATED, f"{path}/hotspot_degrees", detail, extras=light.extras)
 
 
 def dimming_difference(light: Light) -> str:
@@ -191,13 +204,14 @@ def vertical_fov(horizontal_degrees: npt.ArrayLike) -> Floats:
     return np.asarray(2 * np.arctan(np.tan(half) / ASPECT_RATIO))
 
 
-def _lerp_focal_length(first: Floats, last: Floats, u: Floats) -> Floats:
-    """Interpolate between two vertical fields of view as Blender does: linear in focal length."""
+def _field_of_view_error(first: Floats, last: Floats, u: Floats, wanted: Floats) -> Floats:
+    """Return the larger error of a linear angle and of a linear focal length, which Blender interpolates."""
     with np.errstate(all="ignore"):
-        return np.asarray(2 * np.arctan(1 / lerp(1 / np.tan(first / 2), 1 / np.tan(last / 2), u)))
+        focal = 2 * np.arctan(1 / lerp(1 / np.tan(first / 2), 1 / np.tan(last / 2), u))
+        return np.maximum(vector_distance(lerp(first, last, u), wanted), vector_distance(focal, wanted))
 
 
-FIELDS_OF_VIEW = Measure(vector_distance, (lerp, _lerp_focal_length))
+FIELDS_OF_VIEW = Measure(vector_distance, _field_of_view_error)
 """measure of errors of vertical fields of view, in radians"""
 
 

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from keyframer.arrays import Bytes, Floats
-from keyframer.exchange.gltf.conventions import original_gltf_values
-from keyframer.scene import Material, TextureMap
+from keyframer.exchange.gltf.conventions import fraction, original_gltf_values
+from keyframer.formats import properties_of
+from keyframer.scene import Material, Scene, TextureMap
 from keyframer.scene.loss_report import Outcome
 from keyframer.text import safe_text
 from keyframer.textures import ImageRefused, OpenedTexture, Texture, TextureSource, pillow
@@ -48,6 +49,8 @@ class Image:
     """``image/png`` or ``image/jpeg``"""
     alpha: str = "opaque"
     """use of its alpha channel: ``opaque``, ``mask`` or ``blend``"""
+    has_border: bool = False
+    """whether its outermost pixels have another colour, which reductions would blend with the image"""
     notes: dict[str, tuple[Outcome, str]] = field(default_factory=dict)
     """outcome and description for the maps it was made from, by their slots in the material"""
 
@@ -61,7 +64,9 @@ class Missing:
 
 ImageSource = Callable[[Material, str, TextureMap], Image | Missing | None]
 """function of material, slot and map that returns the image, the reason why there is none, or None. Slots:
-``base_color`` (made from ``texture1``, with the opacity map in its alpha if possible), ``alpha`` (from ``opacity`` if
+``base_color`` (made from ``texture1`` and the colour of the material, with the opacity map in its alpha if possible;
+an image that is not tiled gets a border of that colour, which a player that clamps it shows around it), ``alpha`` (from
+``opacity`` if
 there is no base colour image: white, with the map in its alpha), ``normal`` (from ``bump``: a normal map computed from
 the height map), ``emissive`` (from ``self_illumination``, multiplied by the image of ``texture1`` if there is one), and
 `GLTF_ONLY_SLOTS`. Maps that were read from glTF need no conversion
@@ -72,10 +77,30 @@ def no_images(material: Material, slot: str, map: TextureMap) -> None:
     """Supply no images: texture names are kept in extras only."""
 
 
+OPACITY, SHOWS_MATERIAL, IGNORED = "opacity", "shows material", "ignored"
+"""uses of the alpha channel of an image: it makes the surface transparent, or the colour of the material shows through
+"""
+
+
+def alpha_use(map: TextureMap) -> str:
+    """Return how a map of colours uses the alpha of its image."""
+    if map.embedded is not None and map.embedded.role:
+        return OPACITY if map.embedded.alpha_is_opacity else IGNORED
+    if map.ignore_alpha:
+        return IGNORED
+    shows_material = map.decal or any(properties_of(name).image_alpha_shows_material for name in map.extras)
+    return SHOWS_MATERIAL if shows_material and not map.alpha_source else OPACITY
+
+
+def is_shown_once(map: TextureMap) -> bool:
+    """Return whether the material is visible outside of the image. In glTF, the border of an image continues."""
+    return (map.decal or not map.tiled) and not map.mirror and role_of(map) is None
+
+
 def role_of(map: TextureMap) -> str | None:
     """Return the role of an embedded image, or of a map that was read from glTF; None for other maps."""
     if map.embedded is not None:
-        return map.embedded.role
+        return map.embedded.role or None
     role = original_gltf_values(map.extras).get("role")
     return role if isinstance(role, str) else None
 
@@ -108,7 +133,7 @@ class Pictures:
         key = (
             slot,
             _key(map),
-            material.diffuse if slot == "base_color" else None,
+            material.diffuse if slot in ("base_color", "emissive") else None,
             *(_key(merged_map) for merged_map in merged_maps),
             original_gltf_values(material.extras).get("alpha_mode"),
         )
@@ -119,12 +144,18 @@ class Pictures:
                 self._images[key] = Missing(f"{self._source.open_map(map)!s}; {refused.reason}")
         return self._images[key]
 
+    def not_found(self, scene: Scene) -> list[str]:
+        """Return the names of all images of a scene that were not found, also of those that glTF does not use."""
+        return self._source.not_found(scene)
+
     def _make(self, material: Material, slot: str, map: TextureMap) -> Image | Missing:
         opened = self._source.open_map(map)
         texture = opened.texture
         if texture is None:
             return Missing(str(opened))
-        if _ROLES[slot] == role_of(map):
+        if slot == "base_color" and covering(map) == 0:
+            return Missing(f"{opened!s}; not shown: its amount is 0 %")
+        if _ROLES[slot] == role_of(map) and (slot != "base_color" or covering(map) == 1):
             return self._from_gltf(material, map, slot, opened, texture)
         if slot in GLTF_ONLY_SLOTS:
             return Missing(f"{opened!s}; not usable as {slot}")
@@ -144,32 +175,43 @@ class Pictures:
 
     def _base(self, material: Material, map: TextureMap, opened: OpenedTexture, texture: Texture) -> Image:
         notes = {"texture1": _note(opened, "")}
-        alpha_is_opacity = texture.has_alpha and not map.ignore_alpha and (map.alpha_source or not map.decal)
-        shows_color = texture.has_alpha and not map.ignore_alpha and not alpha_is_opacity
+        is_negative = map.negative and role_of(map) is None
+        use = alpha_use(map) if texture.has_alpha else IGNORED
+        amount, has_border = covering(map), not map.tiled and is_shown_once(map)
         reduced = texture
-        if map.negative or shows_color or "opacity" in material.maps:
+        is_computed = is_negative or amount < 1 or has_border or use == SHOWS_MATERIAL
+        if is_computed or "opacity" in material.maps:
             reduced, opened = _reduced(texture, opened)
         opacity_map = self._opacity(material, map, notes, reduced)
-        if opacity_map is None and not map.negative and not shows_color:
-            return self._copied(texture, notes, self._alpha_kind(texture) if alpha_is_opacity else "opaque")
+        if opacity_map is None and not is_computed:
+            return self._copied(texture, notes, self._alpha_kind(texture) if use == OPACITY else "opaque")
         self._pay(texture, reduced)
         texture, notes["texture1"] = reduced, _note(opened, "")
         pixels = texture.pixels().copy()
-        if map.negative:
+        changes = []
+        if is_negative:
             pixels[..., :3] = 255 - pixels[..., :3]
-            notes["texture1"] = _note(opened, "colours inverted", Outcome.BAKED)
+            changes.append("colours inverted")
         alpha = pixels[..., 3] / 255.0
-        if shows_color:
-            material_color = 255 * np.clip(material.diffuse or (0.8, 0.8, 0.8), 0, 1)
-            pixels[..., :3] = np.round(pixels[..., :3] * alpha[..., None] + material_color * (1 - alpha[..., None]))
-            notes["texture1"] = _note(opened, "a decal over the material's colour", Outcome.BAKED)
-        opacity = alpha if alpha_is_opacity else np.ones_like(alpha)
+        if use == SHOWS_MATERIAL or amount < 1:
+            pixels[..., :3] = _over_material(
+                material, pixels[..., :3], alpha if use == SHOWS_MATERIAL else None, amount
+            )
+            changes += ["a decal over the material's colour"] if use == SHOWS_MATERIAL else []
+            changes += [f"{100 * amount:g} % of the image over the material's colour"] if amount < 1 else []
+        opacity = alpha if use == OPACITY else np.ones_like(alpha)
         if opacity_map is not None:
             opacity = opacity * opacity_map
         pixels[..., 3] = np.round(255 * opacity)
+        if has_border:
+            pixels = _with_border(pixels, material, is_clear=use == OPACITY)
+            changes.append("a border in the material's colour, which shows outside of the image")
+        if changes:
+            notes["texture1"] = _note(opened, ", ".join(changes), Outcome.BAKED)
         kind = _alpha_kind(pixels[..., 3])
         suffix = "" if opacity_map is None else "_alpha"
-        return self._png(texture, pixels[..., :3] if kind == "opaque" else pixels, notes, suffix, kind)
+        made = self._png(texture, pixels[..., :3] if kind == "opaque" else pixels, notes, suffix, kind)
+        return replace(made, has_border=has_border)
 
     def _opacity(
         self, material: Material, base_map: TextureMap, notes: dict[str, tuple[Outcome, str]], texture: Texture
@@ -198,13 +240,15 @@ class Pictures:
         return self._png(texture, pixels, notes, "_alpha", _alpha_kind(pixels[..., 3]))
 
     def _emission(self, material: Material, map: TextureMap, opened: OpenedTexture, texture: Texture) -> Image:
-        glow = _levels(texture, map)[..., None] * (min(max(map.amount, 0.0), 1.0) if math.isfinite(map.amount) else 1.0)
+        glow = _levels(texture, map)[..., None] * fraction(map.amount, 1.0)
         note = "as emission"
         base = material.maps.get("texture1")
-        base_texture = self._source.open_map(base).texture if base is not None and base.file_name else None
+        amount = 0.0 if base is None else covering(base)
+        base_texture = self._source.open_map(base).texture if base is not None and base.file_name and amount else None
         color: Floats = np.full((1, 1, 3), 255.0)
         if base_texture is not None:
-            color = np.asarray(base_texture.image.convert("RGB").resize(texture.image.size), np.float64)
+            image = np.asarray(base_texture.image.convert("RGB").resize(texture.image.size), np.float64)
+            color = image if amount == 1 else _over_material(material, image, None, amount)
             note = "as emission, coloured by the base colour"
         notes = {"self_illumination": _note(opened, note, Outcome.BAKED)}
         return self._png(texture, np.asarray(np.round(glow * color), np.uint8), notes, "_emission")
@@ -230,22 +274,22 @@ class Pictures:
         if texture.format == "PNG":
             stripped = without_ancillary_chunks(texture.data)
             if stripped is not None:
-                return Image(name, stripped, "image/png", alpha, notes)
+                return Image(name, stripped, "image/png", alpha, notes=notes)
         if texture.format == "JPEG" and _is_plain_jpeg(texture.data):
             upright = without_exif_rotation(texture.data)
             if upright is not texture.data:
                 notes[map_name] = outcome, f"{image_note}; its Exif orientation is reset to upright"
-            return Image(name, upright, "image/jpeg", alpha, notes)
+            return Image(name, upright, "image/jpeg", alpha, notes=notes)
         change = "encoded again" if texture.format == "PNG" else f"converted from {texture.format} to PNG"
         notes[map_name] = outcome, f"{image_note}; {change}"
-        return Image(name, self._encoded(texture.image, (id(texture.image),)), "image/png", alpha, notes)
+        return Image(name, self._encoded(texture.image, (id(texture.image),)), "image/png", alpha, notes=notes)
 
     def _png(
         self, texture: Texture, pixels: Bytes, notes: dict[str, tuple[Outcome, str]], suffix: str, alpha: str = "opaque"
     ) -> Image:
         key = (pixels.shape, hashlib.blake2b(pixels.tobytes()).digest())
         data = self._encoded(pillow.Image.fromarray(pixels), key)
-        return Image(safe_text(texture.name) + suffix, data, "image/png", alpha, notes)
+        return Image(safe_text(texture.name) + suffix, data, "image/png", alpha, notes=notes)
 
     def _encoded(self, image: Picture, key: tuple[object, ...]) -> bytes:
         """Return the picture as PNG; pictures of the same key are encoded once, for all names and users."""
@@ -301,8 +345,43 @@ def _levels(texture: Texture, map: TextureMap, size: tuple[int, int] | None = No
 
 def _weighted_opacity(levels: Floats, map: TextureMap) -> Floats:
     """Return opacity weighted by the amount of the map."""
-    amount = min(max(map.amount, 0.0), 1.0) if math.isfinite(map.amount) else 1.0
-    return 1 - amount * (1 - levels)
+    return 1 - fraction(map.amount, 1.0) * (1 - levels)
+
+
+def covering(map: TextureMap) -> float:
+    """Return how much of the colour of the material an image replaces. Those of glTF files are multiplied by it."""
+    return 1.0 if "gltf" in map.extras else fraction(map.amount, 1.0)
+
+
+def _material_color(material: Material) -> tuple[float, float, float]:
+    """Return the colour under an image, 0 to 255."""
+    red, green, blue = (255 * fraction(level) for level in material.diffuse or (0.8, 0.8, 0.8))
+    return red, green, blue
+
+
+def _over_material(material: Material, pixels: Bytes | Floats, alpha: Floats | None, amount: float) -> Floats:
+    """Return the colours (height, width, 3) of an image on a material, both as numbers of the screen: the original
+    programs did not know linear light."""
+    share = np.full((*pixels.shape[:2], 1), amount) if alpha is None else amount * alpha[..., None]
+    return np.asarray(np.round(pixels * share + np.array(_material_color(material)) * (1 - share)))
+
+
+_LEAST_SIDE = 256
+"""smallest side of an image with a border of one pixel: the border replaces pixels of the image"""
+
+
+def _with_border(pixels: Bytes, material: Material, is_clear: bool) -> Bytes:
+    """Return an image whose outermost pixels have the colour of a material; a small one is enlarged first."""
+    height, width = pixels.shape[:2]
+    factor = -(-_LEAST_SIDE // min(height, width))
+    if width * height * factor**2 <= _MOST_COMPUTED_PIXELS:
+        size = width * factor, height * factor
+        pixels = np.array(pillow.Image.fromarray(pixels).resize(size, pillow.Image.Resampling.BILINEAR))
+    for edge in (pixels[0], pixels[-1], pixels[:, 0], pixels[:, -1]):
+        edge[:, :3] = np.round(_material_color(material))
+        if is_clear:
+            edge[:, 3] = 0
+    return pixels
 
 
 def _alpha_kind(alpha: Bytes) -> str:

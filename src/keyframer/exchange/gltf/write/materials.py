@@ -4,9 +4,13 @@ store.
 
 from __future__ import annotations
 
+import copy
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 
+import numpy as np
+
+from keyframer.arrays import Floats
 from keyframer.exchange.gltf.conventions import (
     Json,
     attach_extras,
@@ -17,7 +21,7 @@ from keyframer.exchange.gltf.conventions import (
     raw_name,
 )
 from keyframer.exchange.gltf.write.asset import Asset
-from keyframer.exchange.gltf.write.images import SLOTS, Image, Missing
+from keyframer.exchange.gltf.write.images import SLOTS, Image, Missing, Pictures, is_shown_once
 from keyframer.exchange.gltf.write.options import Context
 from keyframer.maths.trigonometry import sine_and_cosine
 from keyframer.scene import Material, TextureMap
@@ -41,6 +45,8 @@ _FIELDS_IN_EXTRAS = (
     "shading",
 )
 """fields of a material that glTF has no place for, which are stored in extras"""
+DEFAULT_DIFFUSE = (0.8, 0.8, 0.8)
+"""colour of a material without one"""
 _TEXTURES = {
     "base_color": "baseColorTexture",
     "alpha": "baseColorTexture",
@@ -51,18 +57,36 @@ _TEXTURES = {
 }
 """names of the textures in glTF, by slot"""
 _MAP_FIELDS = ("amount", "blur", "negative", "decal", "summed_area", "alpha_source", "ignore_alpha", "tints")
-_MAP_FIELDS_IN_GLTF = ("scale", "offset", "rotation_degrees", "mirror", "tiled")
-_NOT_IN_GLTF = (
-    "additive",
-    "wire",
-    "face_map",
-    "soften",
-    "supersample",
-    "transparency_falloff",
-    "reflection_blur",
-    "ambient",
-)
-"""properties that glTF cannot express and that affect the picture"""
+_MAP_FIELDS_IN_GLTF = ("scale", "offset", "rotation_degrees", "mirror", "tiled", "second_coordinates")
+_NOT_IN_GLTF = {
+    "additive": "",
+    "wire": "drawn as solid faces",
+    "face_map": "",
+    "soften": "",
+    "supersample": "",
+    "transparency_falloff": "",
+    "reflection_blur": "",
+    "ambient": "",
+    "specular": "highlights are white; those of metal have its colour",
+    "shininess_strength": "part of the roughness",
+}
+"""properties that glTF cannot express and that affect the picture, and what it shows instead"""
+_METALNESS = 0.5
+"""metallic factor of metal: 3D Studio draws it darker, with highlights in its own colour. At 1, nothing but highlights
+is visible in a player that has no surroundings to reflect
+"""
+_SHADINGS = {
+    "wire": (Outcome.EXTRAS, "wire frame: drawn as solid faces"),
+    "flat": (Outcome.BAKED, "flat shading: its faces have flat normals"),
+    "gouraud": (
+        Outcome.APPROXIMATED,
+        "Gouraud shading: players compute light for each pixel, so highlights are sharper",
+    ),
+    "metal": (Outcome.APPROXIMATED, f"metal shading: a metallic factor of {_METALNESS:g}"),
+}
+"""how shadings are written; Phong is the usual one"""
+_FRACTIONS = ("transparency", "shininess", "shininess_strength", "self_illumination")
+_COLORS = ("ambient", "diffuse", "specular")
 
 
 class Materials:
@@ -76,7 +100,14 @@ class Materials:
         """materials without images, for meshes without texture coordinates"""
         self._missing: dict[int, dict[str, str]] = {}
         """by id() of the material: maps without an image, with the reason"""
+        self.flat = [number for number, material in enumerate(context.scene.materials) if material.shading == "flat"]
+        """materials whose faces have flat normals"""
+        self._missing_names: set[str] = set()
         self._images = [self._find_images(material) for material in context.scene.materials]
+        source = context.options.images
+        missing = source.not_found(context.scene) if isinstance(source, Pictures) else self._missing_names
+        if missing:
+            context.report.measured["missing_images"] = len(missing)
         for material, images in zip(context.scene.materials, self._images, strict=True):
             context.asset.materials.append(self._material(material, images))
 
@@ -88,13 +119,24 @@ class Materials:
         """Return whether a material of the scene has a normal map."""
         return 0 <= number < len(self._images) and "normal" in self._images[number]
 
-    def write(self, number: int, *, mapped: bool = True) -> int:
-        """Return the glTF material for a material of the scene; ``mapped``: for a mesh with texture coordinates.
+    def can_show_images(self, number: int, attributes: Collection[str]) -> bool:
+        """Return whether meshes with these attributes have the texture coordinates that the images of a material of the
+        scene are placed by."""
+        images = self._images[number] if 0 <= number < len(self._images) else {}
+        maps = (self._context.scene.materials[number].maps[SLOTS[slot]] for slot in images)
+        return all(("TEXCOORD_1" if map.second_coordinates else "TEXCOORD_0") in attributes for map in maps)
+
+    def write(self, number: int, *, mapped: bool = True, translucent: bool = False) -> int:
+        """Return the glTF material for a material of the scene; ``mapped``: for a mesh with texture coordinates;
+        ``translucent``: for vertices that are not opaque.
 
         The default material of glTF is metal, so faces without a material (-1) get another one.
         """
         if 0 <= number < len(self._images):
-            return number if mapped or not self._images[number] else self._without_images(number)
+            chosen = number if mapped or not self._images[number] else self._without_images(number)
+            if translucent:
+                self._context.asset.materials[chosen].setdefault("alphaMode", "BLEND")
+            return chosen
         if self._default is None:
             self._default = len(self._context.asset.materials)
             surface = {"metallicFactor": 0.0, "roughnessFactor": 1.0}
@@ -123,12 +165,35 @@ class Materials:
             texture_map = material.maps.get(map_name)
             if texture_map is None or not texture_map.file_name or (slot == "alpha" and "base_color" in images):
                 continue
+            if slot == "base_color" and is_shown_once(texture_map):  # no border where nobody would see it
+                texture_map = copy.copy(texture_map)
+                texture_map.tiled = not self._shows_outside(material, texture_map)
             image = self._context.options.images(material, slot, texture_map)
             if isinstance(image, Missing):
                 self._missing.setdefault(id(material), {})[map_name] = image.reason
+                self._missing_names.add(texture_map.file_name)
             elif image is not None:
                 images[slot] = image
         return images
+
+    def _shows_outside(self, material: Material, texture_map: TextureMap) -> bool:
+        """Return whether a face of a material has texture coordinates outside of its image."""
+        scene = self._context.scene
+        number = next(at for at, other in enumerate(scene.materials) if other is material)
+        matrix = image_matrix(texture_map, scene.space.v_up)
+        for mesh in scene.meshes:
+            second = texture_map.second_coordinates
+            table, corners = (mesh.uv2, mesh.uv2_corners) if second else (mesh.uv, mesh.uv_corners)
+            if table is None or mesh.face_materials is None:
+                continue
+            corners = np.asarray(mesh.corners if corners is None else corners)
+            used = corners[np.asarray(mesh.face_materials) == number].reshape(-1)
+            uv = np.asarray(table, np.float64)[used[(used >= 0) & (used < len(table))]]
+            with np.errstate(all="ignore"):
+                shown = uv @ matrix[:, :2].T + matrix[:, 2]
+            if (np.abs(shown - 0.5) > 0.5 + _LEAST_OUTSIDE).any():
+                return True
+        return False
 
     def _material(self, material: Material, images: dict[str, Image]) -> Json:
         written = self._gltf_material(material, images)
@@ -137,10 +202,10 @@ class Materials:
         return written
 
     def _gltf_material(self, material: Material, images: dict[str, Image]) -> Json:
-        diffuse = (0.8, 0.8, 0.8) if material.diffuse is None else material.diffuse
+        diffuse = DEFAULT_DIFFUSE if material.diffuse is None else material.diffuse
         color = [linear_level(float(level)) for level in diffuse]
         alpha = 1.0 - fraction(material.transparency)
-        surface: Json = {"metallicFactor": 0.0, "roughnessFactor": round(roughness(material), 6)}
+        surface: Json = {"metallicFactor": metalness(material), "roughnessFactor": round(roughness(material), 6)}
         written: Json = {"pbrMetallicRoughness": surface}
         name = safe_text(material.name)
         if name:
@@ -149,10 +214,10 @@ class Materials:
         if "base_color" in images:
             texture_map = material.maps["texture1"]
             surface["baseColorTexture"] = self._textures.write(images["base_color"], texture_map)
-            # glTF multiplies image and colour; in the original programs a map of full amount replaces the colour
+            # glTF multiplies image and colour; in the original programs the image covers the colour, and the pixels
+            # have what is left of it
             if "gltf" not in texture_map.extras:
-                amount = fraction(texture_map.amount, 1.0)
-                factor = [level + (1.0 - level) * amount for level in color]
+                factor = [1.0, 1.0, 1.0]
         elif "alpha" in images:
             surface["baseColorTexture"] = self._textures.write(images["alpha"], material.maps["opacity"])
         original = original_gltf_values(material.extras)
@@ -230,13 +295,16 @@ class Materials:
         }
         if not fraction(material.shininess_strength, 1.0):
             content.update(non_default_fields(material, "shininess"))
+        absent = [name for name in ("diffuse", "shininess") if getattr(material, name) is None]
+        if absent:
+            content["absent"] = absent
         if "base_color" in images:
             content.update(non_default_fields(material, "diffuse"))
         if "emissive" in images:
             content.update(non_default_fields(material, "self_illumination"))
         textures = {SLOTS[slot]: _TEXTURES[slot] for slot in images}
         maps = {
-            slot: self._map_extras(texture_map, textures.get(slot))
+            slot: self._map_extras(slot, texture_map, textures.get(slot))
             for slot, texture_map in material.maps.items()
             if slot not in textures or "gltf" not in texture_map.extras  # those of glTF are in the texture
         }
@@ -246,12 +314,14 @@ class Materials:
             content["extras"] = material.extras
         return content
 
-    def _map_extras(self, texture_map: TextureMap, texture: str | None) -> Json:
+    def _map_extras(self, slot: str, texture_map: TextureMap, texture: str | None) -> Json:
         """Return what glTF has no place for; ``texture`` is the texture of the map, None if it has no image."""
         content: Json = {"file_name": texture_map.file_name}
         if texture_map.raw_file_name:
             content["raw_file_name"] = texture_map.raw_file_name
         content.update(non_default_fields(texture_map, *_MAP_FIELDS))
+        if texture == "baseColorTexture" and slot == "texture1":
+            content.pop("amount", None)  # the pixels have it
         if texture is None:
             content.update(non_default_fields(texture_map, *_MAP_FIELDS_IN_GLTF))
         else:
@@ -274,7 +344,14 @@ class Materials:
             extras=material.extras,
         )
         for attribute in non_default_fields(material, *_NOT_IN_GLTF):
-            report.add(Outcome.EXTRAS, f"{path}/{attribute}", extras=material.extras)
+            report.add(Outcome.EXTRAS, f"{path}/{attribute}", _NOT_IN_GLTF[attribute], extras=material.extras)
+        if material.shading in _SHADINGS:
+            outcome, detail = _SHADINGS[material.shading]
+            report.add(outcome, f"{path}/shading", detail, extras=material.extras)
+        for attribute, levels in _out_of_range(material):
+            report.add(
+                Outcome.APPROXIMATED, f"{path}/{attribute}", f"{levels}: limited to 0 to 1", extras=material.extras
+            )
         notes = {SLOTS[slot]: (Outcome.EXACT, "embedded") for slot in images}
         for image in images.values():
             notes.update(image.notes)
@@ -292,19 +369,39 @@ class Materials:
                 detail = f"{missing.get(slot, not_embedded)}; the name is kept"
                 if not texture_map.file_name:
                     detail = "the map has no file name"
-                report.add(Outcome.EXTRAS, f"{path}/maps/{slot}", detail, extras=source_extras)
+                kind = "names of images" if slot in missing else None
+                report.add(Outcome.EXTRAS, f"{path}/maps/{slot}", detail, extras=source_extras, kind=kind)
 
     def _report_map_options(self, path: str, texture_map: TextureMap) -> None:
         """Report options of a map that glTF cannot express."""
-        report = self._context.report
-        if texture_map.decal:
+        report, slot = self._context.report, path.rpartition("/")[2]
+        if is_shown_once(texture_map) and slot != "texture1":
+            name = "decal" if texture_map.decal else "tiled"
             detail = "outside the image its border pixels are repeated"
-            report.add(Outcome.APPROXIMATED, f"{path}/decal", detail, extras=texture_map.extras)
+            report.add(Outcome.APPROXIMATED, f"{path}/{name}", detail, extras=texture_map.extras)
+        elif texture_map.mirror and not texture_map.tiled:
+            detail = "the image repeats mirrored without end"
+            report.add(Outcome.APPROXIMATED, f"{path}/tiled", detail, extras=texture_map.extras)
+        for name in non_default_fields(texture_map, "blur", "summed_area"):
+            detail = "players choose how images are filtered"
+            report.add(Outcome.EXTRAS, f"{path}/{name}", detail, extras=texture_map.extras)
         if texture_map.tints:
             report.add(Outcome.EXTRAS, f"{path}/tints", extras=texture_map.extras)
         if not self._context.may_use_extensions and transform(texture_map):
             detail = "core glTF cannot offset, tile or rotate textures"
             report.add(Outcome.EXTRAS, f"{path}/transform", detail, extras=texture_map.extras)
+
+
+def _out_of_range(material: Material) -> Iterator[tuple[str, str]]:
+    """Yield the colours and fractions of a material that are not from 0 to 1, as text."""
+    for name in (*_COLORS, *_FRACTIONS):
+        value = getattr(material, name)
+        levels = value if name in _COLORS else [value]
+        if value is not None and not all(-_ROUNDING <= level <= 1 + _ROUNDING for level in levels):
+            yield name, ", ".join(f"{level:.4g}" for level in levels)
+
+
+_ROUNDING = 1e-6
 
 
 def _rounded(levels: Iterable[float]) -> list[float]:
@@ -326,6 +423,11 @@ def roughness(material: Material) -> float:
     exponent = 2.0 ** (10.0 * shininess)
     narrowness = 1.0 - math.sqrt(2.0 / (exponent + 2.0))
     return 1.0 - narrowness * fraction(material.shininess_strength, 1.0)
+
+
+def metalness(material: Material) -> float:
+    """Return the metallic factor of the shading of a material."""
+    return _METALNESS if material.shading == "metal" else 0.0
 
 
 REPEAT, MIRRORED, CLAMP = 10497, 33648, 33071
@@ -352,11 +454,13 @@ class Textures:
 
     def write(self, image: Image, texture_map: TextureMap) -> Json:
         """Return the texture reference for a material."""
-        key = (self._image(image), self._sampler(_sampling(texture_map)))
+        key = (self._image(image), self._sampler(_sampling(texture_map, image.has_border)))
         if key not in self._textures:
             self._textures[key] = len(self._asset.textures)
             self._asset.textures.append({"source": key[0], "sampler": key[1]})
         reference: Json = {"index": self._textures[key]}
+        if texture_map.second_coordinates:
+            reference["texCoord"] = 1
         texture_transform = transform(texture_map)
         if texture_transform and self._may_use_extensions:
             self._asset.extensions.add("KHR_texture_transform")
@@ -378,7 +482,7 @@ class Textures:
         return self._samplers[key]
 
 
-def _sampling(texture_map: TextureMap) -> Json:
+def _sampling(texture_map: TextureMap, has_border: bool) -> Json:
     """Return wrap modes and filters for a map; those of the original glTF file if its wrap mode is still the same."""
     wrap = MIRRORED if texture_map.mirror else REPEAT if texture_map.tiled and not texture_map.decal else CLAMP
     original = original_gltf_values(texture_map.extras).get("sampler")
@@ -386,7 +490,27 @@ def _sampling(texture_map: TextureMap) -> Json:
         known = {name: int(original[name]) for name, allowed in _ALLOWED.items() if original.get(name) in allowed}
         if known.get("wrapS", REPEAT) == wrap:
             return known
-    return {"magFilter": _LINEAR, "minFilter": _LINEAR_MIPMAPS, "wrapS": wrap, "wrapT": wrap}
+    return {"magFilter": _LINEAR, "minFilter": _LINEAR if has_border else _LINEAR_MIPMAPS, "wrapS": wrap, "wrapT": wrap}
+
+
+_LEAST_OUTSIDE = 1 / 512
+"""fraction of an image that is too narrow to be seen outside of it"""
+
+
+def image_matrix(texture_map: TextureMap, v_up: bool) -> Floats:
+    """Return the (2, 3) matrix from texture coordinates to places in the image, v down: w' = R S (w - 1/2 - offset) +
+    1/2, about its centre (`scene.TextureMap`); the identity for non-finite and huge numbers.
+    """
+    numbers = (*texture_map.scale, *texture_map.offset, texture_map.rotation_degrees)
+    if not all(math.isfinite(number) and abs(number) < 1e6 for number in numbers):
+        numbers = (1.0, 1.0, 0.0, 0.0, 0.0)
+    su, sv, ou, ov, degrees = numbers
+    cosine, sine = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
+    turn = np.array([[cosine, -sine], [sine, cosine]]) @ np.diag([su, sv])
+    shift = np.array([0.5, 0.5]) - turn @ np.array([0.5 + ou, 0.5 + ov])
+    if v_up:  # the given coordinates run up: 1 - v is down
+        shift, turn = shift + turn[:, 1], turn * (1.0, -1.0)
+    return np.column_stack([turn, shift])
 
 
 def transform(texture_map: TextureMap) -> Json:

@@ -35,8 +35,12 @@ from keyframer.maths import affine
 from keyframer.maths.distinct_values import unique_values
 from keyframer.scene import Mesh, Morph, Skin
 from keyframer.scene.loss_report import Outcome
+from keyframer.scene.mesh import CORNER_TABLES
 from keyframer.text import counted, safe_text
 
+_TEXTURE_SETS = {"uv": "TEXCOORD_0", "uv2": "TEXCOORD_1"}
+_UNIT_LENGTH = 1e-3
+"""normals this close to unit length are written as they are; glTF allows more"""
 _FACES_SPLIT = 20_000
 """maximum number of faces of small meshes that are split together: some megabytes of temporaries"""
 
@@ -92,7 +96,16 @@ class Meshes:
         positions = single(self._context.axes.vectors(given) if self._context.axes.mirrored else given)
         materials = drawable.used_materials() if self._materials.any_normal_map else []
         attributes = self._attribute_indices(mesh, drawable, any(map(self._materials.needs_tangents, materials)))
-        return _MeshDraft(drawable, Surface(drawable.faces, positions, drawable.masks, drawable.materials, attributes))
+        # Stated normals are attributes of corners: then smoothing groups split nothing.
+        masks = self._masks(drawable) if mesh.normals is None else np.ones(len(drawable), np.int64)
+        return _MeshDraft(drawable, Surface(drawable.faces, positions, masks, drawable.materials, attributes))
+
+    def _masks(self, drawable: _DrawableFaces) -> Array | None:
+        """Return the smoothing groups of faces: none for those of flat materials."""
+        if drawable.materials is None or not self._materials.flat:
+            return drawable.masks
+        masks = np.full(len(drawable), int(self._smooth)) if drawable.masks is None else np.asarray(drawable.masks)
+        return np.where(np.isin(drawable.materials, self._materials.flat), 0, masks)
 
     def _write(self, number: int, morph: Morph | None, skin: int | None) -> int | None:
         mesh = self._context.scene.meshes[number]
@@ -127,15 +140,16 @@ class Meshes:
         unused = len(surface.positions) - split.used_vertices
         if unused:
             detail = f"{counted(unused, 'vertex')} not used by any face"
-            report.add(Outcome.DROPPED, f"{path}/positions", detail, extras=mesh.extras)
+            report.add(Outcome.DROPPED, f"{path}/unused_vertices", detail, extras=mesh.extras)
         report.add(Outcome.EXACT, path, extras=mesh.extras)
         return len(self._context.asset.meshes) - 1
 
     def _drawable_faces(self, mesh: Mesh) -> _DrawableFaces:
         faces = np.asarray(mesh.corners).astype(np.int64).reshape(-1, 3)
         valid = _valid_faces(faces, len(mesh.positions), 0)
-        for table, numbers in ((mesh.uv, mesh.uv_corners), (mesh.colors, mesh.color_corners)):
-            if table is not None and numbers is not None:  # -1: no texture coordinates or colour
+        for name, corners_name in CORNER_TABLES.items():
+            table, numbers = getattr(mesh, name), getattr(mesh, corners_name)
+            if table is not None and numbers is not None:  # -1: no value
                 in_table = _valid_faces(np.asarray(numbers), len(table), -1)
                 valid = in_table if valid is None else valid if in_table is None else valid & in_table
         if valid is None:
@@ -143,31 +157,49 @@ class Meshes:
         return _DrawableFaces(faces[valid], mesh, valid, len(self._context.scene.materials))
 
     def _attribute_indices(self, mesh: Mesh, drawable: _DrawableFaces, with_mirroring: bool) -> list[Indices]:
-        """Return `Surface.attributes`: texture coordinates, colours and, ``with_mirroring``, mirrored corners."""
+        """Return `Surface.attributes`: the values of corners and, ``with_mirroring``, mirrored corners."""
         attributes: list[Indices] = []
-        if mesh.uv is not None and drawable.uv is not None:
-            attributes.append(equal_row_indices(mesh.uv)[np.maximum(drawable.uv, 0)].reshape(-1))
-        if mesh.colors is not None and drawable.colors is not None:
-            attributes.append(equal_row_indices(mesh.colors)[np.maximum(drawable.colors, 0)].reshape(-1))
+        for name, numbers in drawable.numbers.items():
+            # Equal colours of different opacity are different values.
+            values = getattr(mesh, name) if name != "colors" else _colors(mesh)
+            if name == "normals" or numbers is not None:
+                indices = drawable.faces if numbers is None else np.maximum(numbers, 0)
+                attributes.append(equal_row_indices(values)[np.minimum(indices, len(values) - 1)].reshape(-1))
         if with_mirroring and mesh.uv is not None:
-            numbers = drawable.faces if drawable.uv is None else np.maximum(drawable.uv, 0)
-            attributes.append(mirrored_corners(np.asarray(mesh.uv, np.float64), numbers))
+            numbers = drawable.numbers.get("uv")
+            corners = drawable.faces if numbers is None else np.maximum(numbers, 0)
+            attributes.append(mirrored_corners(np.asarray(mesh.uv, np.float64), corners))
         return attributes
 
     def _attributes(self, mesh: Mesh, drawable: _DrawableFaces, split: Split) -> dict[str, Array]:
         """Return arrays over all vertices, by glTF names."""
-        vertex = split.vertex
         attributes: dict[str, Array] = {"POSITION": split.positions, "NORMAL": split.normals}
-        if mesh.uv is not None and len(mesh.uv):
-            number = vertex if drawable.uv is None else np.maximum(drawable.uv.reshape(-1)[split.corner], 0)
-            uv = single(mesh.uv).take(np.minimum(number, len(mesh.uv) - 1), axis=0)
-            if self._context.scene.space.v_up:
-                uv[:, 1] = 1.0 - uv[:, 1]
-            attributes["TEXCOORD_0"] = uv
-        if mesh.colors is not None and len(mesh.colors):
-            number = vertex if drawable.colors is None else np.maximum(drawable.colors.reshape(-1)[split.corner], 0)
-            attributes["COLOR_0"] = single(linear_color(mesh.colors))[np.minimum(number, len(mesh.colors) - 1)]
+        for name, numbers in drawable.numbers.items():
+            count = len(getattr(mesh, name))
+            number = split.vertex if numbers is None else np.maximum(numbers.reshape(-1)[split.corner], 0)
+            number = np.minimum(number, count - 1)
+            if name == "normals":
+                attributes["NORMAL"] = self._authored_normals(mesh, number, split.normals)
+            elif name == "colors":
+                attributes["COLOR_0"] = single(_colors(mesh, linear=True))[number]
+            else:
+                uv = single(getattr(mesh, name)).take(number, axis=0)
+                if self._context.scene.space.v_up:
+                    uv[:, 1] = 1.0 - uv[:, 1]
+                attributes[_TEXTURE_SETS[name]] = uv
+        if "TEXCOORD_1" in attributes:
+            attributes.setdefault("TEXCOORD_0", attributes["TEXCOORD_1"])  # sets must be numbered from 0
         return attributes
+
+    def _authored_normals(self, mesh: Mesh, number: Indices, computed: Singles) -> Singles:
+        """Return the normals of the mesh for all vertices; computed ones where they have no direction."""
+        normals = single(self._context.axes.vectors(np.asarray(mesh.normals, np.float64))).take(number, axis=0)
+        length = np.sqrt((normals.astype(np.float64) ** 2).sum(axis=1))
+        usable = (length > 1e-6) & np.isfinite(length)
+        inexact = usable & (np.abs(length - 1.0) > _UNIT_LENGTH)
+        normals[inexact] = (normals[inexact] / length[inexact, None]).astype(np.float32)
+        normals[~usable] = computed[~usable]
+        return np.ascontiguousarray(normals)
 
     def _targets(self, mesh: Mesh, morph: Morph, surface: Surface, split: Split) -> list[dict[str, Array]]:
         """Return the differences of each shape from the mesh."""
@@ -210,7 +242,11 @@ class Meshes:
                     name: buffers.vertices(array, bounds=name == "POSITION") for name, array in arrays.items()
                 },
                 "indices": buffers.indices(part.triangles.reshape(-1)),
-                "material": self._materials.write(part.material, mapped="TEXCOORD_0" in arrays),
+                "material": self._materials.write(
+                    part.material,
+                    mapped=self._materials.can_show_images(part.material, arrays),
+                    translucent=_is_translucent(arrays),
+                ),
             }
             if targets:
                 primitive["targets"] = [
@@ -227,6 +263,8 @@ class Meshes:
         """Attach data that glTF cannot store; arrays of faces are in the order of the written triangles."""
         content = non_default_fields(mesh, "axes", "casts_shadows", "receives_shadows", "dynamic", "bounding_sphere")
         content.update(raw_name(mesh.raw_name, mesh.name, target.get("name")))
+        if "normals" in drawable.numbers:
+            content["normals"] = "stated"
         all_faces = slice(None)
         order = split.primitives[0].faces
         if len(split.primitives) > 1:
@@ -240,11 +278,27 @@ class Meshes:
         attach_extras(target, content)
 
 
+def _colors(mesh: Mesh, *, linear: bool = False) -> Floats:
+    """Return (C, 3) colours, or (C, 4) with their opacity, if some are not opaque."""
+    colors = np.asarray(mesh.colors, np.float64)
+    if linear:
+        colors = linear_color(colors)
+    if mesh.color_alpha is None or bool((np.asarray(mesh.color_alpha) == 1.0).all()):
+        return colors
+    return np.column_stack([colors, np.nan_to_num(np.asarray(mesh.color_alpha, np.float64)).clip(0.0, 1.0)])
+
+
 def _valid_faces(numbers: Array, count: int, lowest: int) -> Flags | None:
     """Return (F,) whether the indices of each face are valid; None if all are valid."""
     if not numbers.size or (int(numbers.min()) >= lowest and int(numbers.max()) < count):
         return None
     return np.asarray(((numbers >= lowest) & (numbers < count)).all(axis=1))
+
+
+def _is_translucent(arrays: dict[str, Array]) -> bool:
+    """Return whether some vertices are not opaque."""
+    colors = arrays.get("COLOR_0")
+    return colors is not None and colors.shape[1] == 4 and bool((colors[:, 3] < 1.0).any())
 
 
 class _DrawableFaces:
@@ -257,10 +311,12 @@ class _DrawableFaces:
         self.faces = faces
         self.dropped = 0 if valid is None else len(valid) - len(faces)
         """faces with invalid indices"""
-        self.uv = None if mesh.uv_corners is None else np.asarray(valid_rows(mesh.uv_corners)).astype(np.int64)
-        self.colors = (
-            None if mesh.color_corners is None else np.asarray(valid_rows(mesh.color_corners)).astype(np.int64)
-        )
+        self.numbers: dict[str, Indices | None] = {}
+        """for each table of values of corners that the mesh has: the indices into it; None: those of the vertices"""
+        for name, corners_name in CORNER_TABLES.items():
+            values, numbers = getattr(mesh, name), getattr(mesh, corners_name)
+            if values is not None and len(values):
+                self.numbers[name] = None if numbers is None else np.asarray(valid_rows(numbers)).astype(np.int64)
         self.masks = valid_rows(mesh.smoothing)
         self.edges = valid_rows(mesh.edges)
         face_materials = valid_rows(mesh.face_materials)

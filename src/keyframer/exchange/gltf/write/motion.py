@@ -19,13 +19,14 @@ from keyframer.exchange.gltf.conventions import single
 from keyframer.limits import budget_left, budget_total, charge
 from keyframer.maths import quat
 from keyframer.maths.distinct_values import unique_values
+from keyframer.maths.trigonometry import arctan2, sine_and_cosine
 from keyframer.scene.loss_report import Outcome
 
 Indices = npt.NDArray[np.intp]
 Function = Callable[[Floats], Floats]
 """times (T,) in the unit of the clip to values (T, k)"""
-Interpolate = Callable[[Floats, Floats, Floats], Floats]
-"""interpolation of a player at u (n,) from first values (n, k) to last values (n, k)"""
+ErrorBetween = Callable[[Floats, Floats, Floats, Floats], Floats]
+"""errors (...) from first values (..., k) to last values (..., k), at u (...), where the values should be (..., k)"""
 
 STEP, LINEAR, CUBIC = "STEP", "LINEAR", "CUBICSPLINE"
 
@@ -43,28 +44,56 @@ class Measure:
     """How the error between linear keys is measured: the largest for any of the ways in which players interpolate."""
 
     distance: Distance
-    interpolations: tuple[Interpolate, ...]
+    error: ErrorBetween
+    in_units: Callable[[Floats], Floats] = np.asarray
+    """errors as `error` returns them to errors in the unit of tolerances; grows with its argument"""
 
-    def error(self, first: Floats, last: Floats, u: Floats, wanted: Floats) -> Floats:
-        """Return (n,) the largest error of any player."""
-        distances = [self.distance(interpolate(first, last, u), wanted) for interpolate in self.interpolations]
-        return np.asarray(np.nan_to_num(np.maximum.reduce(distances)))
+    def largest(self, first: Floats, last: Floats, u: Floats, wanted: Floats) -> Floats:
+        """Return (n,) the largest errors, in units, from keys (n, k) to keys (n, k) where the values at the fractions u
+        (m,) should be (n, m, k). NaN counts as no error.
+        """
+        return self.in_units(np.nan_to_num(self.error(first[:, None], last[:, None], u, wanted).max(axis=1)))
 
 
 def lerp(first: Floats, last: Floats, u: Floats) -> Floats:
-    """Interpolate linearly at u (n,) between values (n, k)."""
-    return np.asarray(first + u[:, None] * (last - first))
+    """Interpolate linearly at u (...) between values (..., k)."""
+    return np.asarray(first + u[..., None] * (last - first))
 
 
-def nlerp(first_xyzw: Floats, last_xyzw: Floats, u: Floats) -> Floats:
-    """Interpolate as Blender does: each component of a quaternion separately, the shorter way, normalised at the
-    end."""
-    sign = np.where(np.sum(first_xyzw * last_xyzw, axis=1) < 0, -1.0, 1.0)[:, None]
-    return quat.normalise(lerp(first_xyzw, sign * last_xyzw, u))
+def _vector_error(first: Floats, last: Floats, u: Floats, wanted: Floats) -> Floats:
+    return vector_distance(lerp(first, last, u), wanted)
 
 
-VECTORS = Measure(vector_distance, (lerp,))
-ROTATIONS = Measure(turn_degrees, (quat.slerp, nlerp))
+def _rotation_error(first_xyzw: Floats, last_xyzw: Floats, u: Floats, wanted_xyzw: Floats) -> Floats:
+    """Return the largest distance from wanted unit quaternions to interpolated ones: at constant speed, as glTF wants
+    it, and each component separately, as Blender does.
+    """
+    a, b, wanted = (np.moveaxis(q, -1, 0) for q in (first_xyzw, last_xyzw, wanted_xyzw))
+    near, far = (np.sqrt(sum(part * part for part in q)) for q in (a - b, a + b))
+    b = b * np.where(near > far, -1.0, 1.0)  # the shorter way
+    angle = 2.0 * arctan2(np.minimum(near, far), np.maximum(near, far))
+    sine, cosine = sine_and_cosine(angle)
+    sine_u, cosine_u = sine_and_cosine(u * angle)
+    at_last = np.where(sine > 0, sine_u / np.where(sine > 0, sine, 1.0), u)
+    fast = [(cosine_u - cosine * at_last) * p + at_last * q for p, q in zip(a, b, strict=True)]
+    sign = np.where(sum(p * q for p, q in zip(fast, wanted, strict=True)) < 0, -1.0, 1.0)
+    shrunk = 1.0 / np.sqrt(1.0 - 2.0 * u * (1.0 - u) * (1.0 - cosine))
+    at_first, at_last = (1.0 - u) * shrunk, u * shrunk
+    straight = (at_first * p + at_last * q for p, q in zip(a, b, strict=True))
+    squares = (
+        sum((p - sign * q) ** 2 for p, q in zip(interpolated, wanted, strict=True)) for interpolated in (fast, straight)
+    )
+    return np.asarray(np.sqrt(np.maximum(*squares)))
+
+
+def _degrees_of_chord(chord: Floats) -> Floats:
+    """Return the angle of the rotation between unit quaternions at a distance."""
+    half = np.minimum(0.5 * chord, 1.0)
+    return np.asarray(np.degrees(4.0 * arctan2(half, np.sqrt(1.0 - half * half))))
+
+
+VECTORS = Measure(vector_distance, _vector_error)
+ROTATIONS = Measure(turn_degrees, _rotation_error, _degrees_of_chord)
 """in degrees"""
 
 
@@ -100,6 +129,11 @@ class Span:
         seconds to single precision.
         """
         return max(4e-7 * (self.end - self.begin), _CLOSEST * self.rate)
+
+    @property
+    def indivisible(self) -> float:
+        """The longest interval between two linear keys that cannot have a key in its middle."""
+        return 2.0 * self.closest
 
     def frames(self) -> Floats | None:
         """Return all whole frames and the two ends; None if there are more frames than one motion may have keys."""

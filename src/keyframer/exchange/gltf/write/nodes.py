@@ -25,8 +25,9 @@ from keyframer.maths import affine, quat
 from keyframer.posing import Rig
 from keyframer.posing.channels import Samples
 from keyframer.posing.evaluation_order import Order, reachable
-from keyframer.posing.local_matrices import is_aimed, stored_target, usable_rows
+from keyframer.posing.local_matrices import stored_target, usable_rows
 from keyframer.scene import Channel, Clip, Node, NodeKind, Scene
+from keyframer.scene.cameras_lights import is_aimed
 from keyframer.scene.loss_report import Outcome
 
 _FRACTIONS = np.arange(16) / 16

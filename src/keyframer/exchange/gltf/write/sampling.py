@@ -1,5 +1,8 @@
-"""Samples motions as linear keys: at the authored keys and on whole frames, and on halves, quarters … of frames
-where the error between samples is too large. Then keys that their neighbours give within the allowed error are removed.
+"""Samples motions as linear keys: at the authored keys, and between two of them as many keys as the error requires.
+
+A motion is smooth from one authored key to the next, so a few probes show how many keys it needs there: the error of
+linear keys grows with the square of their distance. The keys are placed so that all have about the same error, and
+probed again; where the error is still too large, pieces are divided. Keys are on whole frames if they are far apart.
 
 Motions of one kind are evaluated together: a call costs more than sampling a short track.
 """
@@ -31,20 +34,34 @@ from keyframer.exchange.gltf.write.motion import (
 )
 from keyframer.limits import charge
 from keyframer.maths import quat
-from keyframer.maths.distinct_values import unique_values
+from keyframer.maths.distinct_values import starts, unique_values
 from keyframer.scene.loss_report import Outcome
 
 _SINGLE_PRECISION = 5e-7
 """relative error of single precision and some arithmetic: smaller tolerances are useless"""
 _KEYS_SAMPLED = 30_000
 """maximum number of keys of motions that are sampled together: some 100 numbers of temporaries each"""
+_COARSE_FRAMES = 8
+"""length of the first pieces in frames …"""
+_MOST_COARSE = 64
+"""… but at most this many pieces from one authored key to the next"""
+_MOST_PIECES = 8
+"""maximum number of pieces that one is divided into before the motion is probed again"""
+_MARGIN = 1.03
+"""more keys than the probes require, because the errors are not quite the same"""
+_MOST_WRONG = 0.1
+"""fraction of pieces with too large an error above which all keys are placed again"""
+_MOST_ROUNDS = 3
+"""number of times that keys are placed again; after that pieces are divided until no error is too large"""
+_WHOLE_FRAMES = 1.5
+"""keys are on whole frames if they are so many frames apart, on average"""
 
 
 def sample(motions: Sequence[Motion], tolerances: Sequence[float], span: Span, frames: Floats | None = None) -> None:
     """Give motions their samplers. Tolerances are in degrees for rotations. If there are ``frames``, all of them are
     keys, and nothing else but jumps is, whatever the error.
     """
-    groups: dict[tuple[bool, Measure, int, object], list[int]] = {}
+    groups: dict[tuple[bool, Measure, tuple[object, str]], list[int]] = {}
     for number, motion in enumerate(motions):
         is_straight = motion.mode == LINEAR and frames is None
         if motion.cubic is not None:
@@ -53,9 +70,10 @@ def sample(motions: Sequence[Motion], tolerances: Sequence[float], span: Span, f
             _set_keys(motion, motion.breaks, motion.truth(motion.breaks), span)
             motion.outcome = Outcome.EXACT
         else:
-            source = motion.truth.bank if isinstance(motion.truth, TrackFunction) else number
-            width = motion.truth(motion.breaks[:1]).shape[1]
-            groups.setdefault((is_straight, motion.measure, width, source), []).append(number)
+            source: tuple[object, str] = (number, "")
+            if isinstance(motion.truth, TrackFunction):
+                source = motion.truth.bank, motion.truth.bank.places[motion.truth.number].family
+            groups.setdefault((is_straight, motion.measure, source), []).append(number)
     for (is_straight, *_), numbers in groups.items():
         for members in _portions(numbers, [_size(motions[number], span) for number in numbers]):
             together = [motions[number] for number in members]
@@ -70,7 +88,7 @@ def sample(motions: Sequence[Motion], tolerances: Sequence[float], span: Span, f
 
 
 def _size(motion: Motion, span: Span) -> int:
-    """Return how many keys a motion has on whole frames."""
+    """Return about how many keys a motion may get."""
     return len(motion.breaks) + int(min((motion.breaks[-1] - motion.breaks[0]) / span.frame, most_keys()))
 
 
@@ -89,25 +107,21 @@ def _portions(numbers: list[int], sizes: list[int]) -> Iterator[list[int]]:
 
 def _keep_keys(motions: list[Motion], tolerances: Floats, span: Span) -> Flags:
     """Give motions of the mode LINEAR their authored keys, if all players show them right; returns whether they do."""
-    keys = [_fixed_times(motion.breaks, motion.jumps, span) for motion in motions]
-    points = _points(keys, motions, np.full(len(motions), np.inf), span)
-    is_exact = points.errors(motions[0].measure, span) <= tolerances
+    keys = _Sampling(motions, np.full(len(motions), np.inf), span).keys(is_coarse=False)
+    is_exact = keys.errors(len(motions), span) <= tolerances
     for number in np.flatnonzero(is_exact).tolist():
-        points.set_keys(number, motions[number], span)
+        keys.set_keys(number, motions[number], span)
         motions[number].outcome = Outcome.EXACT
     return np.asarray(is_exact)
 
 
 def _sample_together(motions: list[Motion], tolerances: Floats, span: Span, frames: Floats | None) -> None:
-    """Sample motions of one measure and width: tracks of one bank, or a single function of any kind."""
+    """Sample motions of one measure: tracks of one family of a bank, or a single function of any kind."""
     allowed = tolerances if frames is None else np.full(len(motions), np.inf)
-    points = _points([_key_times(motion, span, frames) for motion in motions], motions, allowed, span)
-    if frames is None:
-        points.reduce(motions[0].measure, allowed)
-    errors = points.errors(motions[0].measure, span)
-    all_errors = points.errors(motions[0].measure)
+    keys = _Sampling(motions, allowed, span, frames).keys(is_coarse=frames is None)
+    errors, all_errors = keys.errors(len(motions), span), keys.errors(len(motions))
     for number, motion in enumerate(motions):
-        count = points.set_keys(number, motion, span)
+        count = keys.set_keys(number, motion, span)
         motion.has_track_keys = False
         values = motion.sampler.values.astype(np.float64)
         extent = 100.0 if motion.measure is ROTATIONS else float((values.max(axis=0) - values.min(axis=0)).max())
@@ -127,42 +141,22 @@ def _set_keys(motion: Motion, times: Floats, values: Floats, span: Span) -> None
     motion.sampler = Sampler.of(motion.mode or LINEAR, seconds[keep], single(values[keep]))
 
 
-def _key_times(motion: Motion, span: Span, frames: Floats | None) -> tuple[Floats, Flags]:
-    """Return times of keys (n,) and whether each must stay: at breaks, just before jumps, and on whole frames. If there
-    are more frames than the budget of keys allows, all intervals between breaks get the same number of keys.
+def _fixed_times(motion: Motion, span: Span, frames: Floats | None) -> Floats:
+    """Return times of keys that must be: at breaks and just before jumps. If there are ``frames``, they are the keys,
+    and breaks only where the motion jumps.
     """
-    breaks = motion.breaks
-    if frames is not None:
-        times = unique_values(np.concatenate([frames, breaks[motion.jumps]]))
-        return _fixed_times(times, np.isin(times, breaks[motion.jumps]), span)
-    fixed, _ = _fixed_times(breaks, motion.jumps, span)
-    first, last, most = np.ceil(breaks[0] / span.frame), np.floor(breaks[-1] / span.frame), most_keys()
-    motion.is_limited = bool(last - first >= most)
-    if motion.is_limited:
-        count = max(most // len(breaks), 1)
-        added = (breaks[:-1, None] + np.diff(breaks)[:, None] * np.arange(count) / count).reshape(-1)
-    else:
-        added = np.arange(first, last + 1) * span.frame
-    after = np.clip(np.searchsorted(fixed, added), 1, len(fixed) - 1)
-    added = added[np.minimum(np.abs(added - fixed[after - 1]), np.abs(fixed[after] - added)) >= span.closest]
-    times = np.concatenate([fixed, added])
-    order = np.argsort(times)
-    return times[order], order < len(fixed)
-
-
-def _fixed_times(breaks: Floats, jumps: Flags, span: Span) -> tuple[Floats, Flags]:
-    """Return breaks and the times just before jumps, as times of keys that must stay."""
-    times = breaks
-    if jumps.any():
-        room = np.diff(breaks, prepend=-np.inf)[jumps]
-        times = unique_values(np.concatenate([breaks, breaks[jumps] - np.minimum(span.closest, 0.25 * room)]))
-    return times, np.ones(len(times), np.bool_)
+    jumps = motion.breaks[motion.jumps]
+    times = motion.breaks if frames is None else unique_values(np.concatenate([frames, jumps]))
+    if not len(jumps):
+        return times
+    room = np.diff(times, prepend=-np.inf)[np.isin(times, jumps)]
+    return unique_values(np.concatenate([times, jumps - np.minimum(span.closest, 0.25 * room)]))
 
 
 def function_of(functions: list[Function]) -> Callable[[Indices, Floats], Floats]:
     """Return a function of indices (P,) into ``functions`` and times (P,).
 
-    ``functions`` are tracks of one bank, or a single function of any kind.
+    ``functions`` are tracks of one family of a bank, or a single function of any kind.
     """
     tracks = [function for function in functions if isinstance(function, TrackFunction)]
     if len(tracks) < len(functions):
@@ -174,97 +168,170 @@ def function_of(functions: list[Function]) -> Callable[[Indices, Floats], Floats
     return lambda owner, times: bank.evaluate_pairs(numbers[owner], np.minimum(times, until[owner]))
 
 
-def _points(keys: list[tuple[Floats, Flags]], motions: list[Motion], tolerances: Floats, span: Span) -> _Points:
-    """Return motions sampled at times of keys, of which some must stay, and between them. Where the error exceeds the
-    tolerance, the middle becomes a key, too, if limits permit. Tolerances below single precision are raised.
-    """
-    function, measure = function_of([motion.truth for motion in motions]), motions[0].measure
-    counts = np.array([len(times) for times, _ in keys])
-    owner = np.repeat(np.arange(len(motions)), counts)
-    times, must_stay = (np.concatenate(column) for column in zip(*keys, strict=True))
-    values = function(owner, times)
-    if measure is not ROTATIONS:
-        np.maximum.at(tolerances, owner, _SINGLE_PRECISION * np.nan_to_num(np.abs(values)).max(axis=1))
-    found = [_Points(owner, times, values, np.ones(len(times), np.bool_), ~must_stay)]
-    gaps = np.flatnonzero((owner[1:] == owner[:-1]) & (np.diff(times) > 1.1 * span.closest))  # others are jumps
-    owner, begin, end, first, last = owner[gaps], times[gaps], times[gaps + 1], values[gaps], values[gaps + 1]
-    while len(owner):
-        probed = np.repeat(owner, len(PROBES))
-        probe_times = (begin[:, None] + (end - begin)[:, None] * PROBES).reshape(-1)
-        values = function(probed, probe_times)
-        lines = np.repeat(first, len(PROBES), axis=0), np.repeat(last, len(PROBES), axis=0)
-        errors = measure.error(*lines, np.tile(PROBES, len(owner)), values).reshape(-1, len(PROBES))
-        wrong = (errors.max(axis=1) > tolerances[owner]) & (end - begin > 2 * span.closest)
-        wanted = np.bincount(owner[wrong], minlength=len(motions))
-        refused = (wanted > 0) & ((counts + wanted > most_keys()) | (counts.sum() + wanted.sum() > keys_left()))
-        for number in np.flatnonzero(refused).tolist():
-            motions[number].is_limited = True
-        wrong &= ~refused[owner]
-        counts += np.where(refused, 0, wanted)
-        is_middle = (wrong[:, None] & (PROBES == 0.5)).reshape(-1)
-        found.append(_Points(probed, probe_times, values, is_middle, np.zeros(len(is_middle), np.bool_)))
-        owner, middle, value = np.tile(owner[wrong], 2), probe_times[is_middle], values[is_middle]
-        begin, end = np.concatenate([begin[wrong], middle]), np.concatenate([middle, end[wrong]])
-        first, last = np.concatenate([first[wrong], value]), np.concatenate([value, last[wrong]])
-    owner, times, values, is_key, is_removable = (np.concatenate(column) for column in zip(*found, strict=True))
-    order = np.lexsort((times, owner))
-    return _Points(owner[order], times[order], values[order], is_key[order], is_removable[order])
+class _Pieces(NamedTuple):
+    """Pieces (C,) of motions from one key to the next."""
+
+    owner: Indices
+    begin: Floats
+    end: Floats
+    first: Floats
+    """(C, k) values at the begin"""
+    last: Floats
+    error: Floats
+    """largest error at the probes"""
+
+    def chosen(self, rows: Flags) -> _Pieces:
+        owner, *columns = self
+        return _Pieces(owner[rows], *(column[rows] for column in columns))
 
 
-class _Points(NamedTuple):
-    """Values (P, k) of motions (P,) at times (P,): at keys and between them. Those of a motion are contiguous and
-    ascending, and begin and end with a key.
-    """
+class _Keys(NamedTuple):
+    """Keys (n,) of motions, sorted by motion and time."""
 
     owner: Indices
     times: Floats
     values: Floats
-    is_key: Flags
-    is_removable: Flags
+    """(n, k)"""
+    error: Floats
+    """largest error from there to the next key"""
 
     def set_keys(self, number: int, motion: Motion, span: Span) -> int:
         """Set the keys of one motion; returns their number."""
-        rows = slice(*np.searchsorted(self.owner, (number, number + 1)))
-        keys = self.is_key[rows]
-        _set_keys(motion, self.times[rows][keys], self.values[rows][keys], span)
-        return int(np.count_nonzero(keys))
+        begin, end = np.searchsorted(self.owner, (number, number + 1)).tolist()
+        _set_keys(motion, self.times[begin:end], self.values[begin:end], span)
+        return int(end - begin)
 
-    def _distances(self, measure: Measure, points: Indices, before: Indices, after: Indices) -> Floats:
-        """Return the errors at points (n,) of lines between the keys before and after them."""
-        begin = self.times[before]
-        u = (self.times[points] - begin) / (self.times[after] - begin)
-        return measure.error(self.values[before], self.values[after], u, self.values[points])
-
-    def errors(self, measure: Measure, span: Span | None = None) -> Floats:
-        """Return (n,) the largest error of each motion between its keys; with ``span``, not in gaps as short as a
-        jump."""
-        keys, points = np.flatnonzero(self.is_key), np.flatnonzero(~self.is_key)
-        gap = (np.cumsum(self.is_key) - 1)[points]
+    def errors(self, count: int, span: Span | None = None) -> Floats:
+        """Return (count,) the largest error of each motion; with ``span``, not in gaps that cannot be divided."""
+        error = self.error
         if span is not None:
-            is_wide = (np.diff(self.times[keys]) > 1.1 * span.closest)[gap]
-            points, gap = points[is_wide], gap[is_wide]
-        largest = np.zeros(self.owner[-1] + 1)
-        np.maximum.at(largest, self.owner[points], self._distances(measure, points, keys[gap], keys[gap + 1]))
+            error = np.where(np.diff(self.times, append=np.inf) > span.indivisible, error, 0.0)
+        largest = np.zeros(count)
+        np.maximum.at(largest, self.owner, error)
         return largest
 
-    def reduce(self, measure: Measure, tolerances: Floats) -> None:
-        """Remove keys that their neighbours give within the tolerances of the motions (n,) at all points.
 
-        Each round tries to remove every other one of neighbouring keys. A key that is needed stays for good.
+class _Sampling:
+    """Divides motions into pieces within the tolerances of the motions; those below single precision are raised."""
+
+    def __init__(self, motions: list[Motion], tolerances: Floats, span: Span, frames: Floats | None = None) -> None:
+        self._motions = motions
+        self._function, self._measure = function_of([motion.truth for motion in motions]), motions[0].measure
+        self._tolerances, self._frame = tolerances, span.frame
+        self._closest, self._indivisible = span.closest, span.indivisible
+        fixed = [_fixed_times(motion, span, frames) for motion in motions]
+        self._counts = np.array([len(times) for times in fixed])
+        """number of keys of each motion"""
+        self._is_limited = np.zeros(len(motions), np.bool_)
+        self._owner = np.repeat(np.arange(len(motions)), self._counts)
+        self._times = np.concatenate(fixed)
+        self._values = self._function(self._owner, self._times)
+        if self._measure is not ROTATIONS:
+            floor = _SINGLE_PRECISION * np.nan_to_num(np.abs(self._values)).max(axis=1)
+            np.maximum.at(tolerances, self._owner, floor)
+
+    def keys(self, *, is_coarse: bool) -> _Keys:
+        """Return the keys. At first the motion is divided into coarse pieces, or only at the fixed keys."""
+        is_piece = (self._owner[1:] == self._owner[:-1]) & (np.diff(self._times) > 1.1 * self._closest)
+        gaps = np.flatnonzero(is_piece)  # others are jumps
+        begin, end = self._times[gaps], self._times[gaps + 1]
+        columns = self._owner[gaps], begin, end, self._values[gaps], self._values[gaps + 1]
+        pieces = _Pieces(*columns, np.zeros(len(gaps)))
+        numbers = np.ones(len(gaps), np.intp)
+        if is_coarse:
+            frames = (end - begin) / self._frame
+            numbers = np.ceil(np.minimum(frames / _COARSE_FRAMES, _MOST_COARSE)).astype(np.intp)
+        needs, segment = np.ones(len(gaps)), np.arange(len(gaps))
+        done: list[_Pieces] = []
+        rounds = 0
+        while len(segment):
+            pieces, segment = self._divided(pieces, needs, segment, numbers)
+            rounds += 1
+            # the number of pieces that each one should be, to have the allowed error
+            needs = np.sqrt(pieces.error / self._tolerances[pieces.owner])
+            wrong = (needs > 1) & (pieces.end - pieces.begin > self._indivisible) & ~self._is_limited[pieces.owner]
+            needs = np.clip(needs, 1e-3, _MOST_PIECES)
+            counts = np.bincount(segment)
+            again = np.full(len(counts), rounds <= _MOST_ROUNDS)
+            again &= np.bincount(segment, wrong) > _MOST_WRONG * counts
+            if rounds == 1 and is_coarse:
+                again |= np.bincount(segment, needs) * _MARGIN <= counts - 1
+            remaining = wrong | again[segment]
+            done.append(pieces.chosen(~remaining))
+            pieces, needs, segment = pieces.chosen(remaining), needs[remaining], segment[remaining]
+            # each wrong piece becomes a segment of its own, unless all pieces of its segment are placed again
+            begins = ~again[segment]
+            begins[1:] |= segment[1:] != segment[:-1]
+            begins[:1] = True
+            segment = np.cumsum(begins) - 1
+            numbers = np.ceil(_MARGIN * np.bincount(segment, needs)).astype(np.intp)
+        return self._joined(done, ~np.append(is_piece, False))
+
+    def _joined(self, done: list[_Pieces], is_end: Flags) -> _Keys:
+        """Return the keys at which pieces begin, and those before jumps and at ends, where none begins."""
+        owner = np.concatenate([*(pieces.owner for pieces in done), self._owner[is_end]])
+        times = np.concatenate([*(pieces.begin for pieces in done), self._times[is_end]])
+        values = np.concatenate([*(pieces.first for pieces in done), self._values[is_end]])
+        error = np.concatenate([*(pieces.error for pieces in done), np.zeros(np.count_nonzero(is_end))])
+        order = np.lexsort((times, owner))
+        return _Keys(owner[order], times[order], values[order], error[order])
+
+    def _divided(self, old: _Pieces, needs: Floats, segment: Indices, numbers: Indices) -> tuple[_Pieces, Indices]:
+        """Return segments of consecutive pieces (C,) divided into other numbers of pieces, which have equal shares of
+        ``needs`` (C,), and their segments.
         """
-        while True:
-            keys = np.flatnonzero(self.is_key)
-            removable = self.is_removable[keys]
-            number = np.arange(len(keys))
-            tried = removable & ((number - np.maximum.accumulate(np.where(removable, 0, number))) % 2 == 1)
-            if not tried.any():
-                return
-            candidates, keys = keys[tried], keys[~tried]
-            self.is_key[candidates] = self.is_removable[candidates] = False
-            gap = np.cumsum(self.is_key) - 1
-            candidate = np.full(len(keys), -1)
-            candidate[gap[candidates]] = candidates  # the removed key after each remaining one
-            points = np.flatnonzero(~self.is_key & (candidate[gap] >= 0))
-            before = gap[points]
-            is_wrong = self._distances(measure, points, keys[before], keys[before + 1]) > tolerances[self.owner[points]]
-            self.is_key[candidate[before[is_wrong]]] = True
+        counts = np.bincount(segment)
+        first, last = starts(counts), np.cumsum(counts) - 1
+        owner, begin, end = old.owner[first], old.begin[first], old.end[last]
+        lengths = end - begin
+        added = np.maximum(np.minimum(numbers, lengths / self._closest).astype(np.intp), 1) - 1
+        self._limit(owner, counts - 1, added)
+        # the times between the new pieces
+        reached = np.cumsum(needs)
+        before = (reached - needs)[first]
+        place = np.repeat(np.arange(len(added)), added)
+        rank = np.arange(len(place)) - starts(added)[place]
+        aim = before[place] + (rank + 1) / (added[place] + 1) * (reached[last] - before)[place]
+        row = np.clip(np.searchsorted(reached, aim), first[place], last[place])
+        times = old.begin[row] + np.clip(1 - (reached[row] - aim) / needs[row], 0, 1) * (old.end - old.begin)[row]
+        is_whole = (lengths >= _WHOLE_FRAMES * self._frame * (added + 1))[place]
+        times = np.where(is_whole, np.round(times / self._frame) * self._frame, times)
+        previous = np.where(rank == 0, begin[place], np.roll(times, 1))
+        is_apart = np.minimum(times - previous, end[place] - times) >= self._closest
+        place, times = place[is_apart], times[is_apart]
+        # the new pieces
+        segment = np.sort(np.concatenate([np.arange(len(added)), place]))
+        is_head = np.append(True, segment[1:] != segment[:-1])[: len(segment)]
+        is_tail = np.roll(is_head, -1)
+        owner = owner[segment]
+        starting, ending = _merged(is_head, begin, times), _merged(is_tail, end, times)
+        probes = (starting[:, None] + (ending - starting)[:, None] * PROBES).reshape(-1)
+        values = self._function(
+            np.concatenate([owner[~is_head], np.repeat(owner, len(PROBES))]), np.concatenate([times, probes])
+        )
+        inner, wanted = values[: len(times)], values[len(times) :].reshape(len(owner), len(PROBES), -1)
+        from_, to = _merged(is_head, old.first[first], inner), _merged(is_tail, old.last[last], inner)
+        error = self._measure.largest(from_, to, PROBES, wanted)
+        return _Pieces(owner, starting, ending, from_, to, error), segment
+
+    def _limit(self, owner: Indices, removed: Indices, added: Indices) -> None:
+        """Reduce, in place, how many keys are added to motions that would get more than the budget allows."""
+        count = len(self._motions)
+        kept = self._counts - np.bincount(owner, removed, count)
+        wanted = np.bincount(owner, added, count)
+        allowed = np.full(count, most_keys()) - kept
+        if kept.sum() + wanted.sum() > (left := keys_left()):
+            allowed = np.minimum(allowed, wanted * max(left - kept.sum(), 0) / wanted.sum())
+        allowed = np.maximum(allowed, 0)
+        for number in np.flatnonzero(wanted > allowed).tolist():
+            self._motions[number].is_limited = self._is_limited[number] = True
+        share = np.minimum(allowed / np.maximum(wanted, 1), 1.0)[owner]
+        added[:] = np.floor(added * share)
+        self._counts = kept + np.bincount(owner, added, count)
+
+
+def _merged(chosen: Flags, rows: Floats, others: Floats) -> Floats:
+    """Return an array with ``rows`` where ``chosen`` and ``others`` elsewhere."""
+    out = np.empty((len(chosen), *rows.shape[1:]))
+    out[chosen], out[~chosen] = rows, others
+    return out

@@ -1,7 +1,8 @@
 """Splits vertices whose corners differ, and computes normals and tangents.
 
 The corners that share a normal are a cluster. A smooth normal is the normalised sum of the unit normals of its faces,
-independent of their size, as in 3D Studio.
+independent of their size, as in 3D Studio. If that sum is zero (faces back to back), each corner takes the normal of
+its face.
 """
 
 from __future__ import annotations
@@ -16,6 +17,9 @@ from keyframer.arrays import Array, Floats, Indices, Singles
 from keyframer.maths import quat
 from keyframer.maths.distinct_values import dense_ranks, distinct, joined, starts
 from keyframer.maths.smoothing_groups import clusters_of_meshes
+
+_CANCELLED = 1e-12
+"""squared length of a sum of unit normals that is only rounding noise"""
 
 
 def face_normals(positions: Array, corners: Indices) -> Floats:
@@ -56,7 +60,7 @@ def cluster_normals(normals_of_faces: Floats, clusters: Indices, counts: Indices
     for axis in range(3):
         sums[axis] = np.bincount(clusters, per_corner[axis], count)
     squares = _squares(sums)
-    strong = squares > 1e-12
+    strong = squares > _CANCELLED
     if any_unshared:  # copied: no rounding, and zeros keep their sign
         unshared_corners = np.repeat(unshared, corner_counts)
         sums[:, clusters[unshared_corners]] = per_corner[:, unshared_corners]
@@ -72,6 +76,31 @@ def cluster_normals(normals_of_faces: Floats, clusters: Indices, counts: Indices
     squares[weak] = _squares(sums[:, weak])
     sums /= np.sqrt(np.where(squares > 0, squares, 1.0))
     return _normal_rows(sums)
+
+
+def separate_opposite_faces(
+    normals_of_faces: Floats, clusters: Indices, counts: Indices, corner_counts: Indices
+) -> tuple[Indices, Indices]:
+    """Return clusters and their number for each mesh, with clusters whose normals cancel out divided by the normals of
+    their faces. Arguments as in `cluster_normals`."""
+    if np.array_equal(clusters, np.arange(len(clusters))):  # no normal is shared
+        return clusters, counts
+    per_corner = np.repeat(normals_of_faces, 3, axis=1)
+    count = int(counts.sum())
+    sums = np.empty((3, count))
+    for axis in range(3):
+        sums[axis] = np.bincount(clusters, per_corner[axis], count)
+    opposite = np.flatnonzero((_squares(sums) <= _CANCELLED).take(clusters) & per_corner.any(axis=0))
+    if not len(opposite):
+        return clusters, counts
+    directions = equal_row_indices(per_corner[:, opposite].T)
+    number, _, first = dense_ranks(clusters[opposite] * (int(directions.max()) + 1) + directions)
+    ends = np.cumsum(counts)
+    mesh = np.repeat(np.arange(len(counts)), corner_counts)
+    added = np.bincount(mesh[opposite][first], minlength=len(counts))
+    separated = clusters + starts(added)[mesh]
+    separated[opposite] = ends[mesh[opposite]] + number
+    return separated, counts + added
 
 
 def _squares(vectors: Floats) -> Floats:
@@ -176,6 +205,9 @@ def split_vertices(surfaces: Sequence[Surface], smooth: bool) -> list[Split]:
     clusters, cluster_counts = clusters_of_meshes(
         vertex, face_counts, vertex_counts, [surface.masks for surface in surfaces], smooth
     )
+    positions = joined([surface.positions for surface in surfaces])
+    normals_of_faces = face_normals(positions, vertex.reshape(-1, 3))
+    clusters, cluster_counts = separate_opposite_faces(normals_of_faces, clusters, cluster_counts, corner_counts)
     cluster_starts = starts(cluster_counts)
     materials, ranks = _material_ranks(surfaces, face_counts)
     keys = clusters
@@ -192,10 +224,9 @@ def split_vertices(surfaces: Sequence[Surface], smooth: bool) -> list[Split]:
             (number - spread(firsts)) * spread(widths) + attribute + spread(starts(sizes))
         )
         firsts = np.minimum.reduceat(number, corner_starts)
-    positions = joined([surface.positions for surface in surfaces])
-    normals = cluster_normals(
-        face_normals(positions, vertex.reshape(-1, 3)), clusters, cluster_counts, corner_counts
-    ).take(clusters.take(corner), axis=0)
+    normals = cluster_normals(normals_of_faces, clusters, cluster_counts, corner_counts).take(
+        clusters.take(corner), axis=0
+    )
     source_vertex = vertex.take(corner)
     used = np.zeros(len(positions), np.bool_)
     used[vertex] = True

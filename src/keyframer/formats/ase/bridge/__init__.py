@@ -95,6 +95,8 @@ def _number(block: records.Block, keyword: bytes) -> Cell:
 def _objects(document: Document) -> Table:
     table = Table("objects", "Objects", ("name", "kind", "parent", "vertices", "faces", "tracks"))
     for block in document.find(records.Block):
+        if block.keyword == b"GROUP":
+            table.add(block.values[0] if block.values else None, "group", None, None, None, 0)
         if block.keyword not in NODES:
             continue
         mesh = block.block(b"MESH")

@@ -263,7 +263,16 @@ _ROLL = StoredAs(("roll_degrees",), "the matrix of the node, turned about its li
 CAPABILITIES = Capabilities(
     (
         *("parents", "names", "dummies", "hidden nodes", "pivots", "scale axes", "meshes", "smoothing", "morphs"),
-        *("vertex colours", "cast shadows", "received shadows", "skins", "materials", "textures", "other maps"),
+        *(
+            "vertex colours",
+            "normals",
+            "cast shadows",
+            "received shadows",
+            "skins",
+            "materials",
+            "textures",
+            "other maps",
+        ),
         *("cameras", "lights", "environment", "title", "segment", "roll", "scale_axes", "visible"),
         *(*CAMERA_TRACKS, *LIGHT_TRACKS),
     ),

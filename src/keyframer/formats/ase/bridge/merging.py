@@ -18,7 +18,7 @@ from keyframer.formats.ase.bridge.scene import Links, Options, read_scene
 from keyframer.formats.ase.bridge.writing import OriginalConventions, write_records
 from keyframer.formats.ase.records import Block, Keys, Line
 from keyframer.formats.document import Document
-from keyframer.formats.kit.scene_writing import Written, rest_world
+from keyframer.formats.kit.scene_writing import CannotMerge, Written, rest_world
 from keyframer.formats.merging import RecordRules, Tree
 from keyframer.scene import Scene
 from keyframer.wire.record import Record
@@ -49,6 +49,7 @@ class Merger(bridge.Merger[Options]):
 
     def write(self, scene: Scene, original: bridge.Original) -> Written:
         links, matching = original.links, original.matching
+        _check_groups(scene, original)
         stored = {new: original.scene.nodes[old].raw_name for new, old in original.unrenamed(scene).items()}
         names = {new: raw_name for new, raw_name in stored.items() if raw_name}
         matched = matching.materials
@@ -64,6 +65,22 @@ class Merger(bridge.Merger[Options]):
         return _Nesting(original).apply(
             write_records(scene, OriginalConventions(names, materials, matrices, original.untouched))
         )
+
+
+def _check_groups(scene: Scene, original: bridge.Original) -> None:
+    """Raise `CannotMerge` if a group was renamed, removed or emptied, or a node left the group around its block."""
+    numbers = {old: new for new, old in original.matching.nodes.items()}
+    unrenamed = original.unrenamed(scene)
+    for node, group in original.links.parents_by_group.items():
+        number = numbers.get(node)
+        if number is not None and scene.nodes[number].parent != (None if group is None else numbers.get(group)):
+            raise CannotMerge(f"{original.scene.nodes[node].name} left its group")
+    for node in original.links.group_nodes:
+        if numbers.get(node) not in unrenamed:
+            raise CannotMerge(f"the group {original.scene.nodes[node].name} was renamed or removed")
+        members = [member for member, group in original.links.parents_by_group.items() if group == node]
+        if members and not any(member in numbers for member in members):
+            raise CannotMerge(f"all nodes of the group {original.scene.nodes[node].name} were removed")
 
 
 class _Nesting:

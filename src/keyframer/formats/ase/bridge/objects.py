@@ -25,6 +25,7 @@ from keyframer.formats.ase.records import (
     ColorVertexList,
     FaceList,
     Line,
+    Normals,
     NumberTable,
     SoftSkin,
     Table,
@@ -110,7 +111,8 @@ class Palette:
         if reference < 0:
             return None
         if reference not in self._by_number:
-            self._reporter.report(LINK_UNRESOLVED_ID, node, "material_ref", kind="material", id=reference)
+            if self._by_number:  # some exporters for games write a reference, but no list of materials
+                self._reporter.report(LINK_UNRESOLVED_ID, node, "material_ref", kind="material", id=reference)
             return None
         unique_ids, unique_of_face = np.unique(ids, return_inverse=True)
         numbers = np.array([self.number(reference, face_id) for face_id in unique_ids.tolist()], np.int32)
@@ -172,7 +174,37 @@ def read_mesh(reporter: Reporter, node: Block, block: Block, name: str, world: F
     if colors is not None and color_corners is not None:
         mesh.colors, mesh.color_corners = colors, color_corners[:, corner_order]
     mesh.face_materials = palette.of_faces(node, np.asarray(faces.materials)[rows])
+    normals = table(block, Normals)
+    in_order = normals is not None and len(normals.index) == len(faces.index)  # as 3ds Max writes them
+    if normals is not None and in_order and np.array_equal(normals.corners, np.reshape(faces.corners, -1)):
+        _read_normals(normals, rows, world, mesh, corner_order)
     return mesh
+
+
+_AGREEMENT = 0.99
+"""smallest cosine, in the median, between the stated normals of faces and those that follow from their corners"""
+
+
+def _read_normals(record: Normals, rows: Ints, world: Floats, mesh: Mesh, corner_order: slice) -> None:
+    """Set the normals of a mesh, if those of its faces agree with their corners: 3ds Max writes normals in the space of
+    the object and vertices in that of the scene, others write both in that of the scene."""
+    faces, corners = (  # the rules report numbers that are not finite
+        np.nan_to_num(np.asarray(values, np.float64), posinf=0.0, neginf=0.0)
+        for values in (record.normals, record.corner_normals)
+    )
+    faces, corners = faces[rows], corners.reshape(-1, 9)[rows]
+    a, b, c = np.asarray(mesh.positions)[np.asarray(mesh.corners).T]
+    across = np.cross(b - a, c - a)
+    for matrix in (np.eye(3), world[:3, :3]):  # the inverse of the inverse transpose is the transpose
+        stated = faces @ matrix
+        lengths = np.sqrt((stated**2).sum(axis=1) * (across**2).sum(axis=1))
+        cosines = (stated * across).sum(axis=1)[lengths > 0] / lengths[lengths > 0]
+        if len(cosines) and np.median(cosines) >= _AGREEMENT:
+            turned = corners.reshape(-1, 3) @ matrix
+            length = np.sqrt((turned**2).sum(axis=1))
+            mesh.normals = turned / np.where(length > 0, length, 1.0)[:, None]
+            mesh.normal_corners = np.arange(len(turned), dtype=np.int32).reshape(-1, 3)[:, corner_order]
+            return
 
 
 def local_positions(reporter: Reporter, vertices: VertexList, world: Floats) -> Floats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -56,7 +56,7 @@ _KINDS = {
     b"LIGHTOBJECT": NodeKind.LIGHT,
 }
 _ROWS = (b"TM_ROW0", b"TM_ROW1", b"TM_ROW2", b"TM_ROW3")
-_ROUNDING = 1e-3
+ROUNDING = 1e-3
 """files have 4 decimals: scales this close to 1 are 1, and shear below this is 0"""
 
 
@@ -79,6 +79,10 @@ class Links(NamedTuple):
     """Data of a document that a merge needs."""
 
     parts: Parts
+    group_nodes: Collection[int]
+    """nodes that are groups: they have no block of their own"""
+    parents_by_group: Mapping[int, int | None]
+    """parents of these nodes, and of those whose parent is the group around their block"""
     materials: Mapping[int, tuple[int, int]]
     """for each material the number in MATERIAL_REF and the id of a face that select it"""
     world: Floats
@@ -104,12 +108,14 @@ def read_scene(document: Document, options: Options) -> tuple[Scene, Links]:
     scene.title = decode_name(scene_block.name(b"SCENE_FILENAME") or b"", options.encoding)
     parts: dict[int, Hashable] = {block: ("materials", number) for block, number in palette.numbers.items()}
     for number, (node, block) in enumerate(zip(scene.nodes, nodes.blocks, strict=True)):
+        if block.keyword == b"GROUP":
+            continue
         record = nodes.transforms[number] if node.kind is NodeKind.TARGET else block
         parts[id(record)] = ("nodes", number)
         animation = _animation_of(node, block)
         if animation is not None:
             parts.setdefault(id(animation), ("nodes", number, "animation"))
-    return scene, Links(parts, palette.places(), world)
+    return scene, Links(parts, nodes.group_numbers.values(), nodes.parents_by_group, palette.places(), world)
 
 
 class _Nodes:
@@ -124,8 +130,21 @@ class _Nodes:
         """block of each node; a target has the block of its camera or light"""
         self.transforms: list[Block | None] = []
         self.by_name: dict[bytes, int] = {}
+        self.parents_by_group: dict[int, int | None] = {}
+        self._group_around: dict[int, Block] = {}
+        """the group around each block, by the `id` of the block"""
+        self.group_numbers: dict[int, int] = {}
+        """the node of each group, by the `id` of its block"""
         names = UniqueNames()
-        for block in [block for block in document.find(Block) if block.keyword in NODES]:
+        blocks = [block for block in document.find(Block) if block.keyword in NODES or block.keyword == b"GROUP"]
+        helpers = {block.name(b"NODE_NAME") for block in blocks if block.keyword == b"HELPEROBJECT"}
+        for block in blocks:
+            if block.keyword == b"GROUP":
+                self._group_around |= {id(child): block for child in block.children if isinstance(child, Block)}
+                raw = _group_name(block)
+                if raw not in helpers:
+                    self.group_numbers[id(block)] = self._add(block, names, raw, NodeKind.DUMMY, None)
+                continue
             raw = block.name(b"NODE_NAME") or b""
             transforms = block.blocks(b"NODE_TM")
             kind = _KINDS[block.keyword]
@@ -148,17 +167,34 @@ class _Nodes:
 
     def link_parents(self) -> None:
         nodes = self.scene.nodes
-        for node, block in zip(nodes, self.blocks, strict=True):
-            raw = block.name(b"NODE_PARENT")
-            if raw is None or node.kind is NodeKind.TARGET:
+        for number, (node, block) in enumerate(zip(nodes, self.blocks, strict=True)):
+            if node.kind is NodeKind.TARGET:
                 continue
-            node.parent = self.by_name.get(raw)
+            raw = block.name(b"NODE_PARENT")
+            group = self._group_of(number, block, raw)
+            if raw is None:
+                node.parent = group
+                if group is not None or block.keyword == b"GROUP":
+                    self.parents_by_group[number] = group
+                continue
+            node.parent = self.by_name.get(raw) if group is None else group
             if node.parent is None:
                 args: Any = {"parent": repr(decode_name(raw, self.options.encoding)), "name": repr(node.name)}
                 self.reporter.report(LINK_PARENT_MISSING, block, "node_parent", **args)
         for number in evaluation_order([Node(node.name, parent=node.parent) for node in nodes]).cut:
             self.reporter.report(LINK_PARENT_CYCLE, self.blocks[number], "node_parent", name=repr(nodes[number].name))
             nodes[number].parent = None
+
+    def _group_of(self, number: int, block: Block, name: bytes | None) -> int | None:
+        """Return the node of the innermost group around a block, of that with a ``name`` if it is given."""
+        group = self._group_around.get(id(block))
+        while group is not None:
+            group_name = _group_name(group)
+            group_number = self.group_numbers.get(id(group), self.by_name.get(group_name))
+            if group_number not in (None, number) and name in (None, group_name):
+                return group_number
+            group = self._group_around.get(id(group))
+        return None
 
     def set_rest_transforms(self) -> Floats:
         """Set the rest transform of every node. Return the stored (N, 4, 4) world matrices.
@@ -170,10 +206,10 @@ class _Nodes:
         parents = np.array([-1 if node.parent is None else node.parent for node in nodes], np.int64)
         parent_world = np.concatenate([world, np.eye(4)[None]])[parents]
         local = affine.multiply(affine.inverse(parent_world), world)
-        positions, rotations, scales, axes, _ = affine.decompose_with_axes(local, _ROUNDING, 1.0)
+        positions, rotations, scales, axes, _ = affine.decompose_with_axes(local, ROUNDING, 1.0)
         for number, node in enumerate(nodes):
             node.position, node.rotation_xyzw = positions[number], rotations[number]
-            if (np.abs(scales[number] - 1) > _ROUNDING).any():
+            if (np.abs(scales[number] - 1) > ROUNDING).any():
                 node.scale = scales[number]
                 if (axes[number] != (0, 0, 0, 1)).any():
                     node.scale_axes_xyzw = axes[number]
@@ -287,6 +323,10 @@ class _Nodes:
         track = Track("morph", times, np.eye(len(times)), Interpolation.LINEAR)
         self.reporter.mark(track, "ase", animation)
         self.scene.clips[0].channels.append(Channel(number, track))
+
+
+def _group_name(group: Block) -> bytes:
+    return group.values[0] if group.values and isinstance(group.values[0], bytes) else b""
 
 
 def _animation_of(node: Node, block: Block) -> Block | None:

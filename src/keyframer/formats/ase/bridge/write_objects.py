@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy.typing as npt
 
 from keyframer.arrays import Floats, Ints
 from keyframer.curves import Interpolation, Track, compile_track, even_times
+from keyframer.curves.key_reduction import vector_distance
 from keyframer.formats.ase import SLOTS
 from keyframer.formats.ase.bridge.declared_fields import MAP, MATERIAL, SHADINGS, block, line, quotable
 from keyframer.formats.ase.bridge.declared_fields import shortest_decimals as shortest
@@ -21,21 +23,25 @@ from keyframer.formats.ase.records import (
     ColorVertexList,
     FaceList,
     Line,
+    Normals,
     TextureFaceList,
     TextureVertexList,
     VertexList,
 )
 from keyframer.formats.kit.declared_fields import write_declared_fields
 from keyframer.formats.kit.key_tracks import KeyFitter, is_eased
-from keyframer.formats.kit.scene_writing import CannotMerge, plain_path
+from keyframer.formats.kit.scene_writing import CannotMerge, plain_path, rest_world
 from keyframer.limits import ensure_budget, spend
 from keyframer.maths import affine
 from keyframer.posing import Rig
-from keyframer.posing.local_matrices import is_aimed
 from keyframer.posing.vertices import skinned
 from keyframer.scene import Material, Mesh, Node, Scene, Skin
+from keyframer.scene.cameras_lights import is_aimed
 from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.text import counted
+
+_SKIN_MOMENTS = 17
+"""moments at which the vertices of a skin are compared with those that readers get"""
 
 
 class MaterialWriter:
@@ -143,7 +149,8 @@ class MeshWriter:
         surface = _surface(mesh, mirrored, ids)
         weights = None if node.skin is None else _weights(self.scene.skins[node.skin], positions, names)
         yield _mesh(positions, surface, 0, weights)
-        yield self._morphs(number, node, mesh, surface)
+        without_normals = [record for record in surface if not isinstance(record, Normals)]  # those of the rest shape
+        yield self._morphs(number, node, mesh, without_normals)
         yield line("PROP_MOTIONBLUR", 0)
         yield line("PROP_CASTSHADOW", int(mesh.casts_shadows))
         yield line("PROP_RECVSHADOW", int(mesh.receives_shadows))
@@ -157,13 +164,31 @@ class MeshWriter:
         if node.skin is None:
             return affine.transform_points(self.rest_matrices[number], positions - np.asarray(node.pivot, np.float64))
         skin = self.scene.skins[node.skin]
-        joints = self.rest_matrices[np.asarray(skin.joints, np.int64)]
-        bound = affine.multiply(affine.inverse(joints), self.rest_matrices[number])
-        if skin.positions is not None or not np.allclose(bound, skin.inverse_bind, atol=1e-4):
-            message = "the rest pose replaced the bind pose, which ASE cannot store"
-            self.report.add(Outcome.BAKED, f"{plain_path('nodes', node.name)}/skin", message)
         posed: Floats = skinned(skin, positions[None], self.rest_matrices[None])[0]
+        self._report_skin(node, skin, posed)
         return posed
+
+    def _report_skin(self, node: Node, skin: Skin, posed: Floats) -> None:
+        """Report what became of a skin whose vertices are written as ``posed``: readers bind it in that pose."""
+        to_joints = affine.inverse(self.rest_matrices[np.asarray(skin.joints, np.int64)])
+        rest = rest_world(self.scene)[np.asarray(skin.joints, np.int64)]
+        moved = not np.allclose(affine.inverse(rest), to_joints, atol=1e-4)
+        if skin.positions is None and np.allclose(skin.inverse_bind, to_joints, atol=1e-6) and not moved:
+            return
+        path = f"{plain_path('nodes', node.name)}/skin"
+        begin, end = self.fitter.span
+        moments = np.linspace(begin, end, _SKIN_MOMENTS)
+        spend("samples", 16 * len(moments) * len(self.scene.nodes))
+        rig = Rig(self.scene)
+        world = rig.world(rig.sample(moments), len(moments))
+        as_read = replace(skin, inverse_bind=to_joints, positions=None)
+        expected = skinned(skin, np.asarray(self.scene.meshes[node.mesh or 0].positions, np.float64)[None], world)
+        error = float(vector_distance(skinned(as_read, posed[None], world), expected).max(initial=0.0))
+        message = "bones rest in the pose in which the skin was bound, and tracks give the pose of the scene"
+        if not moved:
+            message = "the skin is bound in the rest pose: ASE stores no other"
+        outcome = Outcome.APPROXIMATED if error > self.fitter.tolerance.length else Outcome.BAKED
+        self.report.add(outcome, path, message, error=error, unit="scene unit")
 
     def _morphs(self, number: int, node: Node, mesh: Mesh, surface: list[AseRecord]) -> Block | None:
         """Return the mesh at each key of its weights, or at each frame if keys are not linear or not at whole ticks.
@@ -244,6 +269,15 @@ def _surface(mesh: Mesh, mirrored: bool, ids: Ints) -> list[AseRecord]:
         add("T", uv, mesh.uv_corners, TextureVertexList, TextureFaceList)
     if mesh.colors is not None and len(mesh.colors):
         add("C", np.asarray(mesh.colors)[:, :3], mesh.color_corners, ColorVertexList, ColorFaceList)
+    if mesh.normals is not None and len(mesh.normals):
+        numbers = corners if mesh.normal_corners is None else np.asarray(mesh.normal_corners, np.int64)
+        of_corners = np.asarray(mesh.normals, np.float64)[numbers]
+        a, b, c = np.asarray(mesh.positions, np.float64)[corners.T]
+        of_faces = np.cross(b - a, c - a)
+        length = np.sqrt((of_faces**2).sum(axis=1))
+        of_faces /= np.where(length > 0, length, 1.0)[:, None]
+        rows = shortest(of_faces), shortest(of_corners[:, order].reshape(3 * count, 3))
+        records.append(Normals(np.arange(count), rows[0], corners[:, order].reshape(-1), rows[1]))
     return records
 
 

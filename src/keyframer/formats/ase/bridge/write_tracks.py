@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from keyframer.arrays import Floats
-from keyframer.curves import Interpolation, RotationForm, Track, Wrap, compile_track, even_times
-from keyframer.curves.key_reduction import subframes
+from keyframer.curves import Curve, Interpolation, RotationForm, Track, Wrap, compile_track, even_times
+from keyframer.curves.key_reduction import BEFORE_JUMP, PROBES, subframes
 from keyframer.curves.rotation_forms import finite_keys, increments, select_keys, with_form
 from keyframer.formats.ase.bridge.declared_fields import shortest_decimals
 from keyframer.formats.ase.records import Keys
@@ -20,18 +21,20 @@ from keyframer.formats.kit.key_tracks import (
     axes_of_keys,
     constant_axes,
     is_eased,
-    single_key,
     usable_keys,
 )
+from keyframer.formats.kit.repeated_tracks import key_times, last_moment, moments_to_check
 from keyframer.formats.kit.scene_writing import plain_path
-from keyframer.limits import budget_left, budget_total, ensure_budget, spend
+from keyframer.limits import budget_left, budget_total, spend
+from keyframer.maths import affine
+from keyframer.maths.quat import IDENTITY_XYZW
 from keyframer.scene import Node
 from keyframer.scene.loss_report import Outcome
 from keyframer.text import counted
 from keyframer.wire.key_table import EXTRAS
 
-_CHECKED = np.array([0.25, 0.5, 0.75])
-"""points between frames at which the error of samples is measured"""
+_MOST_CHECKED = 2_000
+"""moments between frames, and keys, at which the error of samples is measured"""
 _SAMPLES_PER_FRAME = 40
 """numbers sampled for each frame: its value, and those between frames of the track and of its samples"""
 _SAMPLES_PER_TRACK = 8_000
@@ -51,25 +54,53 @@ class TrackWriter:
         self.report = fitter.report
         self.keys = keys
         """whether keys are written, instead of a value for every frame"""
-        linear_rules = replace(fitter.rules, smooth=False)
+        linear_rules = replace(fitter.rules, interpolations=(Interpolation.LINEAR,))
         self._linear_fitter = KeyFitter(fitter.clip, linear_rules, fitter.tolerance, fitter.report)
         self.ticks_per_frame = ticks_per_frame
         self.sample_step = sample_step
         """in a merge: ticks between two samples of the original, which leaves out samples without a change"""
 
-    def controllers(self, node: Node, tracks: dict[str, Track]) -> list[Keys]:
-        """Return the position, rotation and scale controllers of a node."""
+    def controllers(self, node: Node, tracks: dict[str, Track], rest: Rest) -> list[Keys]:
+        """Return the position, rotation and scale controllers of a node.
+
+        A part of the rest pose gets one, too, if readers do not get it from ``rest``, the transform in the file: the
+        parts of a matrix are ambiguous (two negative scales are half a turn), and a track replaces only its own part.
+        """
         fitted = {
             kind: fitted_track
             for kind, track in tracks.items()
             if (fitted_track := self._fit(node, kind, track, tracks)) is not None
         }
+        fitted |= self._rest_tracks(node, fitted, rest)
         axes = fitted.pop("scale_axes", None)
         if node.scale_axes_xyzw is not None and axes is None and "scale" in fitted:
             axes = constant_axes(node, fitted["scale"])
         elif axes is not None and "scale" not in fitted:
             fitted["scale"] = Track("scale", axes.times, np.tile(np.asarray(node.scale), (len(axes.times), 1)))
         return [self._keys(node, fitted[kind], axes) for kind in _CONTROLLER_NAMES if kind in fitted]
+
+    def _rest_tracks(self, node: Node, fitted: Mapping[str, Track], rest: Rest) -> dict[str, Track]:
+        """Return constant tracks of the parts of the rest pose that neither a track nor the rest transform gives."""
+        tracks: dict[str, Track] = {}
+        is_scaled = "scale" in fitted or "scale_axes" in fitted
+        moved = rest.differs_from(node)
+        if "position" in moved and "position" not in fitted:
+            tracks["position"] = self._still("position", node.position)
+        if (
+            ("scale" in moved or (rest.is_moved and moved))
+            and not is_scaled
+            and ("rotation" in fitted or rest.is_moved)
+        ):
+            tracks["scale"] = self._still("scale", node.scale)
+        if "rotation" in moved and "rotation" not in fitted and (is_scaled or rest.is_moved):
+            tracks["rotation"] = self._still("rotation", node.rotation_xyzw, RotationForm.QUATERNION_ABSOLUTE)
+        return tracks
+
+    def _still(self, kind: str, value: npt.ArrayLike, form: RotationForm = RotationForm.NONE) -> Track:
+        """Return two equal samples: programs ignore a single one. Readers expect rotations from the start on."""
+        (first,) = self.fitter.times([self.fitter.clip.start]).tolist()
+        ticks = math.floor(first / self.ticks_per_frame) * self.ticks_per_frame + self.ticks_per_frame * np.arange(2.0)
+        return Track(kind, ticks, np.repeat([np.asarray(value)], 2, axis=0), Interpolation.SAMPLED, form=form)
 
     def _fit(self, node: Node, kind: str, track: Track, tracks: Mapping[str, Track]) -> Track | None:
         """Return the track in ticks: its samples if it has one for every frame, else new samples, or keys.
@@ -111,6 +142,8 @@ class TrackWriter:
     def _as_stored(self, kind: str, track: Track) -> Track | None:
         """Return the track in ticks if ASE stores it as it is: samples at every frame, or keys with tangents."""
         usable = finite_keys(track)
+        if kind == "rotation" and self.sample_step is None and (usable.times[:1] > self.fitter.clip.start).any():
+            return None  # readers assume that the node is not rotated before the first sample
         least = 1 if self.sample_step is not None else 2
         if not least <= len(usable.times) == len(track.times) or usable.wrap is not Wrap.SINGLE:
             return None
@@ -136,7 +169,7 @@ class TrackWriter:
         A jump at a frame has two samples. A constant track gets one sample, or two if its value is not that of the rest
         pose: programs ignore a single one. The result is None if there are more frames than the budget allows.
         """
-        curve, step = compile_track(track), float(self.ticks_per_frame)
+        step = float(self.ticks_per_frame)
         form = RotationForm.QUATERNION_ABSOLUTE if track.is_rotation else RotationForm.NONE
         ends = np.concatenate([other.times for other in range_of if len(other.times)])
         begin, end = float(ends.min()), float(ends.max())
@@ -145,7 +178,13 @@ class TrackWriter:
         if track.kind == "rotation":  # rotations are increments: readers expect the first at the start
             begin = min(begin, self.fitter.clip.start)
         first, last = self.fitter.times([begin, end]).tolist()
-        values = curve(track.times).reshape(len(track.times), -1)
+        compiled, until = compile_track(track), last_moment(track, end)
+
+        def curve(times: Floats) -> Floats:
+            return compiled(np.minimum(times, until))
+
+        values = curve(np.unique(np.concatenate([track.times, subframes(track.times, PROBES)])))
+        values = values.reshape(len(values), -1)
         if len(range_of) == 1 and (values == values[:1]).all():
             rest = {"position": node.position, "rotation": node.rotation_xyzw, "scale": node.scale}.get(track.kind)
             differs = rest is not None and not np.allclose(values[0], rest, atol=1e-6)
@@ -160,16 +199,33 @@ class TrackWriter:
         spend("keys", len(ticks))
         spend("samples", _SAMPLES_PER_TRACK)
         samples = Track(track.kind, ticks, curve(ticks / self.fitter.factor), Interpolation.SAMPLED, form=form)
-        samples = _with_jumps(samples, track, self.fitter.times(track.times), values)
-        moments = np.unique(np.concatenate([track.times, subframes(ticks / self.fitter.factor, _CHECKED)]))
+        samples = self._with_jumps(samples, track, end, compiled)
+        moments = moments_to_check([track], np.unique(samples.times) / self.fitter.factor, _MOST_CHECKED)
+        moments = moments[moments <= end]
         _, distance, unit = self.fitter.tolerance.for_track(track)
-        error = float(distance(compile_track(samples)(moments * self.fitter.factor), curve(moments)).max())
+        error = float(distance(compile_track(samples)(self.fitter.times(moments)), curve(moments)).max())
         message = f"sampled at {counted(len(ticks), 'frame')}"
         if error <= _NOISE * max(float(np.abs(values).max()), 1.0):
             self.report.add(Outcome.BAKED, path, message)
         else:
             self.report.add(Outcome.APPROXIMATED, path, message, error=error, unit=unit)
         return samples
+
+    def _with_jumps(self, samples: Track, track: Track, end: float, curve: Curve) -> Track:
+        """Return samples with a second one, the value before, where the track jumps at a frame."""
+        if track.interpolation is Interpolation.STEP:
+            changes = np.flatnonzero((samples.values[1:] != samples.values[:-1]).any(axis=1)) + 1
+            places, before = changes, samples.values[changes - 1]
+        else:
+            jumps = np.unique(key_times(track, end, len(samples.times)))
+            ticks = self.fitter.times(jumps)
+            jumps = jumps[np.isin(ticks, samples.times[1:-1])]
+            sides = curve(jumps * (1 - BEFORE_JUMP)), curve(jumps)
+            _, distance, _ = self.fitter.tolerance.for_track(track)
+            wide = distance(*sides) > _NOISE * max(float(np.abs(samples.values).max()), 1.0)
+            places, before = np.searchsorted(samples.times, self.fitter.times(jumps[wide])), sides[0][wide]
+        times = np.insert(samples.times, places, samples.times[places])
+        return replace(samples, times=times, values=np.insert(samples.values, places, before, axis=0))
 
     def _keys(self, node: Node, track: Track, axes: Track | None) -> Keys:
         interpolation = track.interpolation
@@ -208,31 +264,39 @@ class TrackWriter:
     def linear_track(self, node: Node, kind: str, track: Track) -> Track | None:
         """Return a track in ticks with linear keys; None if no key is usable."""
         path = f"{plain_path('nodes', node.name)}/{kind}"
-        fitted = self.fitter.fit(track, path)
-        if fitted is None or (fitted.interpolation is Interpolation.LINEAR and not is_eased(fitted)):
-            return fitted
-        self.report.forget(path)
-        begin, end = float(track.times.min()), float(track.times.max())
-        frames = np.minimum(even_times(begin, end, self.ticks_per_frame / self.fitter.factor), end)
-        ensure_budget("keys", len(frames))
-        values = compile_track(track)(frames)
-        sampled = Track(kind, np.unique(frames), values[: len(np.unique(frames))], Interpolation.SAMPLED)
-        if len(sampled.times) < 2:
-            return single_key(kind, values[0])
-        return self._linear_fitter.fit(sampled, path)
+        return self._linear_fitter.fit(track, path)
 
 
-def _with_jumps(samples: Track, track: Track, ticks: Floats, values: Floats) -> Track:
-    """Return samples with a second one, the value before, where the track jumps at a frame; ``ticks`` and ``values``
-    are those of its keys."""
-    if track.interpolation is Interpolation.STEP:
-        changes = np.flatnonzero((samples.values[1:] != samples.values[:-1]).any(axis=1)) + 1
-        places, before = changes, samples.values[changes - 1]
-    else:
-        pairs = np.flatnonzero((np.diff(ticks) == 0) & np.isin(ticks[1:], samples.times))
-        places, before = np.searchsorted(samples.times, ticks[pairs]), values[pairs]
-    times = np.insert(samples.times, places, samples.times[places])
-    return replace(samples, times=times, values=np.insert(samples.values, places, before, axis=0))
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """The transform of a node in the file, relative to its parent there, as readers decompose it."""
+
+    position: Floats
+    rotation_xyzw: Floats
+    scale: Floats
+    axes_xyzw: Floats
+    is_moved: bool
+    """whether the node rests in another pose than in the scene: that in which its skin was bound"""
+
+    def differs_from(self, node: Node) -> set[str]:
+        """Return the parts that are not those of the scene."""
+        axes = IDENTITY_XYZW if node.scale_axes_xyzw is None else node.scale_axes_xyzw
+        position = np.asarray(node.position, np.float64)
+        differences = {
+            "position": np.abs(self.position - position).max() / max(float(np.abs(position).max()), 1.0),
+            "rotation": np.abs(_linear(self.rotation_xyzw) - _linear(node.rotation_xyzw)).max(),
+            "scale": np.abs(_stretch(self.scale, self.axes_xyzw) - _stretch(node.scale, axes)).max(),
+        }
+        return {kind for kind, difference in differences.items() if difference > _NOISE}
+
+
+def _linear(rotation_xyzw: npt.ArrayLike) -> Floats:
+    return affine.compose(np.zeros(3), rotation_xyzw, np.ones(3))[:3, :3]
+
+
+def _stretch(scale: npt.ArrayLike, axes_xyzw: npt.ArrayLike) -> Floats:
+    axes = _linear(axes_xyzw)
+    return np.asarray((axes * np.asarray(scale)) @ axes.T)
 
 
 def _left_handed(axis_angles: Floats) -> Floats:

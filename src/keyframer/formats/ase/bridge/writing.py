@@ -11,7 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from keyframer.arrays import Floats
-from keyframer.curves import Interpolation, Track, Wrap, compile_track, even_times
+from keyframer.curves import Interpolation, RotationForm, Track, Wrap, compile_track, even_times
+from keyframer.curves.key_reduction import turn_degrees
 from keyframer.formats.ase import FORMAT
 from keyframer.formats.ase.bridge.declared_fields import (
     ATTENUATION,
@@ -30,9 +31,10 @@ from keyframer.formats.ase.bridge.declared_fields import (
     quotable,
     shortest_decimals,
 )
+from keyframer.formats.ase.bridge.scene import ROUNDING
 from keyframer.formats.ase.bridge.tracks import TRANSFORM, Motion
 from keyframer.formats.ase.bridge.write_objects import MaterialWriter, MeshWriter
-from keyframer.formats.ase.bridge.write_tracks import TrackWriter
+from keyframer.formats.ase.bridge.write_tracks import Rest, TrackWriter
 from keyframer.formats.ase.document import Dialect
 from keyframer.formats.ase.records import AseRecord, Block, Keys, Line
 from keyframer.formats.bridge import SceneWriter
@@ -41,7 +43,8 @@ from keyframer.formats.kit.coordinates import in_space
 from keyframer.formats.kit.declared_fields import write_declared_fields
 from keyframer.formats.kit.frame_times import rate_of_keys
 from keyframer.formats.kit.key_tracks import KeyFitter, KeyRules
-from keyframer.formats.kit.mesh_writing import with_constant_shapes
+from keyframer.formats.kit.mesh_writing import bind_world, with_constant_shapes
+from keyframer.formats.kit.repeated_tracks import last_moment, moments_to_check
 from keyframer.formats.kit.scene_writing import (
     DEFAULT_MAX_ERROR,
     Tolerance,
@@ -60,12 +63,16 @@ from keyframer.maths import affine, quat
 from keyframer.maths.trigonometry import arctan2
 from keyframer.posing import Rig
 from keyframer.posing.evaluation_order import evaluation_order
-from keyframer.posing.local_matrices import is_aimed
 from keyframer.scene import Camera, Clip, Handedness, Light, LightType, Node, NodeKind, Scene, Space
+from keyframer.scene.cameras_lights import is_aimed
 from keyframer.scene.loss_report import CannotWrite, LossReport, Outcome
 from keyframer.text import counted
 
 TICKS_PER_SECOND = 4800
+_MOST_CHECKED = 300
+"""moments between frames, and keys, at which the direction of cameras and lights is measured"""
+_NOISY_DEGREES = 1e-5
+"""smaller errors are those of rounding"""
 _LIGHT_WORDS = {light_type: word for word, light_type in LIGHT_TYPES.items()}
 
 
@@ -157,7 +164,14 @@ class _SceneWriter:
         step = None if conventions is None else _sample_step(clip, self.ticks_per_frame)
         self.tracks = TrackWriter(self.fitter, self.ticks_per_frame, keys, step)
         self.materials = MaterialWriter(scene, report, None if conventions is None else conventions.materials)
-        self.rest_matrices = rest_world(scene)
+        self.rest_matrices, self.rebound = rest_world(scene), set[int]()
+        """world matrices at rest as they are written, and the nodes that rest elsewhere: skins are bound at rest"""
+        if conventions is None and scene.skins:
+            self.rest_matrices, self.rebound = bind_world(scene, self.rest_matrices)
+            parents = {node.parent for node in scene.nodes}
+            for number, node in enumerate(scene.nodes):
+                if node.skin is not None and number not in parents:  # vertices without a bone stay where they are
+                    self.rest_matrices[number] = np.eye(4)
         motion = Motion(scene)
         self.tracks_by_node = motion.tracks
         matrices = self.rest_matrices if conventions is None else conventions.merged_matrices(self.rest_matrices)
@@ -298,7 +312,7 @@ class _SceneWriter:
         tracks = {kind: track for kind, track in self.tracks_by_node.get(number, {}).items() if kind in TRANSFORM}
         if is_aimed(self.scene, node):
             tracks.pop("rotation", None)
-        controllers = self.tracks.controllers(node, tracks)
+        controllers = self.tracks.controllers(node, tracks, self._rest(number, node))
         if aim_keys is not None:
             controllers.insert(1 if controllers and b"_POS_" in controllers[0].keyword else 0, aim_keys)
         if not controllers:
@@ -306,6 +320,14 @@ class _SceneWriter:
         animation = block("TM_ANIMATION", line("NODE_NAME", self.names[number]), *controllers)
         self.parts[id(animation)] = ("nodes", number, "animation")
         return [animation]
+
+    def _rest(self, number: int, node: Node) -> Rest:
+        """Return the transform of a node in the file."""
+        local = self.rest_matrices[number]
+        if node.parent is not None:
+            local = affine.multiply(affine.inverse(self.rest_matrices[node.parent]), local)
+        position, rotation, scale, axes, _ = affine.decompose_with_axes(local, ROUNDING, 1.0)
+        return Rest(position, rotation, scale, axes, number in self.rebound)
 
     def _visibility(self, number: int, node: Node) -> Block | None:
         track = self.tracks_by_node.get(number, {}).get("visible")
@@ -433,11 +455,12 @@ class _SceneWriter:
     def _sampled_aim(self, number: int, node: Node, times: Floats, world: Floats) -> Keys:
         """Return the rotation of an aimed node at each frame. As in files of 3ds Max, only this stores the roll."""
         spend("keys", len(times))
-        parent = np.eye(4) if node.parent is None else world[:, node.parent]
-        turns_xyzw = affine.decompose(affine.multiply(affine.inverse(parent), world[:, number]))[1]
-        if "roll" in self.tracks_by_node.get(number, {}):
-            message = f"sampled at {counted(len(times), 'frame')}, because the node is aimed at a target"
-            self.report.add(Outcome.BAKED, f"{plain_path('nodes', node.name)}/roll", message)
+        turns_xyzw = _turns(world, number, node.parent)
+        moments, between = self._between_frames
+        error = float(turn_degrees(_sampled_at(times, turns_xyzw, moments), _turns(between, number, node.parent)).max())
+        message = f"sampled at {counted(len(times), 'frame')}, because the node is aimed at a target"
+        outcome = Outcome.APPROXIMATED if error > _NOISY_DEGREES else Outcome.BAKED
+        self.report.add(outcome, f"{plain_path('nodes', node.name)}/roll", message, error=error, unit="degree")
         return self.tracks.sampled_rotation(times, turns_xyzw)
 
     @cached_property
@@ -453,12 +476,37 @@ class _SceneWriter:
         times = np.concatenate([track.times[np.isfinite(track.times)] for track in tracks])
         if len(times) and all(track.wrap is Wrap.SINGLE for track in tracks):
             begin, end = max(float(times.min()), begin), min(float(times.max()), end)
+        begin = min(begin, self.clip.start)  # rotations are increments: readers expect the first at the start
         first, last = (float(value) for value in self.fitter.times([begin, end]))
         ticks = np.rint(even_times(first, last, self.ticks_per_frame, numbers=16 * len(self.scene.nodes)))
         ensure_budget("keys", len(ticks))
-        spend("samples", 16 * len(ticks) * len(self.scene.nodes))
+        self._last_moment = min((last_moment(track, end) for track in tracks), default=end)
+        return ticks, self._world_at(ticks / self.fitter.factor)
+
+    @cached_property
+    def _between_frames(self) -> tuple[Floats, Floats]:
+        """Moments at and between these frames, in ticks, and the world matrices of all nodes there."""
+        ticks, _ = self._sampled_frames
+        tracks = [channel.track for channel in self.clip.channels]
+        moments = moments_to_check(tracks, ticks / self.fitter.factor, _MOST_CHECKED)
+        return self.fitter.times(moments), self._world_at(moments)
+
+    def _world_at(self, moments: Floats) -> Floats:
+        spend("samples", 16 * len(moments) * len(self.scene.nodes))
         rig = Rig(self.scene)
-        return ticks, rig.world(rig.sample(ticks / self.fitter.factor), len(ticks))
+        return rig.world(rig.sample(np.minimum(moments, self._last_moment)), len(moments))
+
+
+def _turns(world: Floats, number: int, parent: int | None) -> Floats:
+    """Return the rotations (T, 4) of a node relative to its parent, from the world matrices of all nodes."""
+    matrices = np.eye(4) if parent is None else world[:, parent]
+    return affine.decompose(affine.multiply(affine.inverse(matrices), world[:, number]))[1]
+
+
+def _sampled_at(ticks: Floats, turns_xyzw: Floats, moments: Floats) -> Floats:
+    """Return rotations that are sampled at these ticks at other moments."""
+    track = Track("rotation", ticks, turns_xyzw, Interpolation.SAMPLED, form=RotationForm.QUATERNION_ABSOLUTE)
+    return compile_track(track)(moments)
 
 
 def _sample_step(clip: Clip, ticks_per_frame: int) -> float:

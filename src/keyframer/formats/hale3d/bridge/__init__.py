@@ -14,6 +14,7 @@ from keyframer.errors import FormatError
 from keyframer.files import read_bytes
 from keyframer.formats.contract import Bridge, KeyLocation
 from keyframer.formats.document import Document
+from keyframer.formats.hale3d import VERSION
 from keyframer.formats.hale3d.bridge.scene import Options, to_scene
 from keyframer.formats.hale3d.document import decode
 from keyframer.formats.hale3d.records import BOUNDS_FLOATS, Animation, Frames, Joint, Mesh, Model, ModelJoint, unquoted
@@ -46,8 +47,8 @@ def apply_rules(document: Document, scene: Scene | None, reporter: Reporter) -> 
     """Check the records of a document and report issues."""
     joints: list[Record] = [record for record in document.find(Record) if isinstance(record, (Joint, ModelJoint))]
     for top in document.records:
-        if isinstance(top, (Animation, Model)) and top.version != 1:
-            reporter.report(SEM_UNKNOWN_VERSION, top, "version", version=top.version, known="1")
+        if isinstance(top, (Animation, Model)) and top.version != VERSION:
+            reporter.report(SEM_UNKNOWN_VERSION, top, "version", version=top.version, known=str(VERSION))
         if isinstance(top, Animation) and top.frame_rate > FASTEST:  # the bridge reports a rate of 0
             reporter.report(DATA_RATE_INVALID, top, "frame_rate", rate=top.frame_rate)
     for joint in joints:

@@ -102,12 +102,15 @@ class Writer(SceneWriter[WriteOptions]):
         converted = in_space(scene, Space("z", metres_per_unit=scene.space.metres_per_unit, v_up=False))
         converted = with_constant_shapes(converted, report)
         clip = first_clip(converted, report)
-        report_dropped(converted, clip, report, CAPABILITIES.handled)
+        implied, numbered = _implied(converted)
+        report_dropped(converted, clip, report, CAPABILITIES.handled | implied)
         fps = options.fps or rate_of_keys(clip)
         if not math.isclose(fps, clip.frames_per_second):
             message = f"sampled at {fps} frames per second; the clip has {clip.frames_per_second:g}"
             report.add(Outcome.APPROXIMATED, "/clips/rate", message)
         joints = sample_joints(converted, clip, float(fps), report, depth_first=False)
+        for name in numbered:
+            report.forget(plain_path("nodes", name))
         if not joints.nodes:
             raise CannotWrite("nothing to write: the scene has no joints and no meshes")
         dialect = Dialect(options.dialect)
@@ -132,6 +135,22 @@ class Writer(SceneWriter[WriteOptions]):
         """Return the writer option that selects the file of the pair with this suffix."""
         file = {".anim": "animation", ".mdl": "model"}.get(suffix)
         return {} if file is None else {"file": file}
+
+
+def _implied(scene: Scene) -> tuple[set[str], list[str]]:
+    """Return the features that readers give to every file, and the names of the nodes that they add for meshes: these
+    arrive without being stored. Surfaces are smooth and white; meshes, their skins and their nodes are numbered.
+    """
+    names = [f"mesh{number}" for number in range(len(scene.meshes))]
+    found = {
+        "smoothing": all(mesh.smoothing is not None and (mesh.smoothing == 1).all() for mesh in scene.meshes),
+        "materials.diffuse": all(material.diffuse in (None, (1.0, 1.0, 1.0)) for material in scene.materials),
+        "meshes.name": [mesh.name for mesh in scene.meshes] == names,
+        "skins.name": [skin.name for skin in scene.skins] == names,
+    }
+    skinned = [node for node in scene.nodes if node.skin is not None and node.parent is None and not np.any(node.pivot)]
+    added = [node.name for node in skinned if node.name == f"mesh{node.mesh}" == f"mesh{node.skin}"]
+    return {name for name, is_implied in found.items() if is_implied}, added
 
 
 def _animation(writer: PairWriter, clip: Clip, fps: int, dialect: Dialect, report: LossReport) -> Document:

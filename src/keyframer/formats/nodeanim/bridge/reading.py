@@ -23,6 +23,7 @@ from keyframer.formats.document import Document
 from keyframer.formats.kit.common_rules import (
     check_angles,
     check_huge_times,
+    check_key_flags,
     check_name,
     check_negative_times,
     check_tcb,
@@ -202,7 +203,12 @@ def to_scene(document: Document, options: Options) -> Scene:
         scene.author = decode_name(header.author, options.encoding)
         scene.copyright = copyright_in(scene.author)
         clip.extras["nodeanim"] = {"flags": header.flags, "node_count": header.node_count}
+    key_flags = TCB if getattr(document.dialect, "tcb_by_key", False) else 0
     for index, record in enumerate(nodes):
+        for field in KEY_FIELDS.values():  # nothing says what these flags mean
+            keys: NodeKeys = getattr(record, field)
+            if len(keys):
+                check_key_flags(reporter, record, field, np.asarray(keys.flags), key_flags)
         name = names.claim(decode_name(record.name, options.encoding))
         node = SceneNode(name, NodeKind.BONE, raw_name=record.name)
         reporter.mark(node, "nodeanim", record, {"flags": record.flags})

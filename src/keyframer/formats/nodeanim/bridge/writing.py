@@ -150,7 +150,7 @@ class NodeWriter:
         factor = self.rates[self.unit] / units_per_second(self.clip)
         for by_kind in tracks.values():
             for kind, track in by_kind.items():
-                by_kind[kind] = replace(track, times=_on_whole_units(track.times * factor))
+                by_kind[kind] = replace(track, times=_jumps_in_time(_on_whole_units(track.times * factor)))
         degrees = self.conventions.degrees
         if degrees is None:
             degrees = self._needs_degrees([by_kind["rotation"] for by_kind in tracks.values() if "rotation" in by_kind])
@@ -175,7 +175,9 @@ class NodeWriter:
         A rest value without keys becomes one key, unless it is the default.
         """
         per_second = units_per_second(self.clip)
-        rules = KeyRules(per_second, per_second / frames_per_second(self.clip), whole_times=False)
+        absolute = FORMS["absolute"] if self.options.rotation_keys == "absolute" else None
+        step = per_second / frames_per_second(self.clip)
+        rules = KeyRules(per_second, step, whole_times=False, rotations=absolute)
         fitter = KeyFitter(self.clip, rules, Tolerance.of(self.scene, self.options.max_error), self.report)
         channels = [channel for clip in self.scene.clips[:1] for channel in clip.channels]
         channels = [channel for channel in channels if channel.node in nodes and channel.track.kind in MOTION]
@@ -248,7 +250,7 @@ class NodeWriter:
             if self.dialect.tcb_by_key:
                 flags = flags & ~TCB | (TCB if tcb else 0)
             self._report_rounded_times(path, track.times)
-            rows = self._rotations(number, path, track, tcb, degrees) if kind == "rotation" else track.values
+            rows = self._rotations(number, track, tcb, degrees) if kind == "rotation" else track.values
             setattr(record, KEY_FIELDS[kind], NodeKeys.make(track.times, rows, flags=flags, **columns))
         record.translation_key_count = len(record.translation_keys)
         record.rotation_key_count = len(record.rotation_keys)
@@ -261,7 +263,7 @@ class NodeWriter:
             seconds, detail = error / self.rates[self.unit], "times were rounded to 32-bit floats"
             self.report.add(Outcome.APPROXIMATED, path, detail, error=seconds, unit="second")
 
-    def _rotations(self, number: int, path: str, track: Track, tcb: bool, degrees: bool) -> Floats:
+    def _rotations(self, number: int, track: Track, tcb: bool, degrees: bool) -> Floats:
         """Return angle and axis of each key, in a form that readers recognise.
 
         Increments that could be mistaken for absolute keys begin with a full turn.
@@ -277,8 +279,6 @@ class NodeWriter:
         # Absolute keys mean the shortest rotation, which is ambiguous for half a turn.
         long_way = bool((np.abs(increments(track)[1][1:]) >= math.pi * (1 - 1e-6)).any())
         requested = self.options.rotation_keys
-        if requested == "absolute" and long_way:
-            self.report.add(Outcome.APPROXIMATED, path, "absolute keys rotate the shortest way")
         forms = ["relative", "absolute"] if tcb else ["absolute", "relative"]
         if requested != "auto" or long_way:
             forms = ["relative" if requested == "auto" else requested]
@@ -314,6 +314,14 @@ def _on_whole_units(times: Floats) -> Floats:
     """Return times with those near a whole number rounded to it."""
     rounded = np.rint(times)
     return np.where(np.abs(times - rounded) < 1e-6, rounded, times)
+
+
+def _jumps_in_time(times: Floats) -> Floats:
+    """Return times whose jumps, two keys at one time, do not become later when they are stored in single precision."""
+    stored = times.astype(np.float32)
+    early = np.where(stored > times, np.nextafter(stored, np.float32(-np.inf)), stored)
+    jumps = np.diff(times) == 0
+    return np.where(np.append(jumps, False) | np.append(False, jumps), early, times)
 
 
 def _printable(text: str) -> str:

@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from keyframer.catalogue import (
+    DATA_OUT_OF_RANGE,
     LINK_COUNT_MISMATCH,
     LINK_PARENT_AFTER_CHILD,
     LINK_UNRESOLVED_NAME,
@@ -53,6 +54,7 @@ from keyframer.formats.kit.common_rules import (
     check_numbers,
     check_range,
     check_unique,
+    check_zero_rows,
     shown,
 )
 from keyframer.formats.kit.scene_reading import Reporter
@@ -189,8 +191,35 @@ def _check_values(reporter: Reporter, record: Chunk) -> None:
         _check_choice(reporter, record, "type", record.type, 2)
     elif isinstance(record, r.MapParameters):
         check_flags(reporter, record, "flags", record.flags, _MAP_FLAGS)
+    elif isinstance(record, r.PointArray):
+        check_zero_rows(reporter, record, "points", record.points)
+    elif isinstance(record, r.FaceArray):
+        check_zero_rows(reporter, record, "faces", record.faces[:, :3])
+    elif isinstance(record, r.Camera):
+        if not record.lens > 0:
+            reporter.report(
+                DATA_OUT_OF_RANGE, record, "lens", what="the lens", value=f"{record.lens:g}", allowed="read as 50 mm"
+            )
+    elif isinstance(record, r.Spotlight):
+        _check_cone(reporter, record)
     elif isinstance(record, r.BoundBox):
         check_boxes(reporter, record, "minimum", np.array([record.minimum]), np.array([record.maximum]))
+
+
+def _check_cone(reporter: Reporter, spot: r.Spotlight) -> None:
+    if not 0 <= spot.falloff <= _WIDEST_CONE:
+        allowed = f"a cone has 0 to {_WIDEST_CONE} degrees"
+        reporter.report(
+            DATA_OUT_OF_RANGE, spot, "falloff", what="the falloff", value=f"{spot.falloff:g}", allowed=allowed
+        )
+    if spot.hotspot > spot.falloff:
+        allowed = f"wider than the falloff of {spot.falloff:g}"
+        reporter.report(
+            DATA_OUT_OF_RANGE, spot, "hotspot", what="the hotspot", value=f"{spot.hotspot:g}", allowed=allowed
+        )
+
+
+_WIDEST_CONE = 180
 
 
 def _check_choice(reporter: Reporter, record: Chunk, field: str, value: int, last: int) -> None:

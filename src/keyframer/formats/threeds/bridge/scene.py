@@ -48,7 +48,7 @@ from keyframer.formats.threeds.bridge.tracks import (
     read_morph_track,
     read_tracks,
 )
-from keyframer.issues import IssueLog
+from keyframer.issues import IssueLog, Severity
 from keyframer.maths import affine, quat
 from keyframer.posing.evaluation_order import reachable
 from keyframer.posing.rest_pose import RestTransforms, world_at
@@ -428,7 +428,9 @@ class _Reading:
         if choice.difference > 0.01:
             outcome = "the keyframer data is used" if choice.follows_keyframer else "the stored vertices are used"
             percent = 100 * min(choice.difference, 1e9)
-            self.context.report(SCENE_REST_POSE, entry.chunk, percent=percent, choice=outcome, rule=choice.rule)
+            severity = None if choice.is_guess else Severity.INFO
+            args = {"percent": percent, "choice": outcome, "rule": choice.rule}
+            self.context.report(SCENE_REST_POSE, entry.chunk, severity=severity, **args)
 
     def _place_without_node(self, editor_object: EditorObject) -> None:
         """Add a node for an object without a keyframer node, placed as in the editor."""

@@ -1,4 +1,4 @@
-"""Tables of a 3D Studio document: overview, objects, materials, maps, nodes, tracks."""
+"""Tables of a 3D Studio document: overview, objects, maps, nodes, tracks."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import Any, TypeVar
 
 from keyframer.formats.document import Document
+from keyframer.formats.kit.chunk_tree import ANYWHERE
 from keyframer.formats.kit.summary_tables import Cell, Table, overview
-from keyframer.formats.threeds.chunk import ANYWHERE, Chunk, chunk_name
+from keyframer.formats.threeds.chunk import Chunk, chunk_name
 from keyframer.formats.threeds.records import (
     Camera,
     CurrentTime,
@@ -54,7 +55,7 @@ _NODE_KINDS = {
 def summarise(document: Document) -> list[Table]:
     """Return the tables for ``keyframer info``."""
     nodes, tracks = _nodes(document)
-    return [_overview(document), _objects(document), *_materials(document), nodes, tracks]
+    return [_overview(document), _objects(document), _maps(document), nodes, tracks]
 
 
 def describe(cls: type[Chunk]) -> dict[str, str]:
@@ -126,18 +127,15 @@ def _kind_of(named_object: NamedObject) -> str:
     return "other" if named_object.children else "empty"
 
 
-def _materials(document: Document) -> tuple[Table, Table]:
-    table = Table("materials", "Materials", ("name", "maps"))
+def _maps(document: Document) -> Table:
     maps = Table("maps", "Maps", ("material", "slot", "file"))
     for material in document.find(Material):
         name_chunk = _first(material, MaterialName)
-        name = b"" if name_chunk is None else name_chunk.name
-        slots = list(_children(material, Map))
-        table.add(name, len(slots))
-        for slot in slots:
+        for slot in _children(material, Map):
             file = _first(slot, MapName)
+            name = b"" if name_chunk is None else name_chunk.name
             maps.add(name, type(slot).__name__, None if file is None else file.name)
-    return table, maps
+    return maps
 
 
 def _nodes(document: Document) -> tuple[Table, Table]:

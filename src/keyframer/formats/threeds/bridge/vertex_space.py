@@ -39,6 +39,8 @@ class Choice:
     """the reason, for messages"""
     difference: float
     """largest displacement of a vertex by the formula, as a fraction of the mesh's size"""
+    is_guess: bool = False
+    """whether nothing in the file settles it"""
 
 
 AGREE = Choice(True, "both agree", 0.0)
@@ -110,7 +112,7 @@ def choose(
         return Choice(True, "the file is animated", difference)
     if identity and not np.allclose(world_at_rest, np.eye(4), atol=1e-6):
         return Choice(True, "vertices are local: the mesh's matrix is the identity", difference)
-    return Choice(False, "the file lost the position of the node", difference)
+    return Choice(False, "the file lost the position of the node", difference, is_guess=True)
 
 
 def to_node(mesh_object: MeshObject, node: Node, world_at_rest: Floats, choice: Choice) -> Floats | None:

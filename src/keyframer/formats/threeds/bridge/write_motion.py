@@ -18,17 +18,13 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.arrays import Flags, Floats
-from keyframer.curves import Interpolation, RotationForm, Track, even_times
-from keyframer.curves.key_reduction import fewest_keys, sample_together, vector_distance
+from keyframer.curves import Interpolation, RotationForm, Track, compile_track
 from keyframer.curves.rotation_forms import finite_keys, increments, with_form
+from keyframer.formats.kit.free_aims import free_aim
 from keyframer.formats.kit.key_tracks import KeyFitter, as_tcb, single_key, tcb_keys
 from keyframer.formats.kit.scene_writing import plain_path
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.tracks import KINDS, WRAPS
-from keyframer.maths import affine
-from keyframer.maths.trigonometry import arctan2
-from keyframer.posing import Rig
-from keyframer.posing.bounds_and_duration import scene_size
 from keyframer.posing.evaluation_order import evaluation_order
 from keyframer.scene import Channel, LightType, Node, NodeKind, Scene
 from keyframer.scene.loss_report import LossReport, Outcome
@@ -109,10 +105,6 @@ def rotation_key(rotation_xyzw: npt.ArrayLike) -> Track:
     return Track("rotation", np.zeros(1), values, Interpolation.LINEAR, form=RotationForm.QUATERNION_ABSOLUTE)
 
 
-_SAMPLES_PER_NODE = 64
-"""samples for each node and frame: local and world matrices, and what they are made from"""
-
-
 @dataclass(eq=False)
 class Aim:
     """The target of a camera or light: a node of the scene, a new node, or only a point in the editor."""
@@ -158,10 +150,11 @@ def find_aims(scene: Scene, world: Floats, fitter: KeyFitter, existing: Collecti
             aims[number] = Aim(np.array(stored), position=single_key("position", stored))
             fitter.report.add(Outcome.BAKED, path, "the stored target became a node")
         else:
-            aims[number] = _aim_of_free_node(scene, number, world, fitter)
+            aim = free_aim(scene, number, fitter)
+            aims[number] = Aim(compile_track(aim.position)([0.0])[0], position=aim.position, roll=aim.roll)
             is_camera = node.camera is not None
             message = "its orientation became a target and a roll" if is_camera else "its direction became a target"
-            fitter.report.add(Outcome.BAKED, path, message)
+            fitter.report.add(aim.outcome, path, message, error=aim.error_degrees or None, unit="degree")
     return aims
 
 
@@ -175,35 +168,6 @@ def _stored_target(scene: Scene, node: Node) -> tuple[float, float, float] | Non
     if node.camera is not None:
         return scene.cameras[node.camera].target
     return None if node.light is None else scene.lights[node.light].target
-
-
-def _aim_of_free_node(scene: Scene, number: int, world: Floats, fitter: KeyFitter) -> Aim:
-    """Return a new target for a camera or light without one: a point in front of it at every frame, and its roll."""
-    distance = 0.1 * scene_size(scene)
-    first, last = (round(float(value)) for value in fitter.times(fitter.span))
-    frames = even_times(first, last, numbers=_SAMPLES_PER_NODE * len(scene.nodes))
-    rig = Rig(scene)
-    matrices = rig.world(rig.sample(frames / fitter.factor), len(frames))[:, number]
-    targets = matrices[:, :3, 3] - distance * _unit(matrices[:, :3, 2])
-    without_roll = affine.look_at(matrices[:, :3, 3], targets)
-    side, up = _unit(matrices[:, :3, 0]), _unit(without_roll[:, :3, 1])
-    # roll is positive if X points down
-    radians = arctan2(-(side * up).sum(axis=1), (side * _unit(without_roll[:, :3, 0])).sum(axis=1))
-    degrees = np.degrees(np.unwrap(radians))
-    none, tolerance = RotationForm.NONE, fitter.tolerance
-    (position, _), (roll, _) = sample_together(
-        [
-            fewest_keys("position", frames, targets, none, tolerance.length, vector_distance),
-            fewest_keys("roll", frames, degrees, none, tolerance.degrees, vector_distance),
-        ]
-    )
-    matrix = world[number]
-    return Aim(matrix[:3, 3] - distance * _unit(matrix[None, :3, 2])[0], position=position, roll=roll)
-
-
-def _unit(vectors: Floats) -> Floats:
-    lengths = np.sqrt((vectors * vectors).sum(axis=-1, keepdims=True))
-    return np.asarray(vectors / np.where(lengths > 0, lengths, 1.0))
 
 
 _FLIP = np.array([-1.0, 1.0, 1.0])

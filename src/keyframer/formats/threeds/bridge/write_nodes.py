@@ -15,7 +15,7 @@ from keyframer.formats.kit.declared_fields import write_declared_fields
 from keyframer.formats.kit.key_tracks import KeyFitter, single_key
 from keyframer.formats.kit.mesh_writing import MeshPiece, split_mesh
 from keyframer.formats.kit.rigid_joints import nodes_depth_first
-from keyframer.formats.kit.scene_writing import UniqueByteNames, plain_path
+from keyframer.formats.kit.scene_writing import AXES_REPLACED, UniqueByteNames, plain_path
 from keyframer.formats.kit.unsupported_features import MOTION
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.context import child
@@ -123,9 +123,12 @@ class NodeWriter:
         for number, node in enumerate(nodes):
             if node.scale_axes_xyzw is not None:
                 nodes[number] = replace(node, scale_axes_xyzw=None)
+                path = f"{plain_path('nodes', node.name)}/scale_axes"
                 if "scale" in self.fitted.get(number, ()):
-                    path = f"{plain_path('nodes', node.name)}/scale_axes"
                     self.report.add(Outcome.DROPPED, path, "animated scale is always along the axes of the node")
+                elif self._has_free_descendants(number):
+                    message = "nodes below that move or have no mesh are scaled along the axes of the node"
+                    self.report.add(Outcome.DROPPED, path, message)
         kinds = (*MOTION, "roll")
         channels = [
             Channel(number, track)
@@ -141,6 +144,19 @@ class NodeWriter:
         rig = Rig(self.source)
         source_world = rig.world(rig.sample([0.0]), 1)
         return world, {number: posed_vertices(self.source, number, source_world, None)[0] for number in new}
+
+    def _has_free_descendants(self, number: int) -> bool:
+        """Return whether a node below this one moves by itself or has no mesh: its vertices cannot make up for a
+        different scale of this node.
+        """
+        order = evaluation_order(self.scene.nodes)
+        below = {number}
+        for other in order.flat.tolist():
+            if int(order.parents[other]) in below:
+                below.add(other)
+                if self.scene.nodes[other].mesh is None or self.fitted.get(other, {}).keys() & set(MOTION):
+                    return True
+        return False
 
     def write_all(self, materials: list[bytes], maps: MapNames) -> None:
         """Write all nodes except untouched ones, parents before children: assimp finds parents only in this order.
@@ -330,7 +346,8 @@ class NodeWriter:
     def _write_camera(self, number: int, node: Node, name: bytes) -> None:
         camera = self.scene.cameras[node.camera or 0]
         if camera.clip is not None and number not in self.original.nodes:
-            self.report.add(Outcome.DROPPED, plain_path("cameras", camera.name), "clip planes cannot be stored")
+            path = f"{plain_path('cameras', camera.name)}/clip"
+            self.report.add(Outcome.DROPPED, path, "clip planes cannot be stored", kind="clip planes of cameras")
         body = write_camera(camera, self.world[number, :3, 3], self.aims[number].point)
         self._add_camera_or_light(number, node, name, body)
 
@@ -353,7 +370,7 @@ class NodeWriter:
         mesh, path = self.scene.meshes[node.mesh or 0], plain_path("nodes", node.name)
         is_new = number not in self.original.nodes
         if is_new and mesh.axes is not None:
-            self.report.add(Outcome.BAKED, f"{path}/axes", "the mesh axes were replaced by those of its node")
+            self.report.add(Outcome.BAKED, f"{path}/axes", AXES_REPLACED)
         if is_new and np.any(node.pivot):
             self.report.add(Outcome.BAKED, f"{path}/pivot", "applied to the vertices", extras=node.extras)
         if is_new and node.bounding_box is not None:

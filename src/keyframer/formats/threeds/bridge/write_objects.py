@@ -100,7 +100,9 @@ class MapNames:
         self._taken: set[bytes] = set()
 
     def claim(self, name: str) -> bytes:
-        """Return the stored name of an image file."""
+        """Return the stored name of an image file; an empty name stays empty."""
+        if not name:
+            return b""
         stored = encode_name(name) if self._as_given else self._claimed.get(name)
         if stored is not None:
             return stored

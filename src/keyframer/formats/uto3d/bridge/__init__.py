@@ -94,7 +94,7 @@ def _check_rotation(reporter: Reporter, record: Any) -> None:
 
 def _check_controller(reporter: Reporter, controller: r.Controller) -> None:
     keys = controller.keys
-    if controller.scheme == r.BEZIER:
+    if not controller.has_keys:
         return
     if len(keys) == 0:
         reporter.report(SEM_EMPTY_TRACK, controller, "keys", what="a controller without keys")

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from keyframer.arrays import Floats
-from keyframer.catalogue import SCENE_NO_KEYS
+from keyframer.catalogue import SCENE_BEZIER_SMOOTH, SCENE_NO_KEYS
 from keyframer.curves import Interpolation, RotationForm, Track
 from keyframer.curves.rotation_forms import increments, with_form
 from keyframer.formats.kit.key_tracks import as_tcb, axes_of_keys, constant_axes, is_eased, single_key, tcb_keys
@@ -22,16 +22,20 @@ RADIANS_BELOW = 3.2
 degrees
 """
 
+_INTERPOLATIONS = {r.TCB: Interpolation.TCB, r.BEZIER: Interpolation.BEZIER}
+
 _COLUMNS = ("tension", "continuity", "bias", "ease_to", "ease_from", "flags")
 
 
 def read_controller(reporter: Reporter, record: r.AnyController, fov_keys: str, position_scale: float) -> list[Track]:
     """Return the tracks of one controller: none without keys, two for a scale with axes."""
-    if not isinstance(record, r.Controller) or record.scheme == r.BEZIER:
+    if not isinstance(record, r.Controller) or not record.has_keys:
         if not isinstance(record, r.NoController):
             reporter.report(SCENE_NO_KEYS, record)
         return []
     tracks = _tracks(reporter, record, fov_keys, position_scale)
+    if record.scheme == r.BEZIER and len(record.keys) > 1:
+        reporter.report(SCENE_BEZIER_SMOOTH, record, "keys")
     for track in tracks:
         reporter.mark(track, "uto3d", record, {"controller_id": record.id})
     return tracks
@@ -76,7 +80,7 @@ def _degrees(values: Floats, tcb: bool, unit: str) -> Floats:
 
 def _track(record: r.Controller, kind: str, values: Floats, form: RotationForm = RotationForm.NONE) -> Track:
     keys = record.keys
-    interpolation = Interpolation.TCB if record.scheme == r.TCB else Interpolation.LINEAR
+    interpolation = _INTERPOLATIONS.get(record.scheme, Interpolation.LINEAR)
     track = Track(kind, np.asarray(keys.time, np.float64), values, interpolation, form=form)
     if record.scheme == r.TCB:
         track.flags = np.asarray(keys.flags, np.int64)

@@ -91,7 +91,7 @@ def segment_step(document: Document, last_frame: int, delta: int) -> int:
     The Flexporter writes frames. The MAXScript exporter may write ticks, which is assumed if the last frame is a
     multiple of ``delta`` and no key is later.
     """
-    keys = (controller.keys.time for controller in document.find(r.Controller) if controller.scheme != r.BEZIER)
+    keys = (controller.keys.time for controller in document.find(r.Controller) if controller.has_keys)
     last_key = max((int(times.max()) for times in keys if len(times)), default=0)
     in_ticks = not dialect_of_document(document).is_flexporter and last_frame % delta == 0 and last_frame >= last_key
     return 1 if in_ticks else delta

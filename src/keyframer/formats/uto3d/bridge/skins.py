@@ -12,6 +12,7 @@ import numpy as np
 
 from keyframer.arrays import Floats, Ints
 from keyframer.catalogue import LINK_UNRESOLVED_ID
+from keyframer.formats.kit.mesh_writing import bind_world
 from keyframer.formats.kit.scene_reading import Reporter, UniqueNames, check_weights, finite_rows
 from keyframer.formats.kit.scene_writing import Tolerance, plain_path
 from keyframer.formats.uto3d import records as r
@@ -73,9 +74,6 @@ def read_skin(reporter: Reporter, record: r.Mesh, mesh: Mesh, by_id: dict[int, i
 Transform = tuple[Any, Any, Any]
 """position, rotation_xyzw, scale"""
 
-_TOLERANCE = 1e-6
-"""relative difference of matrices below which a rest pose is the bind pose"""
-
 
 def with_bones(scene: Scene) -> Scene:
     """Return the scene with bones as the only joints, as the format requires.
@@ -111,24 +109,9 @@ def _is_bare(node: Node) -> bool:
 def bind_pose(scene: Scene, rest: Floats) -> dict[int, Transform]:
     """Return new local transforms for bones whose rest pose differs from the bind pose, and for their children.
 
-    With these, bones rest in their bind pose, and other children stay in place. Either all bones of a skin are
-    included or none: otherwise their descendants would move. ``rest`` has the world matrices of all nodes at rest.
+    ``rest`` has the world matrices of all nodes at rest.
     """
-    world = rest.copy()
-    moved: set[int] = set()
-    for skin in scene.skins:
-        if not len(skin.joints):
-            continue
-        joints = np.asarray(skin.joints, np.int64)
-        bound = affine.inverse(skin.inverse_bind)
-        size = max(float(np.abs(rest[joints]).max()), 1e-30)
-        unmoved = [number for number in joints.tolist() if number not in moved]
-        if float(np.abs(bound - rest[joints]).max()) > _TOLERANCE * size and len(unmoved) == len(joints):
-            world[joints] = bound
-            moved.update(joints.tolist())
-    if not moved:
-        return {}
-    affected = moved | {i for i, node in enumerate(scene.nodes) if node.parent in moved}
+    world, affected = bind_world(scene, rest)
     transforms: dict[int, Transform] = {}
     for number in sorted(affected):
         parent = scene.nodes[number].parent

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from keyframer.arrays import Floats
-from keyframer.curves import Track
+from keyframer.curves import Track, compile_track
 from keyframer.formats import properties_of
 from keyframer.formats.bridge import SceneWriter
 from keyframer.formats.document import Document
 from keyframer.formats.kit.coordinates import in_space
+from keyframer.formats.kit.free_aims import free_aim
 from keyframer.formats.kit.key_tracks import KeyFitter, KeyRules
 from keyframer.formats.kit.mesh_writing import with_constant_shapes
 from keyframer.formats.kit.scene_writing import (
@@ -135,6 +136,8 @@ class RecordWriter:
         self.records: list[Record] = []
         self.ids: dict[int, int] = {}
         """node number to object id"""
+        self.target_tracks: dict[int, Track] = {}
+        """positions of new targets, by object id"""
         self.next_id = self.conventions.next_id
         self.parts: dict[int, tuple[str, int]] = {}
         """node or material of each record, by the record's `id`"""
@@ -218,15 +221,21 @@ class RecordWriter:
             point = self._target_point(number, node)
             placed: Any = record
             if isinstance(record, r.Light):
-                placed.target_id = -1 if target is None else self.ids[node.target or 0]
-                if record.type and point is not None:
+                if record.type and target is None and self._is_free_and_moves(number, node):
+                    target = self._moving_target(number, node)
+                    point = np.asarray(target.position)
+                elif record.type and point is not None:
                     self._report_if_free(node)
+                placed.target_id = -1 if target is None else target.id  # type: ignore[attr-defined]
+                if record.type and point is not None:
                     record.target_position = _tuple(point)  # type: ignore[assignment]
             elif isinstance(record, (r.Camera, r.FlexporterLight)):
                 if isinstance(record, r.FlexporterLight) and record.type not in (1, 4):
                     continue
-                if target is None and point is not None:
-                    target = self._new_target(node, point)
+                if target is None and node.light is not None and self._is_free_and_moves(number, node):
+                    target = self._moving_target(number, node)
+                elif target is None and point is not None:
+                    target = self._new_target(node, point, "the stored target became a node")
                 if isinstance(record, r.Camera):
                     placed.target_id = -1 if target is None else target.id  # type: ignore[attr-defined]
                 elif target is not None:
@@ -259,12 +268,34 @@ class RecordWriter:
                 return np.asarray(matrix[:3, 3] + matrix[:3, 2])  # left-handed: along +Z
         return None
 
-    def _new_target(self, node: Node, point: Floats) -> r.CameraTarget:
+    def _new_target(self, node: Node, point: Floats, message: str) -> r.CameraTarget:
         target = r.CameraTarget(self.names.claim(f"{node.name}.Target"), self.next_id)
         target.position = target.pivot = _tuple(point)  # type: ignore[assignment]
         self.next_id += 1
         self.records.append(target)
-        self.report.add(Outcome.BAKED, f"{plain_path('nodes', node.name)}/target", "the stored target became a node")
+        self.report.add(Outcome.BAKED, f"{plain_path('nodes', node.name)}/target", message)
+        return target
+
+    def _is_free_and_moves(self, number: int, node: Node) -> bool:
+        """Return whether a new light without any target moves, or one of its ancestors."""
+        if number in self.conventions.records or node.target is not None:
+            return False
+        if self.scene.lights[node.light or 0].target is not None:
+            return False
+        moving = {channel.node for channel in self.clip.channels if channel.track.kind in STORED_TRACKS}
+        ancestor: int | None = number
+        while ancestor is not None and ancestor not in moving:
+            ancestor = self.scene.nodes[ancestor].parent
+        return ancestor is not None
+
+    def _moving_target(self, number: int, node: Node) -> r.CameraTarget:
+        """Add a target in front of a light that moves."""
+        aim = free_aim(self.scene, number, self.fitter)
+        target = self._new_target(node, compile_track(aim.position)([0.0])[0], "its direction became a target")
+        self.report.losses[-1] = replace(
+            self.report.losses[-1], outcome=aim.outcome, error=aim.error_degrees or None, unit="degree"
+        )
+        self.target_tracks[target.id] = aim.position
         return target
 
     def _controllers(self, nodes: list[tuple[int, Node]], bound: set[int]) -> list[r.Controller]:
@@ -293,6 +324,13 @@ class RecordWriter:
                     scaled = controller.keys.value / self.conventions.position_scale
                     controller.keys = controller.keys.replace(value=scaled)
             controllers += node_controllers
+        for owner, position in self.target_tracks.items():
+            (controller,) = write_controllers(
+                self.scene, Node("target"), {"position": position}, False, keep_flags, self.report
+            )
+            controller.owner_id, controller.id = owner, self.next_id
+            self.next_id += 1
+            controllers.append(controller)
         return controllers
 
     def _segment(self, controllers: list[r.Controller]) -> tuple[int, int]:
