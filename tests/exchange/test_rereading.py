@@ -240,6 +240,7 @@ def test_non_finite_number_in_a_scene(place: str, number: float, tmp_path: Path)
     moving = next(channel for channel in scene.clips[0].channels if len(channel.track.times) > 1)
     if place == "node":
         scene.nodes[0].position = np.array([number, 0.0, 0.0])
+        scene.clips[0].channels = [channel for channel in scene.clips[0].channels if channel.node]  # it is in effect
     elif place == "vertex":
         scene.meshes[0].positions = np.where(np.eye(len(scene.meshes[0].positions), 3), number, 1.0)
     elif place in ("key", "time"):

@@ -101,8 +101,11 @@ def _all_key_seconds(gltf: Gltf, animation: int) -> np.ndarray:
 
 
 def between_jumps(gltf: Gltf, seconds: np.ndarray, animation: int = 0) -> np.ndarray:
-    """Return those of the times that are not inside a jump."""
+    """Return those of the times that are not inside a jump. Times are those of keys if single precision may not tell
+    them apart: a player must not be asked for the value just before a step."""
     times = _all_key_seconds(gltf, animation)
+    nearest = times[np.abs(times[:, None] - seconds).argmin(axis=0)]
+    seconds = np.where(np.abs(nearest - seconds) <= 1e-7 * np.abs(seconds), nearest, seconds)
     after = np.clip(np.searchsorted(times, seconds, side="right"), 1, len(times) - 1)
     inside = (seconds > times[after - 1]) & (seconds < times[after])
     return seconds[~(inside & (times[after] - times[after - 1] <= JUMP))]
