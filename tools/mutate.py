@@ -39,7 +39,7 @@ ROOMS = {
         "tests/test_files.py tests/faults tests/exchange/test_saving.py tests/cli tests/batch",
     ),
     "gltf": (
-        ["exchange/gltf/write/*.py"],
+        ["exchange/gltf/write/*.py", "exchange/kit/*.py"],
         "tests/exchange/test_gltf_scenes.py tests/exchange/test_gltf_lights.py tests/exchange/test_gltf_meshes.py "
         "tests/exchange/test_gltf_samples.py tests/exchange/test_gltf_textures.py tests/exchange",
     ),

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keyframer.exchange.gltf.write.asset import Buffers
-from keyframer.exchange.gltf.write.images import Image
+from keyframer.exchange.kit.images import Image
 from keyframer.limits import DEFAULT_LIMITS, budgeted
 from keyframer.maths.smoothing_groups import smooth_clusters
 from keyframer.scene import Material, Mesh, Node, Scene, Space, TextureMap

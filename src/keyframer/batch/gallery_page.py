@@ -20,8 +20,8 @@ from keyframer.batch.operations import summarise
 from keyframer.errors import FormatError
 from keyframer.exchange.gltf.write import export
 from keyframer.exchange.gltf.write.asset import glb_parts
-from keyframer.exchange.gltf.write.images import Pictures, no_images
 from keyframer.exchange.gltf.write.options import GltfOptions
+from keyframer.exchange.kit.images import Pictures, no_images
 from keyframer.exchange.opening import OpenedFile, source_note
 from keyframer.formats.kit.summary_tables import Table
 from keyframer.inspecting.charts import chart

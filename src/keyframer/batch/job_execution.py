@@ -181,7 +181,7 @@ class _RunningJob:
 
 def _convert(job: _RunningJob, result: Result) -> None:
     """Write a file in another format and report losses."""
-    from keyframer.exchange.gltf.write.images import Pictures, no_images
+    from keyframer.exchange.kit.images import Pictures, no_images
     from keyframer.exchange.saving import save
 
     options, output = job.options, job.job.output

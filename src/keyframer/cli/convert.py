@@ -18,7 +18,7 @@ from keyframer.cli.messages import StatusLine, detail, error_record, failure, no
 from keyframer.cli.output_targets import STDOUT, Targets, check_file, output_errors, refused, write_text
 from keyframer.errors import FormatError
 from keyframer.exchange import SharedExtension, exporter_for
-from keyframer.exchange.gltf.write.images import Pictures, no_images
+from keyframer.exchange.kit.images import Pictures, no_images
 from keyframer.exchange.opening import source_note
 from keyframer.exchange.saving import save
 from keyframer.scene.loss_report import LossReport

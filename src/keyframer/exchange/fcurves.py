@@ -18,7 +18,9 @@ from keyframer.arrays import Flags, Floats
 from keyframer.curves.cubic_fit import fit_cubic
 from keyframer.curves.key_reduction import PROBES, Distance
 from keyframer.curves.vector_curves import Hermite
-from keyframer.exchange.gltf.write.motion import (
+from keyframer.exchange.gltf.write.nodes import AimConstraint, AimMotion, find_aim_constraints, matrices_in_parent
+from keyframer.exchange.gltf.write.options import written_span
+from keyframer.exchange.kit.motion import (
     CUBIC,
     LINEAR,
     ROTATIONS,
@@ -32,8 +34,6 @@ from keyframer.exchange.gltf.write.motion import (
     most_keys,
     track_motions,
 )
-from keyframer.exchange.gltf.write.nodes import AimConstraint, AimMotion, find_aim_constraints, matrices_in_parent
-from keyframer.exchange.gltf.write.options import written_span
 from keyframer.limits import Limits, budgeted, charge
 from keyframer.maths import quat
 from keyframer.posing import Rig

@@ -14,7 +14,7 @@ from typing import IO
 
 from keyframer.errors import wrong_type
 from keyframer.exchange import exporter_for
-from keyframer.exchange.gltf.write.images import OPACITY, alpha_use, role_of
+from keyframer.exchange.kit.images import OPACITY, alpha_use, role_of
 from keyframer.exchange.opening import load, size_in_memory
 from keyframer.files import PathLike, check_writable, running, write_set
 from keyframer.formats import Format

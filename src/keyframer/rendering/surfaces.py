@@ -10,8 +10,8 @@ import numpy as np
 
 from keyframer.arrays import Flags, Indices, Singles
 from keyframer.exchange.gltf.conventions import original_gltf_values, shown_rgb
-from keyframer.exchange.gltf.write.images import IGNORED, OPACITY, alpha_use, covering, is_shown_once, role_of
 from keyframer.exchange.gltf.write.materials import image_matrix, metalness
+from keyframer.exchange.kit.images import IGNORED, OPACITY, alpha_use, covering, is_shown_once, role_of
 from keyframer.scene import Material, Scene, TextureMap
 from keyframer.textures import TextureSource
 

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from keyframer.exchange import EXPORTERS, Exporter
-from keyframer.exchange.gltf.write.images import Pictures, no_images
+from keyframer.exchange.kit.images import Pictures, no_images
 from keyframer.exchange.opening import source_note
 from keyframer.exchange.saving import save
 from keyframer.inspecting.samples import Sample

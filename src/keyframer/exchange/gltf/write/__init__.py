@@ -32,11 +32,11 @@ from keyframer.exchange.gltf.write.cameras_lights import (
     unit_intensities,
     write_cameras,
 )
-from keyframer.exchange.gltf.write.images import ImageSource, Pictures, no_images
 from keyframer.exchange.gltf.write.materials import Materials
 from keyframer.exchange.gltf.write.meshes import Meshes, Skins
 from keyframer.exchange.gltf.write.nodes import Tree, find_aim_constraints
 from keyframer.exchange.gltf.write.options import Context, GltfOptions, written_span
+from keyframer.exchange.kit.images import ImageSource, Pictures, no_images
 from keyframer.files import check_output
 from keyframer.formats import Format
 from keyframer.formats.contract import refuse_unknown

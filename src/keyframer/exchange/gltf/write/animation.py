@@ -21,7 +21,9 @@ from keyframer.exchange.gltf.conventions import (
 )
 from keyframer.exchange.gltf.write.animation_channels import PROPERTY_KINDS, Channels, Properties, animate_visibility
 from keyframer.exchange.gltf.write.cameras_lights import Lights
-from keyframer.exchange.gltf.write.motion import (
+from keyframer.exchange.gltf.write.nodes import AimConstraint, AimMotion, NodeParts, StartTransforms, Tree
+from keyframer.exchange.gltf.write.options import Context, written_span
+from keyframer.exchange.kit.motion import (
     CUBIC,
     LINEAR,
     ROTATIONS,
@@ -33,9 +35,7 @@ from keyframer.exchange.gltf.write.motion import (
     breaks_of,
     track_motions,
 )
-from keyframer.exchange.gltf.write.nodes import AimConstraint, AimMotion, NodeParts, StartTransforms, Tree
-from keyframer.exchange.gltf.write.options import Context, written_span
-from keyframer.exchange.gltf.write.sampling import sample
+from keyframer.exchange.kit.sampling import sample
 from keyframer.limits import budget_left
 from keyframer.maths import affine
 from keyframer.maths.distinct_values import unique_values

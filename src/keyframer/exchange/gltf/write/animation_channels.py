@@ -13,7 +13,9 @@ from keyframer.curves import CurveBank
 from keyframer.exchange.gltf.conventions import Json, linear_color, single
 from keyframer.exchange.gltf.write.asset import Asset
 from keyframer.exchange.gltf.write.cameras_lights import FIELDS_OF_VIEW, Lights, cone_angles, vertical_fov
-from keyframer.exchange.gltf.write.motion import (
+from keyframer.exchange.gltf.write.nodes import NodeParts
+from keyframer.exchange.gltf.write.options import Context
+from keyframer.exchange.kit.motion import (
     STEP,
     VECTORS,
     Function,
@@ -24,9 +26,7 @@ from keyframer.exchange.gltf.write.motion import (
     breaks_of,
     track_motions,
 )
-from keyframer.exchange.gltf.write.nodes import NodeParts
-from keyframer.exchange.gltf.write.options import Context
-from keyframer.exchange.gltf.write.sampling import sample
+from keyframer.exchange.kit.sampling import sample
 from keyframer.scene import LightType
 from keyframer.scene.loss_report import Outcome
 

@@ -24,8 +24,8 @@ from keyframer.exchange.gltf.conventions import (
     non_default_fields,
     raw_name,
 )
-from keyframer.exchange.gltf.write.motion import Measure, lerp
 from keyframer.exchange.gltf.write.options import Context, shown_extent
+from keyframer.exchange.kit.motion import Measure, lerp
 from keyframer.maths import quat
 from keyframer.scene import Camera, Light, LightType, Scene
 from keyframer.scene.loss_report import Outcome

@@ -21,8 +21,8 @@ from keyframer.exchange.gltf.conventions import (
     raw_name,
 )
 from keyframer.exchange.gltf.write.asset import Asset
-from keyframer.exchange.gltf.write.images import SLOTS, Image, Missing, Pictures, is_shown_once
 from keyframer.exchange.gltf.write.options import Context
+from keyframer.exchange.kit.images import SLOTS, Image, Missing, Pictures, is_shown_once
 from keyframer.maths.trigonometry import sine_and_cosine
 from keyframer.scene import Material, TextureMap
 from keyframer.scene.loss_report import Outcome

@@ -20,7 +20,7 @@ from keyframer.exchange.gltf.conventions import (
 )
 from keyframer.exchange.gltf.write.materials import Materials
 from keyframer.exchange.gltf.write.options import Context
-from keyframer.exchange.gltf.write.vertex_splitting import (
+from keyframer.exchange.kit.vertex_splitting import (
     Split,
     Surface,
     cluster_normals,

@@ -14,8 +14,8 @@ from keyframer.arrays import Floats
 from keyframer.exchange.gltf import KEY_STYLES
 from keyframer.exchange.gltf.conventions import Axes, Names, bounds
 from keyframer.exchange.gltf.write.asset import Asset
-from keyframer.exchange.gltf.write.images import ImageSource, no_images
-from keyframer.exchange.gltf.write.motion import Span
+from keyframer.exchange.kit.images import ImageSource, no_images
+from keyframer.exchange.kit.motion import Span
 from keyframer.formats.kit.scene_writing import DEFAULT_MAX_ERROR, DEGREES_AT_DEFAULT, check_max_error
 from keyframer.maths import affine
 from keyframer.maths.distinct_values import unique_values

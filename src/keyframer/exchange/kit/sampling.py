@@ -17,7 +17,7 @@ import numpy as np
 from keyframer.arrays import Flags, Floats
 from keyframer.curves.key_reduction import PROBES
 from keyframer.exchange.gltf.conventions import single
-from keyframer.exchange.gltf.write.motion import (
+from keyframer.exchange.kit.motion import (
     LINEAR,
     ROTATIONS,
     STEP,

@@ -1,0 +1,1 @@
+"""Code shared by exporters: what files of any format need of a scene."""
