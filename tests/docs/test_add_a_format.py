@@ -58,7 +58,7 @@ def install(site: Path, package: str, entry_points: str) -> None:
 
 
 def run(site: Path, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONPATH": str(site)}
+    environment = {**os.environ, "PYTHONPATH": f"{site}{os.pathsep}{ROOT / 'src'}"}
     return subprocess.run(
         [sys.executable, *arguments], cwd=folder, env=environment, capture_output=True, text=True, timeout=300
     )
@@ -225,7 +225,7 @@ def test_all_ways_to_open_files_of_the_package_agree(wagtail: Path, tmp_path: Pa
 def test_viewer_serves_files_of_the_package(wagtail: Path, tmp_path: Path) -> None:
     assert run(wagtail, tmp_path, "-c", OWN_TESTS).returncode == 0
     command = [sys.executable, "-m", "keyframer", "view", "birds.wag", "--no-open"]
-    environment = {**os.environ, "PYTHONPATH": str(wagtail), "PYTHONUNBUFFERED": "1"}
+    environment = {**os.environ, "PYTHONPATH": f"{wagtail}{os.pathsep}{ROOT / 'src'}", "PYTHONUNBUFFERED": "1"}
     with subprocess.Popen(
         command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as server:

@@ -14,7 +14,7 @@ from keyframer.describing import DESCRIPTIONS
 from keyframer.errors import FormatError
 from keyframer.exchange import EXPORTERS, IMPORTERS, NativeExporter
 from keyframer.formats import FORMATS, Format
-from keyframer.formats.contract import Bridge
+from keyframer.formats.bridge import Bridge
 from keyframer.formats.kit.summary_tables import Table
 from keyframer.inspecting.records import Records
 from keyframer.inspecting.tables import aligned, json_rows

@@ -15,7 +15,7 @@ tracks and samples them together. Invalid keys and times cause no errors or warn
 * Repeat and loop need a last key later than 0, else they are single; see `timeline.TimeWrap`.
 """
 
-from .curve_bank import Curve, CurveBank, Place, compile_track, family_of
+from .curve_bank import Curve, CurveBank, SamplePlace, compile_track, family_of
 from .timeline import even_times
 from .track import Interpolation, RotationForm, Track, Wrap
 from .vector_curves import Hermite
@@ -25,8 +25,8 @@ __all__ = [
     "CurveBank",
     "Hermite",
     "Interpolation",
-    "Place",
     "RotationForm",
+    "SamplePlace",
     "Track",
     "Wrap",
     "compile_track",

@@ -44,7 +44,7 @@ _SHAPES = {
 }
 
 
-class Place(NamedTuple):
+class SamplePlace(NamedTuple):
     """The place of the samples of a track: `result[family][:, slot]`."""
 
     family: str
@@ -147,7 +147,7 @@ class CurveBank:
         for number, track in enumerate(tracks):
             members.setdefault(family_of(track), []).append(number)
         self._families: dict[str, _Family] = {}
-        places: list[Place] = [Place("", 0)] * len(tracks)
+        places: list[SamplePlace] = [SamplePlace("", 0)] * len(tracks)
         empty: list[int] = []
         with np.errstate(all="ignore"):
             for name, numbers in members.items():
@@ -157,9 +157,9 @@ class CurveBank:
                 self._families[name] = family
                 empty += [numbers[position] for position in unusable]
                 for slot, position in enumerate(order):
-                    places[numbers[position]] = Place(name, slot)
+                    places[numbers[position]] = SamplePlace(name, slot)
         self.tracks = tracks
-        self.places: tuple[Place, ...] = tuple(places)
+        self.places: tuple[SamplePlace, ...] = tuple(places)
         self.empty: frozenset[int] = frozenset(empty)
 
     def evaluate_pairs(self, tracks: Indices, times: Floats, block: int = POINTS_PER_BLOCK) -> Floats:
@@ -189,7 +189,7 @@ class CurveBank:
         """Number of tracks and number of components of each family."""
         return {name: (family.count, family.width) for name, family in self._families.items()}
 
-    def still_value(self, place: Place) -> Floats | None:
+    def still_value(self, place: SamplePlace) -> Floats | None:
         """Return the value of a constant track; None for others."""
         family = self._families[place.family]
         return None if place.slot < family.moving else family.still_values[place.slot - family.moving]

@@ -70,7 +70,7 @@ def write_scene(format: Format, scene: Scene, options: dict[str, object]) -> Wri
             written = merged
         else:
             spend("nodes", len(scene.nodes), "/nodes")  # writing one takes 0.5 ms; in glTF a node may have only 3 bytes
-            written = writer.from_scene(scene, chosen)
+            written = writer.write(scene, chosen)
     for path, reason in removed_links:
         written.report.add(Outcome.DROPPED, path, reason)
     if isinstance(merged, str) and scene.origin is not None:

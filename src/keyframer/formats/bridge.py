@@ -1,21 +1,23 @@
-"""The interface for writing scenes: the writer of a bridge, and its merger, which writes edits into originals."""
+"""The interface of a bridge: reading documents as scenes, writing scenes, and merging edits into originals."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping
-from typing import Any, ClassVar, Generic, NamedTuple
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
-from keyframer.formats._matching import Matching, Path
-from keyframer.formats.contract import Bridge, KeyLocation, O
+from keyframer.formats._matching import Matching
+from keyframer.formats._matching import Path as FieldPath
 from keyframer.formats.document import Document
 from keyframer.formats.kit.declared_fields import Capabilities
 from keyframer.formats.kit.frame_times import in_time_unit_of
 from keyframer.formats.kit.scene_reading import Reporter, UniqueNames
 from keyframer.formats.kit.scene_writing import CannotMerge, Written
+from keyframer.formats.kit.summary_tables import Table
 from keyframer.formats.kit.unsupported_features import report_dropped
 from keyframer.formats.merging import RecordRules, Tree
-from keyframer.scene import Scene
+from keyframer.scene import Channel, Scene
 from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.wire.record import Record
 
@@ -34,6 +36,57 @@ __all__ = [
     "report_dropped",
 ]
 
+O = TypeVar("O")  # noqa: E741  # a dataclass of options
+
+
+class KeyLocation(NamedTuple):
+    """Where a record stores the keys of a track: rows of a table."""
+
+    field: str = "keys"
+    """field of the record: a table with one row for each key"""
+    holder: type[Record] | None = None
+    """type of the record that has the table, if it is not the record of the track"""
+    columns: tuple[int, int] | None = None
+    """first byte and number of bytes in each row; None for the whole row"""
+    order: Sequence[int | None] | None = None
+    """the row of each key, None for a key that is not stored; by default row n is key n"""
+
+
+class Bridge(ABC, Generic[O]):
+    """Gives documents a meaning: reads, checks and summarises them. ``BRIDGE`` in the module ``bridge`` of a format."""
+
+    options: type[O] = object  # type: ignore[assignment]
+    """options for reading: a dataclass whose fields all have defaults; by default there are none"""
+    internal_options: ClassVar[tuple[str, ...]] = ()
+    """options that `companions` sets, not the user"""
+
+    @abstractmethod
+    def read(self, document: Document, options: O) -> Scene:
+        """Return the scene of a document."""
+
+    def writer(self) -> SceneWriter[Any] | None:
+        """Return the writer of scenes; None if the format has none. A large one is imported here, on first use."""
+        return None
+
+    def check(self, document: Document, scene: Scene | None, reporter: Reporter) -> None:
+        """Report issues beyond those of decoding and reading; there is no scene if it cannot be built."""
+
+    def summarise(self, document: Document) -> list[Table]:
+        """Return tables that only this format has; rows of a table "overview" are added to the overview."""
+        return []
+
+    def describe(self, cls: type[Any]) -> Mapping[str, str]:
+        """Return columns for a record type in the documentation."""
+        return {}
+
+    def companions(self, document: Document, path: Path) -> dict[str, object]:
+        """Return options for the companions in the folder of a file."""
+        return {}
+
+    def key_location(self, record: Record, channel: Channel) -> KeyLocation | None:
+        """Return where the record of a channel stores its keys; None if they are not stored."""
+        return KeyLocation() if hasattr(record, "keys") else None
+
 
 class SceneWriter(ABC, Generic[O]):
     """Writes documents from scenes. Without a merger of its own, an edited scene becomes a new document."""
@@ -47,7 +100,7 @@ class SceneWriter(ABC, Generic[O]):
         self.merger = merger or Merger[Any]()
 
     @abstractmethod
-    def from_scene(self, scene: Scene, options: O) -> Written:
+    def write(self, scene: Scene, options: O) -> Written:
         """Return a new document with its loss report."""
 
     def options_for(self, suffix: str) -> dict[str, object]:
@@ -71,7 +124,7 @@ class Original(NamedTuple):
     """nodes that the edit does not affect, numbered as in the scene that is written: their records are not written,
     since they would not change
     """
-    changes: Collection[Path] = frozenset()
+    changes: Collection[FieldPath] = frozenset()
     """the changed fields, for the formats of one table"""
 
     def unrenamed(self, scene: Scene, kind: str = "nodes") -> dict[int, int]:
@@ -110,7 +163,7 @@ class Merger(Generic[O]):
         """Return a document of the scene with the conventions of the original, and its ``parts``, for `merge`."""
         raise CannotMerge("documents of this format cannot be edited")
 
-    def stores(self, scene: Scene, path: Path) -> bool:
+    def stores(self, scene: Scene, path: FieldPath) -> bool:
         """Return whether a table stores a field of the scene."""
         return False
 

@@ -1,4 +1,4 @@
-"""The interface of a format: its facts, its codec and its bridge.
+"""The interface of a format: its facts, its codec, and where its bridge is (`formats/bridge.py`).
 
 A format is a subclass of `Format` with its facts and its detection. Its two halves are loaded on first use, so that
 listing formats and detecting files start fast: the codec, in the module ``document`` of its package, turns bytes into
@@ -7,28 +7,22 @@ documents and back; the bridge, in its module or package ``bridge``, turns docum
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from keyframer.plugins import PluginErrorBoundary
 from keyframer.text import did_you_mean
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from keyframer.formats.bridge import SceneWriter
+    from keyframer.formats.bridge import Bridge, SceneWriter
     from keyframer.formats.document import Document
     from keyframer.formats.kit.scene_reading import Reporter
     from keyframer.formats.kit.scene_writing import Written
-    from keyframer.formats.kit.summary_tables import Table
     from keyframer.limits import Limits
-    from keyframer.scene import Channel, Scene
+    from keyframer.scene import Scene
     from keyframer.wire.record import Record
     from keyframer.wire.structure import Structure
-
-O = TypeVar("O")  # noqa: E741  # a dataclass of options
 
 
 class Match(NamedTuple):
@@ -120,58 +114,6 @@ class Codec(NamedTuple):
     """the dialects that `describing` describes; the first is the default"""
 
 
-class KeyLocation(NamedTuple):
-    """Where a record stores the keys of a track: rows of a table."""
-
-    field: str = "keys"
-    """field of the record: a table with one row for each key"""
-    holder: type[Record] | None = None
-    """type of the record that has the table, if it is not the record of the track"""
-    columns: tuple[int, int] | None = None
-    """first byte and number of bytes in each row; None for the whole row"""
-    order: Sequence[int | None] | None = None
-    """the row of each key, None for a key that is not stored; by default row n is key n"""
-
-
-class Bridge(ABC, Generic[O]):
-    """Gives documents a meaning: reads, checks and summarises them. ``BRIDGE`` in the module ``bridge`` of a format.
-
-    Its writer makes documents from scenes. It may be imported on first use, because most programs only read.
-    """
-
-    options: type[O] = object  # type: ignore[assignment]
-    """options for reading: a dataclass whose fields all have defaults; by default there are none"""
-    internal_options: ClassVar[tuple[str, ...]] = ()
-    """options that `companions` sets, not the user"""
-
-    @abstractmethod
-    def read(self, document: Document, options: O) -> Scene:
-        """Return the scene of a document."""
-
-    def writer(self) -> SceneWriter[Any] | None:
-        """Return the writer of scenes; None if the format has none."""
-        return None
-
-    def check(self, document: Document, scene: Scene | None, reporter: Reporter) -> None:
-        """Report issues beyond those of decoding and reading; there is no scene if it cannot be built."""
-
-    def summarise(self, document: Document) -> list[Table]:
-        """Return tables that only this format has; rows of a table "overview" are added to the overview."""
-        return []
-
-    def describe(self, cls: type[Any]) -> Mapping[str, str]:
-        """Return columns for a record type in the documentation."""
-        return {}
-
-    def companions(self, document: Document, path: Path) -> dict[str, object]:
-        """Return options for the companions in the folder of a file."""
-        return {}
-
-    def key_location(self, record: Record, channel: Channel) -> KeyLocation | None:
-        """Return where the record of a channel stores its keys; None if they are not stored."""
-        return KeyLocation() if hasattr(record, "keys") else None
-
-
 class Format:
     """A file format. Subclasses set its properties and override `sniff`."""
 
@@ -203,10 +145,6 @@ class Format:
     """
     plays_between_frames: bool = True
     """whether the original program showed anything between two whole frames"""
-    record_per_track: bool = False
-    """whether every track is a separate record"""
-    key_flags_are_tcb_bits: bool = False
-    """whether bits 0 to 4 of a key's flags say which of tension, continuity, bias, ease to and ease from are stored"""
     tables: tuple[str, ...] = ()
     """names of the tables of its bridge, besides the overview"""
     bookkeeping: tuple[str, ...] = ()

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from keyframer.arrays import Flags, Floats, Indices
-from keyframer.curves import CurveBank, Place, RotationForm
+from keyframer.curves import CurveBank, RotationForm, SamplePlace
 from keyframer.curves.key_columns import LARGEST_USABLE, largest
 from keyframer.curves.rotation_forms import single_rotations
 from keyframer.maths.distinct_values import unique_values
@@ -83,7 +83,7 @@ class Channels:
                 constant += self._divide(kind, places[kind])
             self.still[kind] = StillValues(constant)
 
-    def _divide(self, kind: str, places: dict[int, Place]) -> list[tuple[Indices, Floats]]:
+    def _divide(self, kind: str, places: dict[int, SamplePlace]) -> list[tuple[Indices, Floats]]:
         """Add the animated channels of a kind to `animated`, and return the nodes and values of the constant ones."""
         moving: dict[str, list[tuple[int, int]]] = {}
         still: dict[str, list[tuple[int, Floats]]] = {}
@@ -186,10 +186,10 @@ def _valid_channels(clip: Clip, node_count: int) -> list[Channel]:
     return [channel for channel in clip.channels if 0 <= channel.node < node_count]
 
 
-def _places(channels: Sequence[Channel], bank: CurveBank) -> dict[str, dict[int, Place]]:
+def _places(channels: Sequence[Channel], bank: CurveBank) -> dict[str, dict[int, SamplePlace]]:
     """Return the places of channels with usable keys in the bank, by kind and node. The bank has the tracks in the same
     order as ``channels``."""
-    places: dict[str, dict[int, Place]] = {}
+    places: dict[str, dict[int, SamplePlace]] = {}
     for number, channel in enumerate(channels):
         if number not in bank.empty:
             places.setdefault(channel.track.kind, {})[channel.node] = bank.places[number]

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Any
 
+from keyframer.formats.bridge import KeyLocation
 from keyframer.formats.document import Document
 from keyframer.formats.kit.scene_reading import COMPANION
 from keyframer.scene import Camera, Channel, Light, Mesh, Node, RawChannel, Scene
@@ -237,6 +238,11 @@ class KeyFinder:
         self._tables: dict[int, Strided | None] = {}
         self._holders: dict[type, int | None] = {}
 
+    def has_record(self, channel: Channel, number: int) -> bool:
+        """Return whether the record with this index has only this channel: its keys are whole rows, or not stored."""
+        location = self._bridge.key_location(self.ranges.records[number], channel)
+        return location is None or location._replace(order=None) == KeyLocation()
+
     def keys(self, channel: Channel, number: int) -> Rows | None:
         """Return the locations of the keys of a channel in the record with this index; None if unknown."""
         location = self._bridge.key_location(self.ranges.records[number], channel)
@@ -285,7 +291,6 @@ class SourceLocations:
         self.ranges = RecordRanges(document, len(data))
         self._finder = KeyFinder(document, data, self.ranges)
         self._format = document.format.name
-        self._record_per_track = document.format.record_per_track
         self._size = len(data)
         self._scene = scene
         self._node_of_record: dict[int, int] = {}
@@ -307,7 +312,7 @@ class SourceLocations:
         number = self._record(channel.track.extras)
         if number is None:
             return None
-        if self._record_per_track:
+        if self._finder.has_record(channel, number):
             return self.ranges.span(number)
         rows = self._finder.keys(channel, number)
         if rows is None:
@@ -361,11 +366,9 @@ class SourceLocations:
         for index, node in enumerate(scene.nodes):
             for number in self._records_of(node):
                 self._node_of_record.setdefault(number, index)
-        if not self._record_per_track:
-            return
         for channel in (channel for clip in scene.clips for channel in clip.channels):
             record = self._record(channel.track.extras)
-            if record is not None:
+            if record is not None and self._finder.has_record(channel, record):
                 self._node_of_record.setdefault(record, channel.node)
 
 

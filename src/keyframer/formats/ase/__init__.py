@@ -53,7 +53,6 @@ class Ase(Format):
     tables = ("objects",)
     image_names = ImageNames(200, slots=tuple(SLOTS.values()))
     smooth_without_groups = False
-    record_per_track = True
 
     def longest_end(self, data: bytes, start: int) -> int:
         wide = find_encoding(data[start : start + 4])[0] != "utf-8"

@@ -20,8 +20,6 @@ class ThreeDS(Format):
     image_names = ImageNames(8, upper=True)
     smooth_without_groups = False
     image_alpha_shows_material = True
-    record_per_track = True
-    key_flags_are_tcb_bits = True
     tables = ("objects", "maps", "nodes", "tracks")
     bookkeeping = (
         *("flags", "flags1", "flags2", "geometry", "header", "instance", "key_extras", "key_flags", "length", "lens"),

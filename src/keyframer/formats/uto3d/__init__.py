@@ -19,8 +19,6 @@ class Uto3D(Format):
     signatures = (Signature("U3D (UTO!) scene", ((0, (b"UTO!",)),)),)
     axes = ("y", "left")
     dialects = ("B", "A", "literal")
-    record_per_track = True
-    key_flags_are_tcb_bits = True
     bookkeeping = (
         *("controller_id", "dialect", "first_frame", "flags", "fov", "id", "last_frame", "parent_id"),
         *("type", "version"),

@@ -32,7 +32,7 @@ from keyframer.formats.ase.bridge.scene import Options, read_scene
 from keyframer.formats.ase.keywords import BLOCKS, CONTROLLERS, NODES, TOP_LINES, Entry
 from keyframer.formats.ase.records import Block, FaceList, Keys, Line, NumberTable
 from keyframer.formats.ase.text_values import describe_signature
-from keyframer.formats.contract import Bridge
+from keyframer.formats.bridge import Bridge
 from keyframer.formats.document import Document
 from keyframer.formats.kit.common_rules import (
     check_angles,

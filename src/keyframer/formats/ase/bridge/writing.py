@@ -94,7 +94,7 @@ class Writer(SceneWriter[WriteOptions]):
     options = WriteOptions
     capabilities = CAPABILITIES
 
-    def from_scene(self, scene: Scene, options: WriteOptions) -> Written:
+    def write(self, scene: Scene, options: WriteOptions) -> Written:
         """Write a scene as a document and report losses."""
         report = LossReport("ase")
         if not scene.nodes and not scene.materials:

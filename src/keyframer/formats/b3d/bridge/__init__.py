@@ -14,7 +14,7 @@ import numpy as np
 from keyframer.catalogue import DATA_QUATERNION_LENGTH
 from keyframer.formats.b3d import document as d
 from keyframer.formats.b3d.bridge.scene import Options, nodes_of, to_scene
-from keyframer.formats.contract import Bridge, KeyLocation
+from keyframer.formats.bridge import Bridge, KeyLocation
 from keyframer.formats.document import Document
 from keyframer.formats.kit.common_rules import (
     check_depth,

@@ -109,7 +109,7 @@ class Writer(SceneWriter[WriteOptions]):
     options = WriteOptions
     capabilities = CAPABILITIES
 
-    def from_scene(self, scene: Scene, options: WriteOptions) -> Written:
+    def write(self, scene: Scene, options: WriteOptions) -> Written:
         """Return a document of the scene, and the loss report."""
         report = LossReport("b3d")
         if not scene.nodes:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from keyframer.catalogue import DATA_RATE_INVALID, LINK_RANGE_OVERLAP, SEM_EMPTY_TRACK, SEM_UNKNOWN_VERSION
 from keyframer.errors import FormatError
 from keyframer.files import read_bytes
-from keyframer.formats.contract import Bridge, KeyLocation
+from keyframer.formats.bridge import Bridge, KeyLocation
 from keyframer.formats.document import Document
 from keyframer.formats.hale3d import VERSION
 from keyframer.formats.hale3d.bridge.scene import Options, to_scene

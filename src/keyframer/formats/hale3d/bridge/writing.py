@@ -96,7 +96,7 @@ class Writer(SceneWriter[WriteOptions]):
     options = WriteOptions
     capabilities = CAPABILITIES
 
-    def from_scene(self, scene: Scene, options: WriteOptions) -> Written:
+    def write(self, scene: Scene, options: WriteOptions) -> Written:
         """Write the animation (or the model) of a scene, and the other file; report losses."""
         report = LossReport("hale3d")
         converted = in_space(scene, Space("z", metres_per_unit=scene.space.metres_per_unit, v_up=False))

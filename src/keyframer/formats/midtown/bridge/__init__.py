@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from keyframer.catalogue import SEM_EMPTY_TRACK, SEM_MANY_CHANNELS
 from keyframer.errors import FormatError
 from keyframer.files import read_bytes
-from keyframer.formats.contract import Bridge, KeyLocation
+from keyframer.formats.bridge import Bridge, KeyLocation
 from keyframer.formats.document import Document
 from keyframer.formats.kit.common_rules import check_angles, check_fields, check_numbers
 from keyframer.formats.kit.scene_reading import Reporter, companion_paths

@@ -101,7 +101,7 @@ class Writer(SceneWriter[WriteOptions]):
     options = WriteOptions
     capabilities = CAPABILITIES
 
-    def from_scene(self, scene: Scene, options: WriteOptions) -> Written:
+    def write(self, scene: Scene, options: WriteOptions) -> Written:
         """Write a scene as a clip with its skeleton, and report losses."""
         report = LossReport("midtown")
         converted = in_space(scene, Space("y", metres_per_unit=1.0, v_up=scene.space.v_up))

@@ -88,7 +88,7 @@ class Writer(SceneWriter[WriteOptions]):
     options = WriteOptions
     capabilities = Capabilities(("title", "author"), {"clips": (StoredAs(("name",), "the title of the scene"),)})
 
-    def from_scene(self, scene: Scene, options: WriteOptions) -> Written:
+    def write(self, scene: Scene, options: WriteOptions) -> Written:
         """Return a document with the keys of the scene, and the loss report."""
         report = LossReport("nodeanim")
         converted = in_space(scene, Space(options.up, Handedness(options.handedness), v_up=scene.space.v_up))

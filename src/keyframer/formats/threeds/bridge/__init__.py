@@ -39,7 +39,7 @@ from keyframer.catalogue import (
     SEM_UNKNOWN_ENUM,
     SEM_UNKNOWN_VERSION,
 )
-from keyframer.formats.contract import Bridge, KeyLocation
+from keyframer.formats.bridge import Bridge, KeyLocation
 from keyframer.formats.document import Document
 from keyframer.formats.kit.common_rules import (
     check_angles,

@@ -10,13 +10,13 @@ import numpy as np
 
 from keyframer.arrays import Floats
 from keyframer.curves import Track
-from keyframer.formats import properties_of
 from keyframer.formats.kit.declared_fields import write_declared_fields
 from keyframer.formats.kit.key_tracks import KeyFitter, single_key
 from keyframer.formats.kit.mesh_writing import MeshPiece, split_mesh
 from keyframer.formats.kit.rigid_joints import nodes_depth_first
 from keyframer.formats.kit.scene_writing import AXES_REPLACED, UniqueByteNames, plain_path
 from keyframer.formats.kit.unsupported_features import MOTION
+from keyframer.formats.threeds import FORMAT
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.context import child
 from keyframer.formats.threeds.bridge.declared_fields import BOUNDING_BOX, CONE
@@ -72,8 +72,8 @@ class NodeWriter:
         self.original = original
         if not original.exists:  # mirrored nodes of an original document are kept
             self.scene, self.flipped = without_mirrors(scene, report)
-        self.keep_key_flags = properties_of(scene.source_format).key_flags_are_tcb_bits
-        """whether key flags of the scene select the floats that are stored, as in this format; see `tcb_keys`"""
+        self.keep_key_flags = scene.source_format == FORMAT.name
+        """whether key flags of the scene select the floats that are stored; see `tcb_keys`"""
         self.fitted = self._fit()
         self.world, self.points = self._at_rest()
         self.names = UniqueByteNames(10, reserved=(*RESERVED, *original.taken_names))

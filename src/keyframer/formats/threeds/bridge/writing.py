@@ -88,7 +88,7 @@ class Writer(SceneWriter[WriteOptions]):
     options = WriteOptions
     capabilities = CAPABILITIES
 
-    def from_scene(self, scene: Scene, options: WriteOptions) -> Written:
+    def write(self, scene: Scene, options: WriteOptions) -> Written:
         """Return a document of the scene, the loss report, and the options that readers of the document need."""
         report = LossReport("3ds")
         if not scene.nodes and not scene.materials:

@@ -16,7 +16,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from keyframer.catalogue import DATA_QUATERNION_LENGTH, SEM_EMPTY_TRACK
-from keyframer.formats.contract import Bridge
+from keyframer.formats.bridge import Bridge
 from keyframer.formats.document import Document
 from keyframer.formats.kit.common_rules import (
     check_angles,

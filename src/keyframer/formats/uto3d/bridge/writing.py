@@ -12,7 +12,6 @@ import numpy as np
 
 from keyframer.arrays import Floats
 from keyframer.curves import Track, compile_track
-from keyframer.formats import properties_of
 from keyframer.formats.bridge import SceneWriter
 from keyframer.formats.document import Document
 from keyframer.formats.kit.coordinates import in_space
@@ -32,6 +31,7 @@ from keyframer.formats.kit.scene_writing import (
     whole_frame,
 )
 from keyframer.formats.kit.unsupported_features import report_dropped
+from keyframer.formats.uto3d import FORMAT
 from keyframer.formats.uto3d import records as r
 from keyframer.formats.uto3d.bridge.controllers import write_controllers
 from keyframer.formats.uto3d.bridge.objects import CAPABILITIES, record_of, write_surface
@@ -68,7 +68,7 @@ class Writer(SceneWriter[WriteOptions]):
     options = WriteOptions
     capabilities = CAPABILITIES
 
-    def from_scene(self, scene: Scene, options: WriteOptions) -> Written:
+    def write(self, scene: Scene, options: WriteOptions) -> Written:
         """Return a document of the scene, and the loss report."""
         report = LossReport("uto3d")
         if not scene.nodes and not scene.materials:
@@ -299,7 +299,7 @@ class RecordWriter:
         return target
 
     def _controllers(self, nodes: list[tuple[int, Node]], bound: set[int]) -> list[r.Controller]:
-        keep_flags = properties_of(self.scene.source_format).key_flags_are_tcb_bits
+        keep_flags = self.scene.source_format == FORMAT.name
         controllers: list[r.Controller] = []
         written = {number for number, _ in nodes}
         clips = self.scene.clips[:1]
