@@ -14,7 +14,7 @@ import keyframer
 from keyframer.curves import RotationForm, Track
 from keyframer.curves.key_reduction import fewest_keys, sample_together, turn_degrees, vector_distance
 from keyframer.exchange import Exporter
-from keyframer.exchange.gltf.conventions import shown_color
+from keyframer.exchange.kit.colors import shown_color
 from keyframer.formats.kit.coordinates import in_space
 from keyframer.maths import affine
 from keyframer.posing.bounds_and_duration import scene_size

@@ -8,7 +8,7 @@ from typing import Any
 import bpy
 import numpy as np
 
-from keyframer.exchange.gltf.conventions import linear_color
+from keyframer.exchange.kit.colors import linear_color
 from keyframer.rendering.drawable_scene import corner_normals, face_normals, normal_groups
 from keyframer.scene import Mesh, Morph
 from keyframer.text import safe_text

@@ -22,8 +22,8 @@ from keyframer.exchange.fcurves import (
     clip_curves,
     initial_transforms,
 )
-from keyframer.exchange.gltf.conventions import linear_color
-from keyframer.exchange.gltf.write.cameras_lights import dimming_difference, unit_intensities
+from keyframer.exchange.kit.cameras_lights import dimming_difference, unit_intensities
+from keyframer.exchange.kit.colors import linear_color
 from keyframer.formats.kit.coordinates import in_space
 from keyframer.formats.kit.declared_fields import Capabilities, StoredAs
 from keyframer.formats.kit.unsupported_features import report_dropped

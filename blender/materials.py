@@ -9,9 +9,11 @@ from typing import Any
 
 import bpy
 
-from keyframer.exchange.gltf.conventions import fraction, linear_color
-from keyframer.exchange.gltf.write.materials import roughness, transform
+from keyframer.exchange.gltf.write.materials import transform
+from keyframer.exchange.kit.colors import linear_color
 from keyframer.exchange.kit.images import OPACITY, SHOWS_MATERIAL, alpha_use, covering, is_shown_once, role_of
+from keyframer.exchange.kit.numbers import fraction
+from keyframer.exchange.kit.surfaces import roughness
 from keyframer.scene import Material, TextureMap
 from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.text import safe_text

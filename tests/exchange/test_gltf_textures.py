@@ -12,8 +12,8 @@ import pytest
 from PIL import Image, ImageCms
 
 import keyframer
-from keyframer.exchange.gltf.write.materials import image_matrix
 from keyframer.exchange.kit import images as written_images
+from keyframer.exchange.kit.surfaces import image_matrix
 from keyframer.scene import Material, Mesh, Node, Scene, Space, TextureMap
 from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.textures import TextureFinder, TextureSource, image_files

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from keyframer.exchange.gltf.conventions import Axes
+from keyframer.exchange.kit.axes import Axes
 from keyframer.viewer import Viewer
 from tests.samples.make_3ds import chunk, f32, material, strz, u16, u32
 from tests.viewer.browser import Browser

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import keyframer
-from keyframer.exchange.gltf.conventions import Axes
 from keyframer.exchange.gltf.write import export
+from keyframer.exchange.kit.axes import Axes
 from keyframer.formats.threeds.records import Keys, RollTrack
 from keyframer.viewer import Viewer, packed_page
 from tests.viewer.browser import Browser, Watched

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import keyframer
-from keyframer.exchange.gltf.conventions import Axes
+from keyframer.exchange.kit.axes import Axes
 from keyframer.viewer import Viewer
 from keyframer.viewer.source_locations import PAGE
 from tests.viewer.browser import Browser, Watched

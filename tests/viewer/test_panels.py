@@ -11,9 +11,9 @@ import pytest
 from PIL import Image
 
 import keyframer
-from keyframer.exchange.gltf.conventions import Axes
 from keyframer.exchange.gltf.write import export
 from keyframer.exchange.gltf.write.options import GltfOptions
+from keyframer.exchange.kit.axes import Axes
 from keyframer.exchange.kit.images import Pictures
 from keyframer.textures import TextureFinder, TextureSource
 from keyframer.viewer import Viewer, packed_page

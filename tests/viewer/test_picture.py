@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 import keyframer
-from keyframer.exchange.gltf.conventions import Axes
+from keyframer.exchange.kit.axes import Axes
 from keyframer.formats.threeds.records import HideTrack, Keys
 from keyframer.scene import Light, LightType, Material, Node, NodeKind
 from keyframer.viewer import Viewer

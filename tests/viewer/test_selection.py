@@ -10,8 +10,8 @@ import pytest
 from PIL import Image
 
 import keyframer
-from keyframer.exchange.gltf.conventions import Axes
 from keyframer.exchange.gltf.write import export
+from keyframer.exchange.kit.axes import Axes
 from keyframer.inspecting.samples import Sample
 from tests.building.scenes import rotation_matrix
 from tests.viewer.browser import Watched

@@ -18,8 +18,7 @@ from keyframer.arrays import Flags, Floats
 from keyframer.curves.cubic_fit import fit_cubic
 from keyframer.curves.key_reduction import PROBES, Distance
 from keyframer.curves.vector_curves import Hermite
-from keyframer.exchange.gltf.write.nodes import AimConstraint, AimMotion, find_aim_constraints, matrices_in_parent
-from keyframer.exchange.gltf.write.options import written_span
+from keyframer.exchange.kit.aims import AimConstraint, AimMotion, find_aim_constraints, matrices_in_parent
 from keyframer.exchange.kit.motion import (
     CUBIC,
     LINEAR,
@@ -28,12 +27,11 @@ from keyframer.exchange.kit.motion import (
     VECTORS,
     Measure,
     Motion,
-    Span,
     TrackFunction,
     breaks_of,
-    most_keys,
     track_motions,
 )
+from keyframer.exchange.kit.spans import Span, most_keys, written_span
 from keyframer.limits import Limits, budgeted, charge
 from keyframer.maths import quat
 from keyframer.posing import Rig

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from keyframer.arrays import Flags, Indices, Singles
-from keyframer.exchange.gltf.conventions import original_gltf_values, shown_rgb
-from keyframer.exchange.gltf.write.materials import image_matrix, metalness
+from keyframer.exchange.kit.colors import shown_rgb
 from keyframer.exchange.kit.images import IGNORED, OPACITY, alpha_use, covering, is_shown_once, role_of
+from keyframer.exchange.kit.surfaces import image_matrix, metalness, original_gltf_values
 from keyframer.scene import Material, Scene, TextureMap
 from keyframer.textures import TextureSource
 

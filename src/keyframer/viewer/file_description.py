@@ -10,8 +10,8 @@ import numpy as np
 from keyframer.checking import Report, issue_record, unlisted
 from keyframer.curves import Interpolation, Track
 from keyframer.errors import FormatError, known_offset
-from keyframer.exchange.gltf.conventions import Axes
-from keyframer.exchange.gltf.write.options import written_span
+from keyframer.exchange.kit.axes import Axes
+from keyframer.exchange.kit.spans import written_span
 from keyframer.formats.kit.coordinates import to_right_handed_y_up
 from keyframer.rendering import Renderer, Settings
 from keyframer.rendering.lighting import file_lighting

@@ -15,8 +15,9 @@ from keyframer.errors import FormatError
 from keyframer.exchange import Importer
 from keyframer.exchange.gltf.write import export
 from keyframer.exchange.gltf.write.asset import glb_parts
-from keyframer.exchange.gltf.write.options import GltfOptions, written_span
+from keyframer.exchange.gltf.write.options import GltfOptions
 from keyframer.exchange.kit.images import Image, ImageSource, Missing, Pictures, no_images
+from keyframer.exchange.kit.spans import written_span
 from keyframer.exchange.opening import OpenedFile
 from keyframer.formats.contract import Format
 from keyframer.formats.document import Document

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from keyframer.arrays import Bytes, Floats
-from keyframer.exchange.gltf.conventions import fraction, original_gltf_values
+from keyframer.exchange.kit.numbers import fraction
+from keyframer.exchange.kit.surfaces import original_gltf_values
 from keyframer.formats import properties_of
 from keyframer.scene import Material, Scene, TextureMap
 from keyframer.scene.loss_report import Outcome
@@ -312,8 +313,6 @@ class Pictures:
 
 _MERGED_MAPS = {"base_color": ("opacity",), "emissive": ("texture1",)}
 """further maps that are merged into the image of a slot"""
-
-
 _ROLES = {
     "base_color": "color",
     "alpha": "alpha",
@@ -492,7 +491,6 @@ STEEPNESS = 4.0
 degrees along a row or column, and 40 diagonally. The original programs bent normals by an amount that glTF cannot
 express.
 """
-
 _ROWS = 16
 """rows of a normal map computed at once, so that temporaries stay in the cache of the processor"""
 

@@ -15,8 +15,9 @@ from keyframer.curves.curve_bank import family_of
 from keyframer.curves.key_columns import KeyColumns, gather
 from keyframer.curves.key_reduction import BEFORE_JUMP, Distance, turn_degrees, vector_distance
 from keyframer.curves.vector_curves import Hermite, hermite_columns
-from keyframer.exchange.gltf.conventions import single
-from keyframer.limits import budget_left, budget_total, charge
+from keyframer.exchange.kit.numbers import single
+from keyframer.exchange.kit.spans import Span, most_keys
+from keyframer.limits import charge
 from keyframer.maths import quat
 from keyframer.maths.distinct_values import unique_values
 from keyframer.maths.trigonometry import arctan2, sine_and_cosine
@@ -29,13 +30,6 @@ ErrorBetween = Callable[[Floats, Floats, Floats, Floats], Floats]
 """errors (...) from first values (..., k) to last values (..., k), at u (...), where the values should be (..., k)"""
 
 STEP, LINEAR, CUBIC = "STEP", "LINEAR", "CUBICSPLINE"
-
-_BUDGET_PARTS = 10
-"""one motion may use the budget of keys divided by this number"""
-_SAMPLES_PER_KEY = 50
-"""numbers sampled for each key, approximately"""
-_CLOSEST = 5e-4
-"""shortest time between two linear keys, in seconds: Blender, at 24 frames per second, joins keys within 0.01 frames"""
 _STRAIGHT = (Interpolation.LINEAR, Interpolation.SAMPLED)
 
 
@@ -95,52 +89,6 @@ def _degrees_of_chord(chord: Floats) -> Floats:
 VECTORS = Measure(vector_distance, _vector_error)
 ROTATIONS = Measure(turn_degrees, _rotation_error, _degrees_of_chord)
 """in degrees"""
-
-
-def keys_left() -> int:
-    """Return how many keys motions may still get: the rest of the budget, limited by the samples needed to find them.
-
-    Half of the samples are reserved for measuring.
-    """
-    samples = budget_left("samples") - budget_total("samples") // 2
-    return max(0, min(budget_left("keys"), samples // _SAMPLES_PER_KEY))
-
-
-def most_keys() -> int:
-    """Return how many keys one motion may have: a share of the budget, if that much is left."""
-    return min(budget_total("keys") // _BUDGET_PARTS, keys_left())
-
-
-@dataclass(frozen=True)
-class Span:
-    """The written time range of a clip, in its unit; ``rate`` units make a second, ``frame`` units a frame."""
-
-    begin: float
-    end: float
-    rate: float
-    frame: float = 1.0
-
-    def seconds(self, times: npt.ArrayLike) -> Floats:
-        return np.asarray((np.asarray(times, np.float64) - self.begin) / self.rate)
-
-    @property
-    def closest(self) -> float:
-        """The shortest interval between two linear keys, which is the duration of a jump: it survives rounding of
-        seconds to single precision.
-        """
-        return max(4e-7 * (self.end - self.begin), _CLOSEST * self.rate)
-
-    @property
-    def indivisible(self) -> float:
-        """The longest interval between two linear keys that cannot have a key in its middle."""
-        return 2.0 * self.closest
-
-    def frames(self) -> Floats | None:
-        """Return all whole frames and the two ends; None if there are more frames than one motion may have keys."""
-        first, last = np.floor(self.begin / self.frame) + 1, np.ceil(self.end / self.frame) - 1
-        if last - first >= most_keys():
-            return None
-        return unique_values(np.concatenate([[self.begin], np.arange(first, last + 1) * self.frame, [self.end]]))
 
 
 @dataclass(eq=False, repr=False)

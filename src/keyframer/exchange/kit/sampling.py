@@ -16,7 +16,6 @@ import numpy as np
 
 from keyframer.arrays import Flags, Floats
 from keyframer.curves.key_reduction import PROBES
-from keyframer.exchange.gltf.conventions import single
 from keyframer.exchange.kit.motion import (
     LINEAR,
     ROTATIONS,
@@ -26,12 +25,11 @@ from keyframer.exchange.kit.motion import (
     Measure,
     Motion,
     Sampler,
-    Span,
     TrackFunction,
     cubic_sampler,
-    keys_left,
-    most_keys,
 )
+from keyframer.exchange.kit.numbers import single
+from keyframer.exchange.kit.spans import Span, keys_left, most_keys
 from keyframer.limits import charge
 from keyframer.maths import quat
 from keyframer.maths.distinct_values import starts, unique_values

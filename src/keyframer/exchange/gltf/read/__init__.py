@@ -18,7 +18,7 @@ from keyframer.arrays import Array
 from keyframer.catalogue import IO_EMPTY, SEM_NAME_TOO_LONG, SEM_SOURCE_OUTDATED, SEM_UNKNOWN_ENUM, STRUCT_SYNTAX
 from keyframer.curves import Track
 from keyframer.errors import FormatError
-from keyframer.exchange.gltf.conventions import Axes, content_hash
+from keyframer.exchange.gltf.conventions import content_hash
 from keyframer.exchange.gltf.read.accessors import Accessors, DracoReader
 from keyframer.exchange.gltf.read.animations import (
     DEFAULT_FPS,
@@ -34,6 +34,7 @@ from keyframer.exchange.gltf.read.json_text import Findings, Item, Sources
 from keyframer.exchange.gltf.read.materials import ImageReader, MaterialReader
 from keyframer.exchange.gltf.read.meshes import ImportedMesh, MeshReader
 from keyframer.exchange.gltf.read.nodes import Hierarchy, NodeReader, SkinReader
+from keyframer.exchange.kit.axes import Axes
 from keyframer.formats import FORMATS
 from keyframer.formats.contract import make_options, refuse_unknown
 from keyframer.formats.document import Document

@@ -12,12 +12,13 @@ import numpy as np
 from keyframer.arrays import Floats
 from keyframer.catalogue import DATA_KEYS_NOT_INCREASING, LINK_RANGE_OVERLAP, SEM_UNKNOWN_ENUM, STRUCT_SYNTAX
 from keyframer.curves import Interpolation, RotationForm, Track
-from keyframer.exchange.gltf.conventions import Axes, shown_color
 from keyframer.exchange.gltf.read import extras_reading
 from keyframer.exchange.gltf.read.accessors import Accessors
 from keyframer.exchange.gltf.read.cameras_lights import horizontal_fov
 from keyframer.exchange.gltf.read.json_text import Findings, Item
 from keyframer.exchange.gltf.read.nodes import Hierarchy
+from keyframer.exchange.kit.axes import Axes
+from keyframer.exchange.kit.colors import shown_color
 from keyframer.issues import Severity
 from keyframer.limits import Budget
 from keyframer.scene import Channel, Clip, Environment, Fog, Gradient, Handedness, LayeredFog, RawChannel, Scene, Space

@@ -13,11 +13,11 @@ import numpy.typing as npt
 from keyframer.arrays import Floats
 from keyframer.catalogue import SEM_UNKNOWN_ENUM
 from keyframer.curves import Interpolation, Track
-from keyframer.exchange.gltf.conventions import shown_rgb
 from keyframer.exchange.gltf.read import extras_reading
 from keyframer.exchange.gltf.read.json_text import Findings, Item
-from keyframer.exchange.gltf.write.cameras_lights import ASPECT_RATIO, unit_intensities
-from keyframer.exchange.gltf.write.nodes import scene_of_nodes
+from keyframer.exchange.kit.aims import scene_of_nodes
+from keyframer.exchange.kit.cameras_lights import ASPECT_RATIO, unit_intensities
+from keyframer.exchange.kit.colors import shown_rgb
 from keyframer.issues import Severity
 from keyframer.maths import affine, quat
 from keyframer.maths.trigonometry import arctan2

@@ -14,12 +14,13 @@ from urllib.parse import unquote
 import numpy as np
 
 from keyframer.catalogue import SEM_EXTENSION_UNKNOWN, SEM_UNKNOWN_ENUM
-from keyframer.exchange.gltf.conventions import shown_rgb
 from keyframer.exchange.gltf.read import extras_reading
 from keyframer.exchange.gltf.read.container import Buffers, advice, decode_data_uri
 from keyframer.exchange.gltf.read.json_text import Findings, Item
-from keyframer.exchange.gltf.write.materials import CLAMP, DEFAULT_DIFFUSE, MIRRORED, REPEAT, metalness
-from keyframer.exchange.gltf.write.materials import roughness as derived_roughness
+from keyframer.exchange.gltf.write.materials import CLAMP, MIRRORED, REPEAT
+from keyframer.exchange.kit.colors import shown_rgb
+from keyframer.exchange.kit.surfaces import DEFAULT_DIFFUSE, metalness
+from keyframer.exchange.kit.surfaces import roughness as derived_roughness
 from keyframer.issues import Severity
 from keyframer.limits import Budget
 from keyframer.maths.trigonometry import sine_and_cosine

@@ -17,10 +17,10 @@ from keyframer.catalogue import (
     SEM_UNKNOWN_ENUM,
     STRUCT_SYNTAX,
 )
-from keyframer.exchange.gltf.conventions import shown_color
 from keyframer.exchange.gltf.read import extras_reading
 from keyframer.exchange.gltf.read.accessors import Accessors, DecompressedMesh, DracoReader
 from keyframer.exchange.gltf.read.json_text import Findings, Item
+from keyframer.exchange.kit.colors import shown_color
 from keyframer.issues import Severity
 from keyframer.limits import Budget
 from keyframer.maths.distinct_values import distinct_rows

@@ -18,12 +18,13 @@ from keyframer.catalogue import (
     STRUCT_SYNTAX,
 )
 from keyframer.curves import Interpolation, Track
-from keyframer.exchange.gltf.conventions import Axes, Names
+from keyframer.exchange.gltf.conventions import Names
 from keyframer.exchange.gltf.read import extras_reading
 from keyframer.exchange.gltf.read.accessors import Accessors
 from keyframer.exchange.gltf.read.cameras_lights import restored_light
 from keyframer.exchange.gltf.read.json_text import Findings, Item
 from keyframer.exchange.gltf.read.meshes import ImportedMesh
+from keyframer.exchange.kit.axes import Axes
 from keyframer.issues import Severity
 from keyframer.limits import Budget
 from keyframer.maths import affine

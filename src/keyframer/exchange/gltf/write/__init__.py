@@ -13,30 +13,20 @@ from typing import Any
 
 from keyframer import __version__
 from keyframer.arrays import Floats
-from keyframer.exchange.gltf.conventions import (
-    Axes,
-    Json,
-    Names,
-    attach_extras,
-    json_numbers,
-    json_value,
-    non_default_fields,
-)
+from keyframer.exchange.gltf.conventions import Json, Names, attach_extras, json_numbers, json_value, non_default_fields
 from keyframer.exchange.gltf.write.animation import write_animations
 from keyframer.exchange.gltf.write.animation_channels import hide_node
 from keyframer.exchange.gltf.write.asset import Asset, write_glb, write_gltf
-from keyframer.exchange.gltf.write.cameras_lights import (
-    Lights,
-    LightStart,
-    light_extras,
-    unit_intensities,
-    write_cameras,
-)
+from keyframer.exchange.gltf.write.cameras_lights import Lights, light_extras, write_cameras
 from keyframer.exchange.gltf.write.materials import Materials
 from keyframer.exchange.gltf.write.meshes import Meshes, Skins
-from keyframer.exchange.gltf.write.nodes import Tree, find_aim_constraints
-from keyframer.exchange.gltf.write.options import Context, GltfOptions, written_span
+from keyframer.exchange.gltf.write.nodes import Tree
+from keyframer.exchange.gltf.write.options import Context, GltfOptions
+from keyframer.exchange.kit.aims import find_aim_constraints
+from keyframer.exchange.kit.axes import Axes
+from keyframer.exchange.kit.cameras_lights import LightStart, unit_intensities
 from keyframer.exchange.kit.images import ImageSource, Pictures, no_images
+from keyframer.exchange.kit.spans import written_span
 from keyframer.files import check_output
 from keyframer.formats import Format
 from keyframer.formats.contract import refuse_unknown

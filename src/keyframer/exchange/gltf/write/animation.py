@@ -10,19 +10,13 @@ import numpy as np
 
 from keyframer.arrays import Flags, Floats, Singles
 from keyframer.curves import Interpolation, RotationForm, Track
-from keyframer.exchange.gltf.conventions import (
-    Json,
-    Names,
-    attach_extras,
-    count_unusable,
-    json_value,
-    non_default_fields,
-    single,
-)
+from keyframer.exchange.gltf.conventions import Json, Names, attach_extras, json_value, non_default_fields
 from keyframer.exchange.gltf.write.animation_channels import PROPERTY_KINDS, Channels, Properties, animate_visibility
 from keyframer.exchange.gltf.write.cameras_lights import Lights
-from keyframer.exchange.gltf.write.nodes import AimConstraint, AimMotion, NodeParts, StartTransforms, Tree
-from keyframer.exchange.gltf.write.options import Context, written_span
+from keyframer.exchange.gltf.write.nodes import NodeParts, Tree
+from keyframer.exchange.gltf.write.options import Context
+from keyframer.exchange.kit.aims import AimConstraint, AimMotion
+from keyframer.exchange.kit.boxes import largest_distance
 from keyframer.exchange.kit.motion import (
     CUBIC,
     LINEAR,
@@ -31,11 +25,13 @@ from keyframer.exchange.kit.motion import (
     VECTORS,
     Motion,
     Sampler,
-    Span,
     breaks_of,
     track_motions,
 )
+from keyframer.exchange.kit.numbers import count_unusable, single
 from keyframer.exchange.kit.sampling import sample
+from keyframer.exchange.kit.spans import Span, written_span
+from keyframer.exchange.kit.start_transforms import StartTransforms
 from keyframer.limits import budget_left
 from keyframer.maths import affine
 from keyframer.maths.distinct_values import unique_values
@@ -209,7 +205,7 @@ class ClipWriter:
         """For a clip after the first: add constant values that differ from the start of the first clip, also for nodes
         that only the first clip animates.
         """
-        start = StartTransforms(self._context, self._rig, self._rig.sample([self.span.begin]))
+        start = StartTransforms(self._context.scene, self._context.axes, self._rig, self._rig.sample([self.span.begin]))
         first_clip = self._tree.start
         for kind, values, first_values, signs_of_axes in (
             ("position", start.position, first_clip.position, self._position_signs),
@@ -416,7 +412,7 @@ def _world_error(context: Context, rig: Rig, span: Span, parts: list[NodeParts],
             found = written.world(written.sample(times), len(times))[:, tails[moving]]
             scene_world = rig.world(rig.sample(times * span.rate + span.begin), len(times))[:, moving]
             expected = affine.multiply(context.axes.root_matrix(), context.axes.matrices(scene_world))
-            worst = max(worst, _largest_distance(found, expected, boxes))
+            worst = max(worst, largest_distance(found, expected, boxes))
     return worst / context.axes.unit
 
 
@@ -444,26 +440,6 @@ def _written_scene(context: Context, samplers: Samplers) -> Scene:
         )
         channels.append(Channel(number, track))
     return Scene(nodes, clips=[Clip(channels=channels, rate=1.0)])
-
-
-def _largest_distance(measured: Floats, expected: Floats, boxes: list[tuple[Floats, Floats]]) -> float:
-    """Return how far apart two lists of matrices (T, nodes, 4, 4) place the same point: the largest distance along an
-    axis, of the origins and of the corners of boxes. Boxes are centres and half sizes, (nodes, 3) each.
-
-    The distance of the farthest corner is that of the centre plus the contribution of each axis of the box.
-    """
-    difference = measured - expected
-    columns, origins = np.abs(difference[..., :3, :3]), difference[..., :3, 3]
-    worst = [np.fmax.reduce(np.abs(origins), axis=None, initial=0.0)]  # NaN is ignored
-    for centre, half in boxes:
-        distances = origins.copy()
-        for axis in range(3):
-            distances += difference[..., :3, axis] * centre[:, axis, None]
-        distances = np.abs(distances)
-        for axis in range(3):
-            distances += columns[..., axis] * half[:, axis, None]
-        worst.append(np.fmax.reduce(distances, axis=None, initial=0.0))
-    return float(np.nan_to_num(max(worst)))
 
 
 def _boxes(context: Context, numbers: list[int]) -> list[tuple[Floats, Floats]]:

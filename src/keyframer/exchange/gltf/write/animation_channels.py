@@ -10,23 +10,17 @@ import numpy as np
 
 from keyframer.arrays import Array, Flags, Floats
 from keyframer.curves import CurveBank
-from keyframer.exchange.gltf.conventions import Json, linear_color, single
+from keyframer.exchange.gltf.conventions import Json
 from keyframer.exchange.gltf.write.asset import Asset
-from keyframer.exchange.gltf.write.cameras_lights import FIELDS_OF_VIEW, Lights, cone_angles, vertical_fov
+from keyframer.exchange.gltf.write.cameras_lights import Lights
 from keyframer.exchange.gltf.write.nodes import NodeParts
 from keyframer.exchange.gltf.write.options import Context
-from keyframer.exchange.kit.motion import (
-    STEP,
-    VECTORS,
-    Function,
-    Measure,
-    Motion,
-    Sampler,
-    Span,
-    breaks_of,
-    track_motions,
-)
+from keyframer.exchange.kit.cameras_lights import FIELDS_OF_VIEW, cone_angles, vertical_fov
+from keyframer.exchange.kit.colors import linear_color
+from keyframer.exchange.kit.motion import STEP, VECTORS, Function, Measure, Motion, Sampler, breaks_of, track_motions
+from keyframer.exchange.kit.numbers import single
 from keyframer.exchange.kit.sampling import sample
+from keyframer.exchange.kit.spans import Span
 from keyframer.scene import LightType
 from keyframer.scene.loss_report import Outcome
 

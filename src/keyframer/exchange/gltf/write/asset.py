@@ -28,7 +28,7 @@ from keyframer.exchange.gltf.conventions import (
     json_value,
     with_singles,
 )
-from keyframer.exchange.gltf.conventions import bounds as column_bounds
+from keyframer.exchange.kit.numbers import bounds as column_bounds
 from keyframer.files import content_name, write_bytes, write_set
 
 VERTICES = 34962

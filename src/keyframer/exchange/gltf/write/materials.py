@@ -10,19 +10,20 @@ from collections.abc import Collection, Iterable, Iterator
 
 import numpy as np
 
-from keyframer.arrays import Floats
-from keyframer.exchange.gltf.conventions import (
-    Json,
-    attach_extras,
-    fraction,
-    linear_level,
-    non_default_fields,
-    original_gltf_values,
-    raw_name,
-)
+from keyframer.exchange.gltf.conventions import Json, attach_extras, non_default_fields, raw_name
 from keyframer.exchange.gltf.write.asset import Asset
 from keyframer.exchange.gltf.write.options import Context
+from keyframer.exchange.kit.colors import linear_level
 from keyframer.exchange.kit.images import SLOTS, Image, Missing, Pictures, is_shown_once
+from keyframer.exchange.kit.numbers import fraction
+from keyframer.exchange.kit.surfaces import (
+    DEFAULT_DIFFUSE,
+    METALNESS,
+    image_matrix,
+    metalness,
+    original_gltf_values,
+    roughness,
+)
 from keyframer.maths.trigonometry import sine_and_cosine
 from keyframer.scene import Material, TextureMap
 from keyframer.scene.loss_report import Outcome
@@ -45,8 +46,6 @@ _FIELDS_IN_EXTRAS = (
     "shading",
 )
 """fields of a material that glTF has no place for, which are stored in extras"""
-DEFAULT_DIFFUSE = (0.8, 0.8, 0.8)
-"""colour of a material without one"""
 _TEXTURES = {
     "base_color": "baseColorTexture",
     "alpha": "baseColorTexture",
@@ -71,10 +70,6 @@ _NOT_IN_GLTF = {
     "shininess_strength": "part of the roughness",
 }
 """properties that glTF cannot express and that affect the picture, and what it shows instead"""
-_METALNESS = 0.5
-"""metallic factor of metal: 3D Studio draws it darker, with highlights in its own colour. At 1, nothing but highlights
-is visible in a player that has no surroundings to reflect
-"""
 _SHADINGS = {
     "wire": (Outcome.EXTRAS, "wire frame: drawn as solid faces"),
     "flat": (Outcome.BAKED, "flat shading: its faces have flat normals"),
@@ -82,7 +77,7 @@ _SHADINGS = {
         Outcome.APPROXIMATED,
         "Gouraud shading: players compute light for each pixel, so highlights are sharper",
     ),
-    "metal": (Outcome.APPROXIMATED, f"metal shading: a metallic factor of {_METALNESS:g}"),
+    "metal": (Outcome.APPROXIMATED, f"metal shading: a metallic factor of {METALNESS:g}"),
 }
 """how shadings are written; Phong is the usual one"""
 _FRACTIONS = ("transparency", "shininess", "shininess_strength", "self_illumination")
@@ -415,21 +410,6 @@ def _set_unless_default(target: Json, name: str, number: float, default: float =
         target[name] = float(number)
 
 
-def roughness(material: Material) -> float:
-    """Return roughness from the width of Phong highlights: shininess 0..1 is an exponent of 1 to 1024, as in the
-    programs of the time; without strength there is no highlight.
-    """
-    shininess = fraction(material.shininess)
-    exponent = 2.0 ** (10.0 * shininess)
-    narrowness = 1.0 - math.sqrt(2.0 / (exponent + 2.0))
-    return 1.0 - narrowness * fraction(material.shininess_strength, 1.0)
-
-
-def metalness(material: Material) -> float:
-    """Return the metallic factor of the shading of a material."""
-    return _METALNESS if material.shading == "metal" else 0.0
-
-
 REPEAT, MIRRORED, CLAMP = 10497, 33648, 33071
 """wrap modes of samplers"""
 _LINEAR, _LINEAR_MIPMAPS = 9729, 9987
@@ -495,22 +475,6 @@ def _sampling(texture_map: TextureMap, has_border: bool) -> Json:
 
 _LEAST_OUTSIDE = 1 / 512
 """fraction of an image that is too narrow to be seen outside of it"""
-
-
-def image_matrix(texture_map: TextureMap, v_up: bool) -> Floats:
-    """Return the (2, 3) matrix from texture coordinates to places in the image, v down: w' = R S (w - 1/2 - offset) +
-    1/2, about its centre (`scene.TextureMap`); the identity for non-finite and huge numbers.
-    """
-    numbers = (*texture_map.scale, *texture_map.offset, texture_map.rotation_degrees)
-    if not all(math.isfinite(number) and abs(number) < 1e6 for number in numbers):
-        numbers = (1.0, 1.0, 0.0, 0.0, 0.0)
-    su, sv, ou, ov, degrees = numbers
-    cosine, sine = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
-    turn = np.array([[cosine, -sine], [sine, cosine]]) @ np.diag([su, sv])
-    shift = np.array([0.5, 0.5]) - turn @ np.array([0.5 + ou, 0.5 + ov])
-    if v_up:  # the given coordinates run up: 1 - v is down
-        shift, turn = shift + turn[:, 1], turn * (1.0, -1.0)
-    return np.column_stack([turn, shift])
 
 
 def transform(texture_map: TextureMap) -> Json:

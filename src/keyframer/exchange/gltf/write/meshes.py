@@ -6,20 +6,14 @@ from collections import deque
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
 from keyframer.arrays import Array, Flags, Floats, Indices, Singles
-from keyframer.exchange.gltf.conventions import (
-    Json,
-    attach_extras,
-    count_unusable,
-    linear_color,
-    non_default_fields,
-    raw_name,
-    single,
-)
+from keyframer.exchange.gltf.conventions import Json, attach_extras, non_default_fields, raw_name
 from keyframer.exchange.gltf.write.materials import Materials
 from keyframer.exchange.gltf.write.options import Context
+from keyframer.exchange.kit.colors import linear_color
+from keyframer.exchange.kit.numbers import count_unusable, single
+from keyframer.exchange.kit.skinning import bind_error, has_unbound_vertices, influences
 from keyframer.exchange.kit.vertex_splitting import (
     Split,
     Surface,
@@ -31,7 +25,6 @@ from keyframer.exchange.kit.vertex_splitting import (
     vertex_tangents,
 )
 from keyframer.formats import properties_of
-from keyframer.maths import affine
 from keyframer.maths.distinct_values import unique_values
 from keyframer.scene import Mesh, Morph, Skin
 from keyframer.scene.loss_report import Outcome
@@ -220,7 +213,7 @@ class Meshes:
         return targets
 
     def _skin_attributes(self, mesh: Mesh, skin: int, split: Split) -> dict[str, Array]:
-        joints, weights = influences(self._context, skin, len(mesh.positions))
+        joints, weights = influences(self._context.scene.skins[skin], len(mesh.positions), self._context.report)
         vertex = split.vertex
         attributes: dict[str, Array] = {}
         for set_number in range(joints.shape[1] // 4):
@@ -344,66 +337,6 @@ class _MeshDraft:
     """set if there are faces"""
 
 
-MOST_INFLUENCES = 8
-"""maximum number of influences of a vertex that are written: two sets of four"""
-
-
-def influences(context: Context, number: int, vertex_count: int) -> tuple[Array, Singles]:
-    """Return (V, 4 or 8) joint indices and weights that sum to 1, heaviest first; joints without weight are 0.
-
-    Vertices without influences follow an additional static joint after those of the skin (see `Skins`).
-    """
-    skin = context.scene.skins[number]
-    vertex, joint, weight = _merged_influences(skin, vertex_count)
-    rank = np.arange(len(vertex)) - np.searchsorted(vertex, vertex)
-    widest = int(rank.max(initial=0)) + 1
-    if widest > MOST_INFLUENCES:
-        dropped = int(np.count_nonzero(rank >= MOST_INFLUENCES))
-        detail = f"{counted(dropped, 'influence')} dropped: at most {MOST_INFLUENCES} per vertex"
-        context.report.add(Outcome.APPROXIMATED, f"/skins/{skin.name}/weights", detail, extras=skin.extras)
-        keep = rank < MOST_INFLUENCES
-        vertex, joint, weight, rank = vertex[keep], joint[keep], weight[keep], rank[keep]
-    width = 4 if widest <= 4 else MOST_INFLUENCES
-    joints = np.zeros((vertex_count, width), np.uint8 if len(skin.joints) < 255 else np.uint16)
-    weights = np.zeros((vertex_count, width))
-    joints[vertex, rank], weights[vertex, rank] = joint, weight
-    total = weights.sum(axis=1)
-    unbound = total == 0
-    joints[unbound, 0], weights[unbound, 0], total[unbound] = len(skin.joints), 1.0, 1.0
-    written = single(weights / total[:, None])
-    written[:, 0] += np.float32(1.0) - written.sum(axis=1, dtype=np.float32)  # the heaviest absorbs rounding
-    joints[written == 0] = 0
-    return joints, written
-
-
-def _merged_influences(skin: Skin, vertex_count: int) -> tuple[Indices, Indices, Floats]:
-    """Return vertex, joint and weight of each influence, by vertex, heaviest first; equal joints are added up."""
-    vertex = np.asarray(skin.vertex_indices).astype(np.int64)
-    joint = np.asarray(skin.joint_indices).astype(np.int64)
-    weight = np.nan_to_num(np.asarray(skin.weights, np.float64))
-    usable = (vertex >= 0) & (vertex < vertex_count) & (joint >= 0) & (joint < len(skin.joints)) & (weight > 0)
-    vertex, joint, weight = vertex[usable], joint[usable], weight[usable]
-    pairs, place = np.unique(vertex * max(len(skin.joints), 1) + joint, return_inverse=True)
-    total: Floats = np.asarray(np.bincount(place.reshape(-1), weight, len(pairs)), np.float64)
-    vertex, joint = np.divmod(pairs, max(len(skin.joints), 1))
-    order = np.lexsort((-total, vertex))
-    return vertex[order], joint[order], total[order]
-
-
-def bind_error(skin: Skin, positions: npt.ArrayLike) -> float:
-    """Return how far the positions that a skin stores for each influence are from those that its inverse bind matrices
-    give: the largest difference along an axis, 0 if the skin stores no positions.
-    """
-    if skin.positions is None or not len(skin.vertex_indices):
-        return 0.0
-    joint = np.asarray(skin.joint_indices).astype(np.int64)
-    bound = np.asarray(positions, np.float64)[np.asarray(skin.vertex_indices).astype(np.int64)]
-    matrices = np.asarray(skin.inverse_bind, np.float64)[joint]
-    bound_positions = affine.transform_each(matrices, bound)
-    differences = np.abs(bound_positions - skin.positions).max(axis=1) * (np.asarray(skin.weights, np.float64) > 0)
-    return float(np.nan_to_num(differences).max(initial=0.0))
-
-
 class Skins:
     """Writes skins, after their joints: ``joint_nodes`` has the glTF node of each node of the scene."""
 
@@ -423,7 +356,7 @@ class Skins:
         context = self._context
         joints = [self._joint_nodes[node] for node in skin.joints]
         matrices = context.axes.matrices(np.asarray(skin.inverse_bind, np.float64).reshape(-1, 4, 4))
-        if _has_unbound_vertices(skin, len(context.scene.meshes[mesh].positions)):
+        if has_unbound_vertices(skin, len(context.scene.meshes[mesh].positions)):
             joints.append(self._root)
             matrices = np.concatenate([matrices, np.eye(4)[None]])
         columns = single(np.swapaxes(matrices, -1, -2))  # glTF stores columns
@@ -445,10 +378,3 @@ class Skins:
             context.report.add(Outcome.EXACT, path, extras=skin.extras)
         context.asset.skins.append(written)
         return len(context.asset.skins) - 1
-
-
-def _has_unbound_vertices(skin: Skin, vertex_count: int) -> bool:
-    """Return whether some vertex follows no joint."""
-    weight = np.asarray(skin.weights, np.float64)
-    bound = np.asarray(skin.vertex_indices).astype(np.int64)[weight > 0]
-    return len(unique_values(bound)) < vertex_count
