@@ -11,8 +11,8 @@ import struct
 import numpy as np
 from benchmarks._timing import against_goal, best_of_each, headline, row
 
+from keyframer.formats.kit.key_table import EXTRAS, KeyLayout, Keys, read_keys, write_keys
 from keyframer.wire.cursor import Cursor
-from keyframer.wire.key_table import EXTRAS, KeyLayout, Keys, read_keys, write_keys
 from keyframer.wire.sink import Sink
 
 LAYOUT = KeyLayout(width=3)

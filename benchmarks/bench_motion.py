@@ -23,9 +23,9 @@ import numpy as np
 from benchmarks._timing import CORPUS_3DS, Contestant, against_goal, headline, machine_load, row
 
 import keyframer
+from keyframer.formats.kit.key_table import Keys
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.document import new_document
-from keyframer.wire.key_table import Keys
 
 FASTER = 3.0
 """goal: how many times as fast as the base, over all files"""

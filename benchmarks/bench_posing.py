@@ -25,11 +25,11 @@ from benchmarks._timing import CORPUS_3DS, against_goal, best_of, headline, row
 from tests.oracles.lib3ds import build
 
 import keyframer
+from keyframer.formats.kit.key_table import Keys
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.document import new_document
 from keyframer.posing import Rig
 from keyframer.scene import Scene
-from keyframer.wire.key_table import Keys
 
 MANY_NODES, MANY_KEYS = 2_000, 500
 MOST_GIBIBYTES = 3.0

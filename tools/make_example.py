@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 import keyframer
+from keyframer.formats.kit.key_table import Keys
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.formats.threeds.document import new_document
 from keyframer.formats.threeds.records import (
@@ -69,7 +70,6 @@ from keyframer.formats.threeds.records import (
     TextureVertices,
     Version,
 )
-from keyframer.wire.key_table import Keys
 
 Vec = tuple[float, float, float]
 Face = tuple[int, int, int]

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 import keyframer
+from keyframer.formats.kit.key_table import Keys
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.formats.threeds.document import new_document
 from keyframer.scene import Scene
-from keyframer.wire.key_table import Keys
 from tests.reference_curves.slow import SlowTrack
 
 NODES = {"object": r.ObjectNode, "camera": r.CameraNode, "camera target": r.CameraTargetNode}

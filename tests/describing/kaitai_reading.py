@@ -21,8 +21,8 @@ import yaml
 from kaitaistruct import KaitaiStream
 
 from keyframer.formats.document import Document
+from keyframer.formats.kit.key_table import Keys, KeyTable
 from keyframer.wire.encoding_style import Style
-from keyframer.wire.key_table import Keys, KeyTable
 from keyframer.wire.record import Record
 from keyframer.wire.record_plan import Plan
 from keyframer.wire.rows import Rows

@@ -9,6 +9,7 @@ import pytest
 
 import keyframer
 from keyframer.curves import Interpolation, Track
+from keyframer.formats.kit.key_table import Keys
 from keyframer.formats.kit.scene_reading import scene_of
 from keyframer.formats.kit.scene_writing import Written
 from keyframer.formats.merging import RecordRules, Tree, apply_changes, equal
@@ -18,7 +19,6 @@ from keyframer.formats.threeds.chunk import RawChunk
 from keyframer.formats.threeds.document import new_document
 from keyframer.scene import Channel, Material, Mesh, Node, NodeKind, Scene
 from keyframer.scene.loss_report import Outcome
-from keyframer.wire.key_table import Keys
 from keyframer.wire.record import Record
 from tests.building import threeds_records as make
 from tests.building.editing import load_sample, merged, read_again, rewrite_reasons, save, set_fields

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import keyframer
+from keyframer.formats.kit.key_table import Keys
 from keyframer.formats.threeds.chunk import RawChunk
 from keyframer.formats.threeds.document import new_document
 from keyframer.formats.threeds.records import (
@@ -28,7 +29,6 @@ from keyframer.formats.threeds.records import (
     Version,
 )
 from keyframer.inspecting.text_build import build_bytes
-from keyframer.wire.key_table import Keys
 from tests.building.editing import dump_text
 from tests.samples import all_samples, sample_files
 from tests.slow import SLOW

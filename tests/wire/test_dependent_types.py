@@ -7,9 +7,9 @@ import numpy.typing as npt
 import pytest
 
 from keyframer.errors import FormatError
+from keyframer.formats.kit.key_table import KeyLayout, Keys, linked_keys
 from keyframer.wire.cursor import Cursor
 from keyframer.wire.field_types import array_of_counts, choice, i32, linked_array, u8
-from keyframer.wire.key_table import KeyLayout, Keys, linked_keys
 from keyframer.wire.record import Record, dump_fields, read_fields, record, restore_fields
 from tests.samples import unhex
 from tests.wire.test_records import write

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from keyframer.errors import FormatError
+from keyframer.formats.kit.key_table import KeyLayout, keys
 from keyframer.limits import Limits
 from keyframer.wire.cursor import Cursor
 from keyframer.wire.encoding_style import TEXT_KINDS, Style
@@ -25,7 +26,6 @@ from keyframer.wire.field_types import (
     u32,
     vector,
 )
-from keyframer.wire.key_table import KeyLayout, keys
 from keyframer.wire.lossless_json import array_from_json, array_to_json
 from keyframer.wire.record import Record, dump_fields, read_fields, record, restore_fields, write_fields
 from keyframer.wire.sink import Sink

@@ -15,11 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keyframer.errors import FormatError
+from keyframer.formats.kit.key_table import KeyLayout, Keys
+from keyframer.formats.kit.key_table import keys as key_list
 from keyframer.wire import field_types as wire
 from keyframer.wire.cursor import Cursor
 from keyframer.wire.field_types import exact_floats
-from keyframer.wire.key_table import KeyLayout, Keys
-from keyframer.wire.key_table import keys as key_list
 from keyframer.wire.record import (
     FieldError,
     Record,

@@ -13,10 +13,10 @@ from typing import Any
 
 from keyframer.formats.bridge import KeyLocation
 from keyframer.formats.document import Document
+from keyframer.formats.kit.key_table import KeyTable
 from keyframer.formats.kit.scene_reading import COMPANION
 from keyframer.scene import Camera, Channel, Light, Mesh, Node, RawChannel, Scene
 from keyframer.wire.encoding_style import Style
-from keyframer.wire.key_table import KeyTable
 from keyframer.wire.record import Record
 from keyframer.wire.record_plan import FieldPlan
 from keyframer.wire.sink import Sink

@@ -30,7 +30,6 @@ from keyframer.wire.field_types import (
     PrefixedText,
     Strz,
 )
-from keyframer.wire.key_table import KeyLayout, KeyTable, LayoutBy
 from keyframer.wire.record import Record
 from keyframer.wire.record_plan import FieldPlan
 from keyframer.wire.rows import Column, Rows
@@ -133,6 +132,14 @@ def inside(kind: str | Structure | Cases) -> list[Structure]:
     return [kind] if isinstance(kind, Structure) else []
 
 
+class DescribedKind(Kind):
+    """A field type with its own description: `structure_of` knows those of `wire`, others describe themselves."""
+
+    def parts(self, owner: str, name: str) -> Iterator[Part]:
+        """Yield the parts of a field; names of structures begin with ``owner``, the name of the record."""
+        raise NotImplementedError
+
+
 def structure_of(
     cls: type[Record], style: Style | None = None, elsewhere: Mapping[str, str] = MappingProxyType({})
 ) -> Structure:
@@ -198,8 +205,8 @@ class _RecordWalk:
                 yield Part(name, row, count=ToEnd(least))
             case Array():
                 yield from self._array(name, kind)
-            case KeyTable():
-                yield from self._key_table(name, kind)
+            case DescribedKind():
+                yield from kind.parts(self.name, name)
             case _:
                 raise ValueError(f"{self.name}.{name}: {kind.type_name} cannot be described")
 
@@ -223,54 +230,25 @@ class _RecordWalk:
         if dtype.names:
             return Structure(f"{self.name}_{name}_row", tuple(self._columns(dtype)))
         if dtype.shape:
-            number = _number(dtype)
+            number = number_type(dtype)
             return Structure(f"{self.name}_{name}_row", (Part("values", number, count=str(dtype.shape[0])),))
-        return _number(dtype)
+        return number_type(dtype)
 
     @staticmethod
     def _columns(dtype: np.dtype[Any]) -> Iterator[Part]:
         for name in dtype.names or ():
             shape = dtype[name].shape
-            yield Part(name, _number(dtype[name]), count=str(shape[0]) if shape else "")
-
-    def _key_table(self, name: str, kind: KeyTable) -> Iterator[Part]:
-        count = kind.counted_by or f"{name}_count"
-        if kind.counted_by is None:
-            yield Part(count, _NUMBERS[kind.prefix.format[1:]])
-        if isinstance(kind.layout, KeyLayout):
-            yield Part(name, self._row(f"{name}_row", kind.layout), count=count)
-            return
-        if not isinstance(kind.layout, LayoutBy):
-            raise ValueError(f"{self.name}.{name}: its layout depends on a function, which cannot be described")
-        rows: dict[int | str, Structure] = {
-            value: self._row(f"{name}_row_{value}", layout) for value, layout in kind.layout.layouts.items()
-        }
-        yield Part(name, Cases(kind.layout.selector.text, rows), count=count)
-
-    def _row(self, name: str, layout: KeyLayout) -> Structure:
-        parts: list[Part] = []
-        for column in layout.order:
-            if column == "extras":
-                parts += [
-                    Part(extra, "f4", when=f"(flags & {bit}) != 0" if bit else "") for extra, bit in layout.extras
-                ]
-            elif column == "value":
-                if layout.width != 0:
-                    parts.append(Part("value", "text" if layout.width is None else "f4", count=str(layout.width or "")))
-            else:
-                code = layout.time if column == "time" else layout.flags
-                parts.append(Part(column, _number(np.dtype(code))))
-        return Structure(f"{self.name}_{name}", tuple(parts))
+            yield Part(name, number_type(dtype[name]), count=str(shape[0]) if shape else "")
 
 
 def _column(column: Column) -> Part:
     """Return a column of a table; what it depends on is in the structure that contains its row."""
     count, condition = (_WORD.sub(r"parent.\g<0>", text) for text in (column.width, column.when))
-    return Part(column.name, _number(np.dtype(column.dtype)), count=count, when=condition)
+    return Part(column.name, number_type(np.dtype(column.dtype)), count=count, when=condition)
 
 
 _WORD = re.compile(r"\b[a-z_]\w*")
 
 
-def _number(dtype: np.dtype[Any]) -> str:
+def number_type(dtype: np.dtype[Any]) -> str:
     return {"u": "u", "i": "s", "f": "f"}[dtype.base.kind] + str(dtype.base.itemsize)

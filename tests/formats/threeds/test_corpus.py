@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import keyframer
+from keyframer.formats.kit.key_table import Keys
 from keyframer.formats.threeds import records
 from keyframer.formats.threeds.chunk import CHUNKS, HEADER_SIZE, Chunk, RawChunk
-from keyframer.wire.key_table import Keys
 from keyframer.wire.record import write_fields
 from keyframer.wire.sink import Sink
 from tests.corpus import CORPUS, invalid_files, needs_corpus, table, threeds_files

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from keyframer.formats.document import Document
+from keyframer.formats.kit.key_table import EXTRAS
 from keyframer.formats.uto3d.records import (
     AnyController,
     AnyLight,
@@ -23,7 +24,6 @@ from keyframer.formats.uto3d.records import (
     NoController,
     SampledController,
 )
-from keyframer.wire.key_table import EXTRAS
 from keyframer.wire.record import Record
 from tests.building.uto3d import Manner, Scene
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import keyframer
+from keyframer.formats.kit.key_table import Keys
 from keyframer.formats.kit.scene_reading import Reporter
 from keyframer.formats.uto3d.document import new_document
 from keyframer.formats.uto3d.records import (
@@ -24,7 +25,6 @@ from keyframer.formats.uto3d.records import (
 )
 from keyframer.formats.uto3d.sections import Dialect, FileHeader, LightLayout, Main, MeshSection
 from keyframer.issues import IssueLog
-from keyframer.wire.key_table import Keys
 from tests.building import uto3d as writers
 from tests.samples import unhex
 

@@ -25,6 +25,7 @@ from keyframer.curves.key_reduction import Between, Sampling, fewest_keys, sampl
 from keyframer.curves.rotation_forms import absolute, finite_keys, has_full_turns, increments, with_form
 from keyframer.formats import properties_of
 from keyframer.formats.kit.frame_times import SINGLE, rate_of_times
+from keyframer.formats.kit.key_table import EXTRAS, Keys
 from keyframer.formats.kit.repeated_tracks import (
     SPLINES,
     count_cycles,
@@ -40,7 +41,6 @@ from keyframer.posing.bounds_and_duration import clip_span
 from keyframer.scene import Clip, Node
 from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.text import counted
-from keyframer.wire.key_table import EXTRAS, Keys
 
 _ABSOLUTE = (RotationForm.QUATERNION_ABSOLUTE, RotationForm.AXIS_ANGLE_ABSOLUTE)
 _SNAP = 1e-6

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import ClassVar, Literal
 
+from keyframer.formats.kit.key_table import KeyLayout, Keys, KeyTable, LayoutBy
 from keyframer.formats.nodeanim.dialect import Dialect
 from keyframer.wire.encoding_style import Style
 from keyframer.wire.field_types import blob, declare, i16, i32, strz
-from keyframer.wire.key_table import KeyLayout, Keys, KeyTable, LayoutBy
 from keyframer.wire.record import Raw, Record, record
 
 TCB, BEZIER, LINEAR = 1, 2, 4

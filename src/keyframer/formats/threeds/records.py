@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from keyframer.arrays import Singles
 from keyframer.formats.kit.chunk_tree import ANYWHERE, chunk
+from keyframer.formats.kit.key_table import KeyLayout, Keys, keys
 from keyframer.formats.threeds.chunk import CHUNKS, TREE, Chunk, Opaque, RawChunk, declare
 from keyframer.wire.field_types import (
     array_to_end,
@@ -26,7 +27,6 @@ from keyframer.wire.field_types import (
     u32,
     vector,
 )
-from keyframer.wire.key_table import KeyLayout, Keys, keys
 from keyframer.wire.record import record
 
 MAP_IDS = (

@@ -21,6 +21,7 @@ from keyframer.errors import FormatError
 from keyframer.formats.contract import Missing
 from keyframer.formats.document import Document
 from keyframer.formats.kit.chunk_tree import ANYWHERE, Chunk
+from keyframer.formats.kit.key_table import KeyTable
 from keyframer.formats.threeds import FORMAT
 from keyframer.formats.threeds.chunk import CHUNKS, HEADER_SIZE, RawChunk
 from keyframer.formats.threeds.records import (
@@ -41,7 +42,6 @@ from keyframer.limits import DEFAULT_LIMITS, Limits
 from keyframer.text import counted
 from keyframer.wire.cursor import Cursor, frozen
 from keyframer.wire.field_types import ArrayToEnd, Blob, CountedArray
-from keyframer.wire.key_table import KeyTable
 from keyframer.wire.record import NO_CHILDREN, Record, blank
 
 _unpack_header = struct.Struct("<HI").unpack_from

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from keyframer.arrays import Bytes, Singles
 from keyframer.catalogue import SEM_UNSUPPORTED_SCHEME
+from keyframer.formats.kit.key_table import KeyLayout, Keys, LayoutBy, linked_keys
 from keyframer.wire.field_types import (
     ExactFloats,
     Expression,
@@ -24,7 +25,6 @@ from keyframer.wire.field_types import (
     u8,
     u32,
 )
-from keyframer.wire.key_table import KeyLayout, Keys, LayoutBy, linked_keys
 from keyframer.wire.record import Record, record
 
 Integers = npt.NDArray[np.int32]

@@ -9,10 +9,10 @@ import numpy as np
 
 from keyframer.formats.document import Document
 from keyframer.formats.kit.chunk_tree import ANYWHERE
+from keyframer.formats.kit.key_table import Keys
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.chunk import CHUNKS, Chunk, RawChunk
 from keyframer.formats.threeds.document import new_document
-from keyframer.wire.key_table import Keys
 
 C = TypeVar("C", bound=Chunk)
 

@@ -17,11 +17,11 @@ import pytest
 
 import keyframer
 from keyframer.formats.document import Document
+from keyframer.formats.kit.key_table import Keys
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.chunk import CHUNKS, Chunk, RawChunk
 from keyframer.issues import IssueLog
 from keyframer.scene import Scene
-from keyframer.wire.key_table import Keys
 from keyframer.wire.record import Record
 from tests.formats.threeds.bridge.everything import everything
 

@@ -13,6 +13,7 @@ from keyframer.catalogue import DATA_ZERO_AXIS
 from keyframer.curves import Interpolation, RotationForm, Track
 from keyframer.formats.ase.bridge.declared_fields import CAMERA_TRACKS, LIGHT_TRACKS
 from keyframer.formats.ase.records import Block, Keys
+from keyframer.formats.kit.key_table import EXTRAS
 from keyframer.formats.kit.scene_reading import Reporter, check_keys
 from keyframer.limits import budget_total
 from keyframer.maths import affine, quat
@@ -20,7 +21,6 @@ from keyframer.maths.trigonometry import arctan2
 from keyframer.posing import Rig
 from keyframer.posing.local_matrices import aim_matrices
 from keyframer.scene import Channel, Clip, NodeKind, Scene
-from keyframer.wire.key_table import EXTRAS
 
 _SAMPLED, _LINEAR = Interpolation.SAMPLED, Interpolation.LINEAR
 _TCB, _BEZIER = Interpolation.TCB, Interpolation.BEZIER

@@ -15,6 +15,7 @@ from keyframer.curves.key_reduction import BEFORE_JUMP, PROBES, subframes
 from keyframer.curves.rotation_forms import finite_keys, increments, select_keys, with_form
 from keyframer.formats.ase.bridge.declared_fields import shortest_decimals
 from keyframer.formats.ase.records import Keys
+from keyframer.formats.kit.key_table import EXTRAS
 from keyframer.formats.kit.key_tracks import (
     KeyFitter,
     as_tcb,
@@ -31,7 +32,6 @@ from keyframer.maths.quat import IDENTITY_XYZW
 from keyframer.scene import Node
 from keyframer.scene.loss_report import Outcome
 from keyframer.text import counted
-from keyframer.wire.key_table import EXTRAS
 
 _MOST_CHECKED = 2_000
 """moments between frames, and keys, at which the error of samples is measured"""

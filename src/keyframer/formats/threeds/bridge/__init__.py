@@ -57,6 +57,7 @@ from keyframer.formats.kit.common_rules import (
     check_zero_rows,
     shown,
 )
+from keyframer.formats.kit.key_table import Keys
 from keyframer.formats.kit.scene_reading import Reporter
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.context import Options
@@ -66,7 +67,6 @@ from keyframer.formats.threeds.chunk import Chunk
 from keyframer.formats.threeds.records import HideTrack
 from keyframer.issues import Severity
 from keyframer.scene import Channel, Scene
-from keyframer.wire.key_table import Keys
 from keyframer.wire.record import Record
 
 if TYPE_CHECKING:

@@ -23,12 +23,12 @@ from keyframer.catalogue import (
 )
 from keyframer.curves import Interpolation, RotationForm, Track, Wrap
 from keyframer.curves.lazy_fields import add_extras, defer_fields, set_extras, unchecked_constructor
+from keyframer.formats.kit.key_table import EXTRAS, Keys
 from keyframer.formats.kit.scene_reading import unsorted_keys
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.context import Context
 from keyframer.issues import IssueType
 from keyframer.scene import Morph
-from keyframer.wire.key_table import EXTRAS, Keys
 from keyframer.wire.record import Record
 
 WRAPS = {0: Wrap.SINGLE, 2: Wrap.REPEAT, 3: Wrap.LOOP}

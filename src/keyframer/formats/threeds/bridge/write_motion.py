@@ -21,6 +21,7 @@ from keyframer.arrays import Flags, Floats
 from keyframer.curves import Interpolation, RotationForm, Track, compile_track
 from keyframer.curves.rotation_forms import finite_keys, increments, with_form
 from keyframer.formats.kit.free_aims import free_aim
+from keyframer.formats.kit.key_table import Keys
 from keyframer.formats.kit.key_tracks import KeyFitter, as_tcb, single_key, tcb_keys
 from keyframer.formats.kit.scene_writing import plain_path
 from keyframer.formats.threeds import records as r
@@ -28,7 +29,6 @@ from keyframer.formats.threeds.bridge.tracks import KINDS, WRAPS
 from keyframer.posing.evaluation_order import evaluation_order
 from keyframer.scene import Channel, LightType, Node, NodeKind, Scene
 from keyframer.scene.loss_report import LossReport, Outcome
-from keyframer.wire.key_table import Keys
 
 _WRAPS = {wrap: bits for bits, wrap in WRAPS.items()}
 _CHUNKS = {kind: chunk for chunk, kind in KINDS.items()}

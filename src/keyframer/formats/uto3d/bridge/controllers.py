@@ -10,12 +10,12 @@ from keyframer.arrays import Floats
 from keyframer.catalogue import SCENE_BEZIER_SMOOTH, SCENE_NO_KEYS
 from keyframer.curves import Interpolation, RotationForm, Track
 from keyframer.curves.rotation_forms import increments, with_form
+from keyframer.formats.kit.key_table import EXTRAS, Keys
 from keyframer.formats.kit.key_tracks import as_tcb, axes_of_keys, constant_axes, is_eased, single_key, tcb_keys
 from keyframer.formats.kit.scene_reading import Reporter, check_keys
 from keyframer.formats.uto3d import records as r
 from keyframer.scene import Node, Scene
 from keyframer.scene.loss_report import LossReport
-from keyframer.wire.key_table import EXTRAS, Keys
 
 RADIANS_BELOW = 3.2
 """linear keys of a field of view are in radians if all values are below this (a field of view is less than pi), else in

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keyframer.errors import FormatError
+from keyframer.formats.kit.key_table import EXTRAS, KeyLayout, Keys, read_keys, write_keys
 from keyframer.limits import Limits
 from keyframer.wire.cursor import Cursor, Place
-from keyframer.wire.key_table import EXTRAS, KeyLayout, Keys, read_keys, write_keys
 from keyframer.wire.sink import Sink
 
 Row = tuple[bytes, int, list[bytes], bytes]  # time, flags, the optional floats that are there, value: all as stored

@@ -8,7 +8,7 @@ finds the rows, and their bytes are copied to rows of equal size in one step.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any, ClassVar, NoReturn, Self
@@ -20,10 +20,11 @@ from keyframer.arrays import Array, Flags, Ints
 from keyframer.catalogue import STRUCT_COUNT_NEGATIVE, STRUCT_TRUNCATED
 from keyframer.text import ascii_to_bytes, bytes_to_ascii, counted
 from keyframer.wire.cursor import Cursor, frozen, no_entries
-from keyframer.wire.field_types import Expression, Kind, checked_cast, declare
+from keyframer.wire.field_types import Expression, checked_cast, declare
 from keyframer.wire.lossless_json import array_from_json, array_to_json, integer_from_json
 from keyframer.wire.reader_source import Source
 from keyframer.wire.sink import Sink
+from keyframer.wire.structure import Cases, DescribedKind, Part, Structure, number_type
 
 EXTRAS = ("tension", "continuity", "bias", "ease_to", "ease_from")
 """the optional columns of most formats, in the order of their flag bits, which is also their order in the file"""
@@ -97,6 +98,20 @@ class KeyLayout:
                 column, at = fields[name][:2]
                 stored[bits & bit != bit, at : at + column.itemsize] = False
         return stored
+
+    def structure(self, name: str) -> Structure:
+        """Return the structure of a row, for descriptions."""
+        parts: list[Part] = []
+        for column in self.order:
+            if column == "extras":
+                parts += [Part(extra, "f4", when=f"(flags & {bit}) != 0" if bit else "") for extra, bit in self.extras]
+            elif column == "value":
+                if self.width != 0:
+                    parts.append(Part("value", "text" if self.width is None else "f4", count=str(self.width or "")))
+            else:
+                code = self.time if column == "time" else self.flags
+                parts.append(Part(column, number_type(np.dtype(code))))
+        return Structure(name, tuple(parts))
 
 
 class LayoutBy:
@@ -365,7 +380,7 @@ def _converted(layout: KeyLayout, keys: Keys, bits: Ints, dtype: np.dtype[Any]) 
     return rows
 
 
-class KeyTable(Kind):
+class KeyTable(DescribedKind):
     """Keys with their count (u32) before them, or with their count in an earlier field.
 
     ``layout`` may depend on the record.
@@ -415,6 +430,20 @@ class KeyTable(Kind):
             sink.write(self.prefix.pack(len(value)))
         if len(value):
             write_keys(sink, self.layout_in(record), value)
+
+    def parts(self, owner: str, name: str) -> Iterator[Part]:
+        count = self.counted_by or f"{name}_count"
+        if self.counted_by is None:
+            yield Part(count, "u4")
+        if isinstance(self.layout, KeyLayout):
+            yield Part(name, self.layout.structure(f"{owner}_{name}_row"), count=count)
+            return
+        if not isinstance(self.layout, LayoutBy):
+            raise ValueError(f"{owner}.{name}: its layout depends on a function, which cannot be described")
+        rows: dict[int | str, Structure] = {
+            value: layout.structure(f"{owner}_{name}_row_{value}") for value, layout in self.layout.layouts.items()
+        }
+        yield Part(name, Cases(self.layout.selector.text, rows), count=count)
 
     def row_sizes(self, value: Keys, record: Any) -> list[int]:
         """Return the number of bytes of each row in the file."""
