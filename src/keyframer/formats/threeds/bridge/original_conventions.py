@@ -61,6 +61,9 @@ class OriginalConventions:
     """the scene of the document"""
     moved: Mapping[int, Floats] = field(default_factory=dict)
     """matrix (4, 4) by which the edit moved a node at rest, if its stored vertices agreed with the keyframer before"""
+    new_axes: Mapping[int, Floats] = field(default_factory=dict)
+    """axes of the meshes of nodes, if the edit changed them, as scaling does: rules that compare them with the node
+    find the same as before"""
     untouched: Collection[int] = ()
     """unchanged nodes, for which the writer makes no chunks"""
     header: r.KeyframerHeader | None = None
@@ -103,12 +106,25 @@ class OriginalConventions:
         """
         if number not in self.nodes:
             return None
-        mesh = self.scene.nodes[self.nodes[number]].mesh
-        if mesh is None:
+        old = self.scene.nodes[self.nodes[number]]
+        if old.mesh is None:
             return None
-        shift = self.moved.get(number, np.eye(4))
-        matrix = np.eye(4) if needs_node else stored_matrix(self.links.meshes[mesh])
-        return affine.multiply(shift, affine.inverse(self.links.to_mesh[mesh])), affine.multiply(shift, matrix)
+        shift, identity = self.moved.get(number, np.eye(4)), np.eye(4)
+        former = identity if needs_node else stored_matrix(self.links.meshes[old.mesh])
+        matrix, geometry = affine.multiply(shift, former), old.extras.get("3ds", {}).get("geometry")
+        if (
+            geometry is not None
+            and np.array_equal(former, identity)
+            and (geometry == "raw" or number not in self.moved)
+        ):
+            matrix = identity  # which `vertex_space` takes for a statement of its own
+        elif number in self.new_axes and not needs_node:
+            if geometry != "keyframer":
+                matrix = self.new_axes[number]
+            elif number not in self.moved:
+                matrix = self.new_axes[number]
+                shift = affine.multiply(matrix, affine.inverse(former))
+        return affine.multiply(shift, affine.inverse(self.links.to_mesh[old.mesh])), matrix
 
 
 def stored_matrix(chunk: r.NamedObject) -> Floats:
@@ -133,7 +149,8 @@ def find_conventions(scene: Scene, original: Original, *, edited: bool) -> Origi
     raw_names = {new: before.materials[old].raw_name for new, old in original.unrenamed(scene, "materials").items()}
     material_names = {new: raw_name for new, raw_name in raw_names.items() if raw_name}
     keyframer = document.first(r.Keyframer)
-    moved = _moved(scene, before, links, matching.nodes, original.untouched) if edited else {}
+    new_axes = _new_axes(scene, before, matching.nodes) if edited else {}
+    moved = _moved(scene, before, links, matching.nodes, original.untouched, new_axes) if edited else {}
     if edited:
         _check_edit(scene, original, moved)
     return OriginalConventions(
@@ -148,6 +165,7 @@ def find_conventions(scene: Scene, original: Original, *, edited: bool) -> Origi
         links,
         before,
         moved,
+        new_axes,
         original.untouched,
         child(keyframer, r.KeyframerHeader),
         keyframer is not None,
@@ -208,8 +226,25 @@ def _taken_names(original: Original, links: Links, names: Mapping[int, bytes]) -
     return frozenset((taken - removed) | set(names.values()))
 
 
+def _new_axes(scene: Scene, before: Scene, nodes: Mapping[int, int]) -> dict[int, Floats]:
+    """Return the axes of meshes that have others than before, by the number of their nodes."""
+    found: dict[int, Floats] = {}
+    for number, old in nodes.items():
+        mesh, old_mesh = scene.nodes[number].mesh, before.nodes[old].mesh
+        if mesh is not None and old_mesh is not None:
+            axes, old_axes = scene.meshes[mesh].axes, before.meshes[old_mesh].axes
+            if axes is not None and old_axes is not None and not np.allclose(axes, old_axes, rtol=1e-7, atol=1e-9):
+                found[number] = np.asarray(axes, np.float64)
+    return found
+
+
 def _moved(
-    scene: Scene, before: Scene, links: Links, nodes: Mapping[int, int], untouched: Collection[int]
+    scene: Scene,
+    before: Scene,
+    links: Links,
+    nodes: Mapping[int, int],
+    untouched: Collection[int],
+    new_axes: Collection[int],
 ) -> dict[int, Floats]:
     """Return the change (4, 4) of the rest transform, for nodes whose stored vertices agreed with the old transform."""
     if all(number in untouched for number in nodes):
@@ -222,22 +257,30 @@ def _moved(
     for number, old in nodes.items():
         mesh = before.nodes[old].mesh
         world, old_world = worlds[number], old_worlds[old]
-        if mesh is None or np.allclose(world, old_world, rtol=1e-7, atol=1e-9):
+        placed = affine.multiply(world, _shift(scene.nodes[number]))
+        old_placed = affine.multiply(old_world, _shift(before.nodes[old]))
+        unmoved = np.allclose((world, placed), (old_world, old_placed), rtol=1e-7, atol=1e-9)
+        if mesh is None or (unmoved and number not in new_axes):
             continue
         points = child(child(links.meshes[mesh], r.Mesh), r.PointArray)
         if points is None or not len(points.points) or abs(affine.determinant(old_world)) < 1e-12:
             continue
         stored = np.asarray(points.points, np.float64)
         size = max(float(np.ptp(stored, axis=0).max()), 1e-12)
-        shift = np.eye(4)
-        shift[:3, 3] = -np.asarray(before.nodes[old].pivot)
-        transforms = [affine.multiply(affine.multiply(old_world, shift), links.to_mesh[mesh])]
+        candidates = [(links.to_mesh[mesh], placed, old_placed)]
         matrix = stored_matrix(links.meshes[mesh])
         if abs(affine.determinant(matrix)) > 1e-12:
-            transforms.append(affine.multiply(old_world, affine.inverse(matrix)))
-        if any(
-            np.abs(affine.transform_points(transform, stored) - stored).max() <= _AGREE * size
-            for transform in transforms
-        ):
-            moved[number] = affine.multiply(world, affine.inverse(old_world))
+            candidates.append((affine.inverse(matrix), world, old_world))
+        for to_mesh, new, former in candidates:
+            transform = affine.multiply(former, to_mesh)
+            if np.abs(affine.transform_points(transform, stored) - stored).max() <= _AGREE * size:
+                moved[number] = affine.multiply(new, affine.inverse(former))
+                break
     return moved
+
+
+def _shift(node: Node) -> Floats:
+    """Return the matrix (4, 4) that subtracts the pivot of a node."""
+    shift = np.eye(4)
+    shift[:3, 3] = -np.asarray(node.pivot)
+    return shift
