@@ -39,7 +39,7 @@ PAIRS: dict[str, Callable[[Scene], Scene]] = {
     f"{first}, {second}": lambda scene, pair=(first, second): OPERATIONS[pair[1]](OPERATIONS[pair[0]](scene))  # type: ignore[misc]
     for first, second in [("move", "scale"), ("reverse", "scale"), ("cut", "scale"), ("cut", "axes")]
 }
-TARGETS = [*SUFFIXES, "gltf"]
+TARGETS = [*SUFFIXES, "b3d", "gltf"]
 LINKS = {"meshes": "mesh", "cameras": "camera", "lights": "light", "skins": "skin"}
 FEATURES = {
     "smoothing": ("meshes", "smoothing"),
@@ -214,7 +214,7 @@ def changed_and_written(
     """Change a sample and write it; None if it is damaged, or the operation or the format is impossible for it."""
     try:
         scene = (OPERATIONS | PAIRS)[operation](keyframer.load(path, format=source))
-        suffix = path.suffix if target == source else SUFFIXES.get(target, ".glb")
+        suffix = path.suffix if target == source else SUFFIXES.get(target, f".{target}".replace("gltf", "glb"))
         report = keyframer.save(scene, folder / f"out{suffix}", format=target)
         return Written(
             scene, keyframer.load(folder / f"out{suffix}", format=None if target == "gltf" else target)

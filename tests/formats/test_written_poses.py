@@ -114,6 +114,8 @@ CASES = {
         boxes(stretched(-1, -1, 1), end=20, scale=np.array([-1.0, -1, 1])),
     ),
     "ase: sampled rotation that begins late": ("ase", boxes(late_samples(), end=20)),
+    "b3d: steps": ("b3d", boxes(slide([0, 4, 5, 12], interpolation=STEP), end=20)),
+    "b3d: a seam": ("b3d", boxes(slide([0, 5, 9], Wrap.REPEAT), end=30)),
     "3ds: mirror with scale axes": ("3ds", sheared_child()),
     "3ds: repeated keys between frames": ("3ds", boxes(slide([0, 4.6, 9.7], Wrap.REPEAT), end=60)),
 }
@@ -138,6 +140,7 @@ OPTIONS: dict[str, list[dict[str, object]]] = {
     "hale3d": [{}, {"file": "model"}, {"fps": 60}],
     "midtown": [{}, {"dialect": "beta", "fps": 60.0}, {"euler_order": "XYZ", "dialect": "old"}],
     "gltf": [{}, {"keys": "cubic"}, {"keys": "frames"}],
+    "b3d": [{}, {"fps": 60.0}, {"max_error": 1e-3}],
 }
 """options for writing, one after the other for the random scenes; other formats are written with the defaults"""
 

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.arrays import Flags, Floats, Indices
-from keyframer.curves import Interpolation, RotationForm, Track, Wrap, even_times
+from keyframer.curves import Interpolation, RotationForm, Track, Wrap, compile_track, even_times
 from keyframer.curves.key_reduction import Between, Sampling, fewest_keys, sample_together, subframes, values_of
 from keyframer.curves.rotation_forms import absolute, finite_keys, has_full_turns, increments, with_form
 from keyframer.formats import properties_of
@@ -78,6 +78,8 @@ class KeyRules:
     """largest angle, approximately, between two rotation keys that are fitted"""
     interpolations: tuple[Interpolation, ...] = (Interpolation.TCB, Interpolation.LINEAR, Interpolation.BEZIER)
     """interpolations of keys: linear ones at least. Without TCB there is no ease; without Bezier its keys become TCB"""
+    jumps: bool = True
+    """whether two keys can be at one time; without them a jump takes one frame"""
     rotations: RotationForm | None = None
     """the form of all rotation keys; None: any. Turns of half a turn and more are divided if it is absolute"""
     rate_advice: str = ""
@@ -137,11 +139,23 @@ class KeyFitter:
             fitted = yield from self._written_out(source, report)
         else:
             fitted = yield from self._fit_keys(source, report)
-        return (
-            fitted
-            if self.rules.rotations is None or not fitted.is_rotation
-            else with_form(fitted, self.rules.rotations)
-        )
+        if self.rules.rotations is not None and fitted.is_rotation:
+            fitted = with_form(fitted, self.rules.rotations)
+        return fitted if self.rules.jumps else self._without_jumps(fitted, report)
+
+    def _without_jumps(self, track: Track, report: LossReport) -> Track:
+        """Return linear keys with one key at each time: a jump begins at the frame before it, and every frame keeps its
+        value."""
+        jumps = np.unique(track.times[1:][np.diff(track.times) == 0])
+        if not len(jumps):
+            return track
+        times = np.unique(np.concatenate([track.times, np.maximum(jumps - self.rules.step, track.times[0])]))
+        values = compile_track(track)(times)
+        seconds = self.rules.step / self.rules.per_second
+        report.losses = [loss for loss in report if loss.outcome is not Outcome.EXACT]
+        message = f"{counted(len(jumps), 'jump')} from one value to another: each takes one frame"
+        report.add(Outcome.APPROXIMATED, "", message, error=seconds, unit="second")
+        return Track(track.kind, times, values, track.interpolation, form=track.form)
 
     def _fit_keys(self, source: Track, report: LossReport) -> Sampling[Track]:
         """Return the keys of a track that need not be written out."""

@@ -148,6 +148,7 @@ class RecordWriter:
             1.0,
             full_turns=False,
             interpolations=(Interpolation.LINEAR,),
+            jumps=False,
             rotations=RotationForm.QUATERNION_ABSOLUTE,
             rate_advice="fps sets a higher frame rate",
         )
