@@ -195,6 +195,48 @@ def test_step_keys_of_rotations_become_jumps_of_absolute_keys() -> None:
     assert turned == pytest.approx([0, 0, 1, 1, 2])
 
 
+LINEAR_FRAMES = KeyRules(
+    30.0,
+    1.0,
+    full_turns=False,
+    interpolations=(Interpolation.LINEAR,),
+    rotations=RotationForm.QUATERNION_ABSOLUTE,
+    jumps=False,
+)
+"""what B3D, MD5 and other formats of games store"""
+
+
+def test_a_jump_takes_one_frame_where_keys_have_different_times() -> None:
+    fitted_track, loss = fitted(line(0, 10, 30, how=Interpolation.STEP), LINEAR_FRAMES)
+    assert fitted_track.times.tolist() == [0, 9, 10, 29, 30]
+    assert fitted_track.values[:, 0].tolist() == [0, 0, 1, 1, 2]
+    assert (loss.outcome, loss.error, loss.unit) == (Outcome.APPROXIMATED, 1 / 30, "second")
+
+
+def test_the_frame_before_a_jump_may_have_a_key() -> None:
+    track = line(0, 9, 10, 10, how=Interpolation.LINEAR)
+    fitted_track, _ = fitted(track, LINEAR_FRAMES)
+    assert (fitted_track.times.tolist(), fitted_track.values[:, 0].tolist()) == ([0, 9, 10], [0, 1, 3])
+
+
+@pytest.mark.parametrize("how", [Interpolation.TCB, Interpolation.BEZIER, Interpolation.LINEAR, Interpolation.STEP])
+def test_relative_turns_become_what_formats_of_games_store(how: Interpolation) -> None:
+    """Linear keys with absolute rotations at whole frames, which turn as far as the report says."""
+    track = spin(0.0, 2.0, 5.0, -3.5, how=how)
+    fitted_track, losses = fit(track, LINEAR_FRAMES)
+    assert fitted_track is not None
+    assert (fitted_track.interpolation, fitted_track.form) == (Interpolation.LINEAR, RotationForm.QUATERNION_ABSOLUTE)
+    assert not np.mod(fitted_track.times, 1).any()
+    frames = np.arange(91.0)
+    turned = (compile_track(track)(frames) * compile_track(fitted_track)(frames)).sum(axis=1)
+    off = np.degrees(2 * np.arccos(np.minimum(np.abs(turned), 1.0))).max()
+    stated = (
+        max(loss.error or 0.0 for loss in losses if loss.unit == "degree") if how is not Interpolation.STEP else 0.0
+    )
+    assert off <= stated * 1.01 + 1e-5
+    assert Outcome.EXACT not in {loss.outcome for loss in losses}
+
+
 def test_cubic_keys_are_sampled_within_the_tolerance() -> None:
     ends = np.array([[0.0, 0, 0], [1, 2, 0]])
     swing = np.array([[0.02, 0.0, 0.03], [-0.02, 0.01, 0.03]])
