@@ -7,7 +7,7 @@ WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)  # some tests wait fo
 # Tests start hundreds of processes, which should not compile all modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test peers quick lint viewer page docs conformance blender dist bench portable batch-torture coverage pictures fuzz slow clean
+.PHONY: help demo test peers quick lint viewer page docs submissions conformance blender dist bench portable batch-torture coverage pictures fuzz slow clean
 
 help:            ## list the targets
 	@awk -F ':.*## *' '/^[a-z-]+:.*## / { \
@@ -47,6 +47,9 @@ page: $(BIN)/.run  ## build the page that runs the library in a browser: build/p
 
 docs: $(BIN)/.test  ## the site: build/docs; warnings are errors
 	$(BIN)/python -m sphinx -b html -q -W docs build/docs
+
+submissions: $(BIN)/.test  ## our formats for the registries of others (PRONOM, file, Kaitai, shared-mime-info), with a letter for each: build/submissions
+	$(BIN)/python -m tools.make_submissions
 
 conformance: $(BIN)/.test  ## small files for other importers, with expected values: build/conformance.zip
 	$(BIN)/python -m tools.make_conformance

@@ -38,11 +38,8 @@ class TestFormats:
             assert known.record_types()
             assert known.name in repr(known)
         threeds = format_by_name("3ds")
-        assert (threeds.title, threeds.extensions, threeds.pronom) == (
-            "3D Studio",
-            (".3ds", ".prj", ".mli"),
-            "x-fmt/19",
-        )
+        assert (threeds.title, threeds.extensions) == ("3D Studio", (".3ds", ".prj", ".mli"))
+        assert threeds.puids() == ("x-fmt/19", "fmt/1831")
 
     @pytest.mark.parametrize("name", ["4ds", "", "3DS", "obj"])
     def test_unknown_format_raises_value_error(self, name: str) -> None:

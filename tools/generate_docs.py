@@ -26,6 +26,8 @@ from keyframer.checking import PASSES, VERDICTS, pass_of
 from keyframer.cli.exit_handling import CODES
 from keyframer.cli.formats import supported_features
 from keyframer.cli.parser import ABOUT, COMMANDS, build_parser, command_module
+from keyframer.describing import DESCRIPTIONS, own_extensions
+from keyframer.describing.mime import mime_types
 from keyframer.fields import field_meanings
 from keyframer.formats import FORMATS, Format
 from keyframer.formats.kit.declared_fields import FEATURES
@@ -55,7 +57,7 @@ def format_page(known: Format, notes: str = "") -> str:
         [
             [
                 " ".join(f"`{extension}`" for extension in known.extensions),
-                known.pronom or "",
+                " ".join(known.puids()),
                 ", ".join(supported_features(known)),
             ]
         ],
@@ -329,7 +331,11 @@ _TYPED = r"local typed=${1//[\\\"\']/}"
 
 
 def desktop_pages() -> Iterator[tuple[str, str]]:
-    """Yield name and text of the completion for each shell, and of the man page of each command."""
+    """Yield name and text of what desktops and shells get: types, completion, and the man page of each command."""
+    yield "keyframer.xml", DESCRIPTIONS["mime"]()["keyframer.xml"]
+    types = "".join(f"{name};" for name in mime_types(FORMATS, own_extensions()))
+    for name in ("keyframer.desktop", "keyframer.thumbnailer"):
+        yield name, re.sub(r"(?m)^MimeType=.*$", f"MimeType={types}", (DESKTOP / name).read_text("utf-8"))
     parser = build_parser()
     commands = _subcommands(parser)
     for each in [*commands.values(), *_subcommands(commands["batch"]).values()]:

@@ -9,6 +9,7 @@ import json
 import math
 import subprocess
 from collections.abc import Iterator
+from enum import Enum
 from functools import cache
 from io import BytesIO
 from pathlib import Path
@@ -84,6 +85,8 @@ def _structure_of(kind: Structure | Cases, class_name: str) -> Structure:
 
 def _plain(value: Any) -> Any:
     """Return numbers, bytes, lists and dicts of these."""
+    if isinstance(value, Enum):
+        return value.value
     if value is None or isinstance(value, int | bytes):
         return value
     if isinstance(value, float):

@@ -39,7 +39,7 @@ class Readers:
             if make is not None and _key(document) not in self.structures:
                 self.structures[_key(document)] = make(document.dialect)
         self.names = {key: f"layout{number}" for number, key in enumerate(self.structures)}
-        texts = [kaitai(structure, self.names[key], "", ()) for key, structure in self.structures.items()]
+        texts = [kaitai(structure, self.names[key]) for key, structure in self.structures.items()]
         self.classes = compiled(texts)
 
     def values(self, document: Document, data: bytes) -> tuple[Values, Values]:

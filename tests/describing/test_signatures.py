@@ -22,7 +22,9 @@ from tests.slow import SLOW
 SAMPLES = [path for _, path in all_samples()]
 WITHOUT_SIGNATURE = ("midtown", "nodeanim")
 TITLES = {signature.title: known.name for known in FORMATS for signature in known.signatures}
-PUIDS = {known.pronom or f"keyframer/{known.name}": known.name for known in FORMATS if known.signatures}
+PUIDS = {
+    signature.pronom or f"keyframer/{known.name}": known.name for known in FORMATS for signature in known.signatures
+}
 
 needs_file = pytest.mark.skipif(which("file") is None, reason="file(1) is not installed")
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from keyframer.cli import record_output
 from keyframer.cli.exit_handling import INPUTS_FAILED, SUCCESS
 from keyframer.cli.messages import failure
 from keyframer.cli.output_targets import check_file, output_errors, write_file
-from keyframer.describing import DESCRIPTIONS
+from keyframer.describing import DESCRIPTIONS, submissions
 from keyframer.errors import FormatError
 from keyframer.exchange import EXPORTERS, IMPORTERS, NativeExporter
 from keyframer.formats import FORMATS, Format
@@ -19,6 +21,7 @@ from keyframer.formats.kit.summary_tables import Table
 from keyframer.inspecting.records import Records
 from keyframer.inspecting.tables import aligned, json_rows
 from keyframer.plugins import call_plugin
+from keyframer.text import safe_text
 
 SCHEMA = "keyframer.formats"
 SCHEMA_VERSION = 1
@@ -33,8 +36,9 @@ written again with other models; docs/stage.md). Formats without read and write
 have no documents: their files are loaded as scenes directly. The column
 "records" has the number of declared record types.
 
-With --magic, --pronom, --kaitai or --hexpat, descriptions of the formats for
-other programs are written to a folder instead (docs/describing.md)."""
+With --magic, --pronom, --mime, --kaitai, --hexpat or --pronom-submission,
+descriptions of the formats for other programs are written to a folder instead
+(docs/describing.md)."""
 
 EXAMPLES = (
     "keyframer formats",
@@ -45,6 +49,7 @@ EXAMPLES = (
 _DESCRIPTIONS = {
     "magic": "signatures for file(1): keyframer.magic",
     "pronom": "signatures for FIDO, in the style of PRONOM: keyframer-pronom.xml",
+    "mime": "types for desktops, a package for shared-mime-info: keyframer.xml",
     "kaitai": "structures of the binary formats for Kaitai Struct (.ksy)",
     "hexpat": "structures of the binary formats for the hex editor ImHex (.hexpat)",
 }
@@ -55,13 +60,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     descriptions = parser.add_argument_group("descriptions for other programs")
     for kind, description in _DESCRIPTIONS.items():
         descriptions.add_argument(f"--{kind}", metavar="DIR", help=f"write {description}")
+    descriptions.add_argument(
+        "--pronom-submission",
+        metavar="DIR",
+        help="write submissions of the formats that PRONOM lacks, a folder for each",
+    )
+    descriptions.add_argument(
+        "--samples", action="append", metavar="DIR", help="add files below DIR to the submissions that they belong to"
+    )
     descriptions.add_argument("-f", "--force", action="store_true", help="overwrite existing files")
 
 
 def run(options: argparse.Namespace) -> int:
-    folders = {kind: getattr(options, kind) for kind in _DESCRIPTIONS if getattr(options, kind) is not None}
-    if folders:
-        return write_descriptions(folders, force=options.force)
+    kinds = {kind: folder for kind in _DESCRIPTIONS if (folder := getattr(options, kind)) is not None}
+    if options.samples is not None and options.pronom_submission is None:
+        options.parser.error("--samples goes with --pronom-submission")
+    for folder in options.samples or ():
+        if not os.path.isdir(folder):
+            options.parser.error(f"--samples: there is no folder {safe_text(folder)}")
+    if kinds or options.pronom_submission is not None:
+        return write_descriptions(kinds, options.pronom_submission, options.samples or (), force=options.force)
     table = formats_table()
     records = Records(sys.stdout.write, options.format, SCHEMA, SCHEMA_VERSION, table.columns, key="formats")
     if options.format == "pretty":
@@ -77,27 +95,40 @@ def run(options: argparse.Namespace) -> int:
     return SUCCESS
 
 
-def write_descriptions(folders: dict[str, str], *, force: bool) -> int:
-    """Write descriptions of the formats to folders, and print the name of each file. Return the exit code."""
+def write_descriptions(kinds: dict[str, str], submitted: str | None, samples: Sequence[str], *, force: bool) -> int:
+    """Write descriptions of each kind to its folder, and submissions with samples to ``submitted``. Print the name of
+    each file. Return the exit code."""
     files = {
         os.path.join(folder, name): text.encode()
-        for kind, folder in folders.items()
+        for kind, folder in kinds.items()
         for name, text in DESCRIPTIONS[kind]().items()
     }
     path = ""
     try:
-        for path in folders.values():
-            with output_errors(path):
-                os.makedirs(path, exist_ok=True)
+        if submitted is not None:
+            found = {name: data for folder in samples for name, data in _files_below(folder)}
+            files |= {os.path.join(submitted, name): data for name, data in submissions(FORMATS, found).items()}
+        for folder in {os.path.dirname(path) for path in files}:
+            path = folder
+            with output_errors(folder):
+                os.makedirs(folder or ".", exist_ok=True)
         for path in files:
             check_file(path, force=force)
-        for path, text in files.items():
-            write_file(path, text, force=force)
+        for path, data in files.items():
+            write_file(path, data, force=force)
             print(path)
     except FormatError as error:
         failure(path, error)
         return INPUTS_FAILED
     return SUCCESS
+
+
+def _files_below(folder: str) -> Iterator[tuple[str, bytes]]:
+    """Yield names and contents of the files below a folder."""
+    for path in sorted(Path(folder).rglob("*")):
+        if path.is_file():
+            with output_errors(str(path)):
+                yield path.name, path.read_bytes()
 
 
 def supported_features(known: Format) -> list[str]:
@@ -121,7 +152,8 @@ def formats_table() -> Table:
         records = call_plugin(known, known.record_types)
         if features is None or records is None:  # a plugin that failed
             continue
-        table.add(known.name, known.title, " ".join(known.extensions), " ".join(features), len(records), known.pronom)
+        puids = " ".join(known.puids()) or None
+        table.add(known.name, known.title, " ".join(known.extensions), " ".join(features), len(records), puids)
     read = {known.name: known for known in IMPORTERS}
     written = {known.name: known for known in EXPORTERS if not isinstance(known, NativeExporter)}
     for name, exchange_format in (written | read).items():

@@ -1,7 +1,8 @@
 """Descriptions of the formats for other programs, made from signatures and declared records.
 
-`signatures` writes magic(5) and PRONOM-style XML, `kaitai` and `hexpat` write the structure of binary formats. All
-follow from `Format.signatures` and from the `Structure` that the codec of a format puts together.
+`magic` writes magic(5), `pronom` signatures for FIDO and submissions for the registry, `mime` types for desktops,
+`kaitai` and `hexpat` the structure of binary formats. All follow from `Format.signatures` and from the `Structure` that
+the codec of a format puts together.
 """
 
 from __future__ import annotations
@@ -12,7 +13,10 @@ from typing import NamedTuple
 
 from keyframer.describing.hexpat import hexpat
 from keyframer.describing.kaitai import kaitai
-from keyframer.describing.signatures import magic, pronom
+from keyframer.describing.magic import magic
+from keyframer.describing.mime import mime
+from keyframer.describing.pronom import fido
+from keyframer.describing.pronom import submissions as submissions
 from keyframer.formats import FORMATS, Format
 from keyframer.plugins import call_plugin
 from keyframer.wire.structure import Structure, snake_case
@@ -53,13 +57,17 @@ def _magic() -> dict[str, str]:
 
 
 def _pronom() -> dict[str, str]:
-    return {"keyframer-pronom.xml": pronom(FORMATS, own_extensions())}
+    return {"keyframer-pronom.xml": fido(FORMATS, own_extensions())}
+
+
+def _mime() -> dict[str, str]:
+    return {"keyframer.xml": mime(FORMATS, own_extensions())}
 
 
 def _kaitai() -> dict[str, str]:
     extensions = own_extensions()
     return {
-        f"{name}.ksy": kaitai(structure, name, known.title, extensions[known.name])
+        f"{name}.ksy": kaitai(structure, name, known, extensions[known.name])
         for known, structure, name in described_layouts()
     }
 
@@ -71,6 +79,7 @@ def _hexpat() -> dict[str, str]:
 DESCRIPTIONS: dict[str, Callable[[], dict[str, str]]] = {
     "magic": _magic,
     "pronom": _pronom,
+    "mime": _mime,
     "kaitai": _kaitai,
     "hexpat": _hexpat,
 }

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Mapping
+from inspect import cleandoc
+from types import MappingProxyType
 
+from keyframer.formats.contract import Format
 from keyframer.wire.structure import Cases, Next, Part, Structure, ToEnd, Until
 
 _LEFT = "_io.size - _io.pos"
@@ -13,36 +17,53 @@ _LEFT = "_io.size - _io.pos"
 Node = dict[str, object]
 
 
-def kaitai(structure: Structure, name: str, title: str, extensions: tuple[str, ...]) -> str:
-    """Return the description of files of a structure; ``name`` is its id."""
+def kaitai(structure: Structure, name: str, format: Format | None = None, extensions: tuple[str, ...] = ()) -> str:
+    """Return the description of files of a structure, in the form of Kaitai Struct's gallery; ``name`` is its id, and
+    ``extensions`` are those of the format without dots."""
     types: dict[str, Node] = {}
+    enums: dict[str, Node] = {}
     top: Node = {}
     for inner in structure.walk():
-        described = _Type(inner, types).described()
+        described = _Type(inner, types, enums).described()
         if inner is structure:
             top = described
         else:
             types[inner.name] = described
-    meta: Node = {
-        "id": name,
-        "title": title,
-        **({"file-extension": list(extensions)} if extensions else {}),
-        "license": "MIT",
-        "encoding": "ISO-8859-1",
-        "endian": "be" if any(inner.big_endian for inner in structure.walk()) else "le",
-    }
-    return "\n".join(_yaml({"meta": meta, **top, "types": types})) + "\n"
+    meta: Node = {"id": name}
+    if format is not None:
+        meta["title"] = format.title
+        meta |= {"file-extension": list(extensions)} if extensions else {}
+        meta |= {"xref": {"pronom": list(format.puids())}} if format.puids() else {}
+        about = cleandoc(sys.modules[type(format).__module__].__doc__ or "").replace("`", "")
+        top = {"doc": about, **({"doc-ref": list(format.references)} if format.references else {}), **_without_doc(top)}
+    endian = "be" if any(inner.big_endian for inner in structure.walk()) else "le"
+    meta |= {"license": "MIT", "ks-version": 0.9, "encoding": "ISO-8859-1", "endian": endian}
+    parts: Node = {"meta": meta, **top, "types": types, **({"enums": enums} if enums else {})}
+    return "\n".join(_yaml(parts)) + "\n"
+
+
+def _without_doc(node: Node) -> Node:
+    return {key: value for key, value in node.items() if key != "doc"}
 
 
 class _Type:
-    """Describes one structure. What Kaitai Struct says only with a further type is added to ``types``."""
+    """Describes one structure. What Kaitai Struct says only with a further type or enum is added to ``types`` or
+    ``enums``."""
 
-    def __init__(self, structure: Structure, types: dict[str, Node]) -> None:
+    def __init__(self, structure: Structure, types: dict[str, Node], enums: dict[str, Node]) -> None:
         self.structure = structure
         self.types = types
         expressions = [text for part in structure.parts for text in (part.when, part.count) if isinstance(text, str)]
         self.totals = {match[1] for text in expressions for match in re.finditer(r"total\((\w+)\)", text)}
         """names of arrays whose sum is needed"""
+        self.enums: dict[str, str] = {}
+        """names of numbers that select a case, and of their enums"""
+        numbers = {part.name for part in structure.parts if isinstance(part.type, str) and not part.count}
+        for part in structure.parts:
+            kind = part.type
+            if isinstance(kind, Cases) and kind.selector in numbers and all(isinstance(key, int) for key in kind.cases):
+                self.enums[str(kind.selector)] = enum = f"{structure.name}_{kind.selector}"
+                enums[enum] = {_number(key): case.name for key, case in kind.cases.items()}
 
     def described(self) -> Node:
         doc: Node = {"doc": self.structure.description} if self.structure.description else {}
@@ -58,7 +79,8 @@ class _Type:
         if conditions:
             attribute["if"] = " and ".join(f"({condition})" for condition in conditions)
         valid: Node = {} if part.only is None else {"valid": part.only}
-        return {**attribute, **self._type(part), **valid, **_repetition(part.count)}
+        enum: Node = {"enum": self.enums[part.name]} if part.name in self.enums else {}
+        return {**attribute, **self._type(part), **enum, **valid, **_repetition(part.count)}
 
     def _type(self, part: Part) -> Node:
         entry_name = f"{self.structure.name}_{part.name}_entry"
@@ -80,7 +102,7 @@ class _Type:
         if part.size:  # a size that is too large ends with the block around it
             size = _expression(part.size)
             limit = {"size": f"{size} < {_LEFT} ? {size} : {_LEFT}"}
-        return {"type": _type_name(part.type), **limit}
+        return {"type": _type_name(part.type, self.enums), **limit}
 
     def _running_total(self, part: Part) -> Node:
         """Return the type of a count that also has the sum of all counts up to it."""
@@ -111,11 +133,14 @@ def _looking_ahead(part: Part) -> Node:
     return {"seq": [body], "instances": {"next": following}}
 
 
-def _type_name(kind: Structure | Cases) -> object:
+def _type_name(kind: Structure | Cases, enums: Mapping[str, str] = MappingProxyType({})) -> object:
+    """Return the name of a type, or the choice of one; ``enums`` are the enums of the parts that may select it."""
     if isinstance(kind, Structure):
         return kind.name
+    enum = "" if isinstance(kind.selector, Next) else enums.get(kind.selector)
     cases: Node = {
-        (f"{value:#06x}" if isinstance(value, int) else f'"{value}"'): case.name for value, case in kind.cases.items()
+        f"{enum}::{case.name}" if enum else _number(value) if isinstance(value, int) else f'"{value}"': case.name
+        for value, case in kind.cases.items()
     }
     if kind.other is not None:
         cases["_"] = kind.other.name
@@ -123,6 +148,10 @@ def _type_name(kind: Structure | Cases) -> object:
         "switch-on": "next" if isinstance(kind.selector, Next) else _expression(kind.selector),
         "cases": cases,
     }
+
+
+def _number(value: int | str) -> str:
+    return f"{value:#06x}"
 
 
 def _repetition(count: str | ToEnd | Until) -> Node:
@@ -155,6 +184,9 @@ def _yaml(value: object) -> Iterator[str]:
             if isinstance(inner, dict | list):
                 yield f"{_scalar(key)}:"
                 yield from (f"  {line}" for line in _yaml(inner))
+            elif isinstance(inner, str) and "\n" in inner:
+                yield f"{_scalar(key)}: |"
+                yield from (f"  {line}".rstrip() for line in inner.splitlines())
             else:
                 yield f"{_scalar(key)}: {_scalar(inner)}"
     elif isinstance(value, list):

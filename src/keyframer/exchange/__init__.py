@@ -184,6 +184,8 @@ class Importer:
     extensions: tuple[str, ...]
     tables: tuple[str, ...] = ()
     """names of the tables of `summarise`"""
+    description: bytes = b""
+    """name of the member that tells files from other zip archives, if they are such"""
     holds_json: bool = False
     """whether its files have the JSON and buffers of glTF, which are compared value by value"""
 
@@ -264,7 +266,6 @@ class StageImporter(Importer):
     tables = ("fixtures", "modes")
 
     def __init__(self, name: str, title: str, extension: str, description: bytes) -> None:
-        """``description`` is the name of the member that describes the content."""
         self.name, self.title, self.extensions = name, title, (extension,)
         self.description = description
 

@@ -72,6 +72,8 @@ class Signature(NamedTuple):
     """number of bytes that may precede the first sequence"""
     extensions: tuple[str, ...] | None = None
     """extensions of such files, with a dot; None for all of the format, none if they do not identify the file"""
+    pronom: str | None = None
+    """identifier of such files in The National Archives' PRONOM registry, if any"""
 
     def matches(self, data: bytes, start: int) -> bool:
         """Return whether the sequences are in ``data``, counted from ``start``."""
@@ -123,8 +125,10 @@ class Format:
     title: str
     extensions: tuple[str, ...]
     """extensions with a dot, in lower case; new files get the first"""
-    pronom: str | None = None
-    """identifier in The National Archives' PRONOM registry, if any"""
+    mime_type: str | None = None
+    """the registered type of its files; None for one that is made from the id"""
+    references: tuple[str, ...] = ()
+    """addresses of public descriptions of the format"""
     signatures: tuple[Signature, ...] = ()
     """what files begin with, for other programs and for finding files inside others; none if nothing identifies them"""
 
@@ -160,10 +164,23 @@ class Format:
         """Return the match of a file with these first `HEAD_SIZE` bytes and this size; None if it does not match."""
         raise NotImplementedError
 
+    def signature_of(self, data: bytes) -> Signature | None:
+        """Return the signature that a file begins with; None if it has none."""
+        return next((signature for signature in self.signatures if signature.matches(data, 0)), None)
+
     def extension_of(self, data: bytes) -> str:
         """Return the extension for a file that begins with a signature."""
-        found = next((signature for signature in self.signatures if signature.matches(data, 0)), None)
+        found = self.signature_of(data)
         return (found.extensions if found is not None and found.extensions else self.extensions)[0]
+
+    def puids(self) -> tuple[str, ...]:
+        """Return the identifiers of its files in the PRONOM registry."""
+        return tuple(dict.fromkeys(signature.pronom for signature in self.signatures if signature.pronom))
+
+    def pronom_of(self, data: bytes) -> str | None:
+        """Return the identifier of a file in the PRONOM registry; None if it has none."""
+        found = self.signature_of(data)
+        return None if found is None else found.pronom
 
     def longest_end(self, data: bytes, start: int) -> int:
         """Return the offset in ``data`` before which a file that begins at ``start`` must end."""

@@ -69,7 +69,7 @@ def identify(head: bytes, size: int, name: str, read_all: Callable[[], bytes]) -
         return identity
     identity.format = detection.format.name
     identity.title = detection.format.title
-    identity.pronom = detection.format.pronom
+    identity.pronom = detection.format.pronom_of(head)
     identity.version = detection.version
     identity.dialect = detection.dialect
     identity.score = detection.score

@@ -32,7 +32,7 @@ _shtab_keyframer_batch_report_option_strings=(-h --help --format --status --only
 _shtab_keyframer_batch_verify_option_strings=(-h --help --no-sources --urls --manifest --bag -f --force)
 _shtab_keyframer_batch_option_strings=(-h --help -q --quiet -v --verbose)
 _shtab_keyframer_search_option_strings=(-h --help --where -l --long --format --no-color -q --quiet -v --verbose)
-_shtab_keyframer_formats_option_strings=(-h --help --format --no-color --magic --pronom --kaitai --hexpat -f --force -q --quiet -v --verbose)
+_shtab_keyframer_formats_option_strings=(-h --help --format --no-color --magic --pronom --mime --kaitai --hexpat --pronom-submission --samples -f --force -q --quiet -v --verbose)
 _shtab_keyframer_setup_option_strings=(-h --help --undo --dry-run -q --quiet -v --verbose)
 _shtab_keyframer_option_strings=(-h --help -V --version)
 
@@ -172,8 +172,11 @@ _shtab_keyframer_batch_report___output_COMPGEN=_shtab_compgen_files
 _shtab_keyframer_batch_verify_pos_0_COMPGEN=_shtab_compgen_files
 _shtab_keyframer_formats___magic_COMPGEN=_shtab_compgen_dirs
 _shtab_keyframer_formats___pronom_COMPGEN=_shtab_compgen_dirs
+_shtab_keyframer_formats___mime_COMPGEN=_shtab_compgen_dirs
 _shtab_keyframer_formats___kaitai_COMPGEN=_shtab_compgen_dirs
 _shtab_keyframer_formats___hexpat_COMPGEN=_shtab_compgen_dirs
+_shtab_keyframer_formats___pronom_submission_COMPGEN=_shtab_compgen_dirs
+_shtab_keyframer_formats___samples_COMPGEN=_shtab_compgen_dirs
 
 _shtab_keyframer_identify___format_choices=(pretty json jsonl csv md)
 _shtab_keyframer_info___from_choices=(3ds uto3d hale3d midtown nodeanim ase b3d gltf mvr gdtf)

@@ -51,7 +51,7 @@ function _shtab_keyframer_using
 end
 
 set -g _shtab_keyframer_commands identify info check salvage dump build sample convert plot diff thumbnail view batch 'batch convert' 'batch check' 'batch info' 'batch identify' 'batch thumbnail' 'batch gallery' 'batch catalogue' 'batch duplicates' 'batch report' 'batch verify' search formats setup
-set -g _shtab_keyframer_opts_with_value --above --around --axes --background --bones --camera --check-manifest --clip --cluster --cut --dialect --encoding --exclude --export --fail-on --files-from --format --fps --frame --frames --from --hexpat --ignore --include --jobs --kaitai --keys --ledger --lights --limit --magic --manifest --map --max-error --memory-limit --merge --model --models --most --move --node --only --operation --output --page --pictures --plot --port --pronom --rate --report --scale --set --severity --shard --sheet --size --skeleton --span --status --table --texture-path --time-limit --times --tls-ca --tls-cert --tls-key --to --tolerance --tolerance-degrees --track --unit --what --where --write -j -o
+set -g _shtab_keyframer_opts_with_value --above --around --axes --background --bones --camera --check-manifest --clip --cluster --cut --dialect --encoding --exclude --export --fail-on --files-from --format --fps --frame --frames --from --hexpat --ignore --include --jobs --kaitai --keys --ledger --lights --limit --magic --manifest --map --max-error --memory-limit --merge --mime --model --models --most --move --node --only --operation --output --page --pictures --plot --port --pronom --pronom-submission --rate --report --samples --scale --set --severity --shard --sheet --size --skeleton --span --status --table --texture-path --time-limit --times --tls-ca --tls-cert --tls-key --to --tolerance --tolerance-degrees --track --unit --what --where --write -j -o
 
 complete -c keyframer -e
 complete -c keyframer -f
@@ -586,8 +586,11 @@ complete -c keyframer -n '_shtab_keyframer_using formats' -l format -xka "pretty
 complete -c keyframer -n '_shtab_keyframer_using formats' -l no-color -d 'no colours (NO_COLOR does the same)'
 complete -c keyframer -n '_shtab_keyframer_using formats' -l magic -xka "(__fish_complete_directories)" -d 'write signatures for file(1): keyframer.magic'
 complete -c keyframer -n '_shtab_keyframer_using formats' -l pronom -xka "(__fish_complete_directories)" -d 'write signatures for FIDO, in the style of PRONOM: keyframer-pronom.xml'
+complete -c keyframer -n '_shtab_keyframer_using formats' -l mime -xka "(__fish_complete_directories)" -d 'write types for desktops, a package for shared-mime-info: keyframer.xml'
 complete -c keyframer -n '_shtab_keyframer_using formats' -l kaitai -xka "(__fish_complete_directories)" -d 'write structures of the binary formats for Kaitai Struct (.ksy)'
 complete -c keyframer -n '_shtab_keyframer_using formats' -l hexpat -xka "(__fish_complete_directories)" -d 'write structures of the binary formats for the hex editor ImHex (.hexpat)'
+complete -c keyframer -n '_shtab_keyframer_using formats' -l pronom-submission -xka "(__fish_complete_directories)" -d 'write submissions of the formats that PRONOM lacks, a folder for each'
+complete -c keyframer -n '_shtab_keyframer_using formats' -l samples -xka "(__fish_complete_directories)" -d 'add files below DIR to the submissions that they belong to'
 complete -c keyframer -n '_shtab_keyframer_using formats' -s f -l force -d 'overwrite existing files'
 complete -c keyframer -n '_shtab_keyframer_using formats' -s q -l quiet -d 'print only failures on stderr'
 complete -c keyframer -n '_shtab_keyframer_using formats' -s v -l verbose -d 'print more on stderr'

@@ -16,8 +16,8 @@ class Blitz3D(Format):
     name = "b3d"
     title = "Blitz3D"
     extensions = (".b3d",)
-    pronom = "fmt/1182"
-    signatures = (Signature("Blitz3D model", ((0, (b"BB3D",)), (8, (b"\x01\0\0\0",)))),)
+    references = ("http://mojolabs.nz/sdkspecs/b3dfile_specs.txt",)
+    signatures = (Signature("Blitz3D model", ((0, (b"BB3D",)), (8, (b"\x01\0\0\0",))), pronom="fmt/1182"),)
     axes = ("y", "left")
     image_names = ImageNames(200)
     tables = ("brushes", "sequences")

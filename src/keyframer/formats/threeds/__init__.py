@@ -15,7 +15,8 @@ class ThreeDS(Format):
     name = "3ds"
     title = "3D Studio"
     extensions = (".3ds", ".prj", ".mli")
-    pronom = "x-fmt/19"
+    mime_type = "image/x-3ds"
+    references = ("http://fileformats.archiveteam.org/wiki/3DS", "http://fileformats.archiveteam.org/wiki/PRJ")
     signatures = SIGNATURES
     image_names = ImageNames(8, upper=True)
     smooth_without_groups = False

@@ -6,6 +6,7 @@ from keyframer.formats.contract import Match, Signature
 from keyframer.text import counted
 
 _EXTENSIONS = {0xC23D: ".prj", 0x3DAA: ".mli"}
+_PRONOM = {0x4D4D: "x-fmt/19", 0xC23D: "fmt/1831"}
 _TOPS = {0x4D4D: "scene", 0xC23D: "project", 0x3DAA: "material library", 0x3D3D: "bare editor data"}
 
 # Ids that are valid directly inside the top chunk of a scene and inside the editor and keyframer chunks.
@@ -33,7 +34,8 @@ _FIRST_INSIDE = {
 
 def _signature(top: int, inside: tuple[int, tuple[bytes, ...]]) -> Signature:
     sequences = ((0, (top.to_bytes(2, "little"),)), inside)
-    return Signature(f"3D Studio {_TOPS[top]}", sequences, extensions=(_EXTENSIONS.get(top, ".3ds"),))
+    extension, pronom = _EXTENSIONS.get(top, ".3ds"), _PRONOM.get(top)
+    return Signature(f"3D Studio {_TOPS[top]}", sequences, extensions=(extension,), pronom=pronom)
 
 
 def _ids(*ids: int) -> tuple[int, tuple[bytes, ...]]:
