@@ -111,6 +111,25 @@ def smooth_file(nodes: int, keys: int) -> bytes:
     return keyframer.encode(new_document(r.Version(3), r.Keyframer(children=children)))
 
 
+def random_file(nodes: int, keys: int) -> bytes:
+    """Return a file with TCB keys of random values on every frame, which no player interpolates: the worst case."""
+    rng, times = np.random.default_rng(1), np.arange(keys)
+    tcb = {name: rng.uniform(-1, 1, keys) for name in ("tension", "continuity", "bias")}
+    children: list[r.Chunk] = [r.KeyframerHeader(5, b"", keys - 1), r.Frames(0, keys - 1)]
+    for number in range(nodes):
+        places, sizes = rng.uniform(-100, 100, (keys, 3)), rng.uniform(0.5, 2, (keys, 3))
+        axes = rng.normal(size=(keys, 3))
+        turns = np.column_stack([rng.uniform(-1, 1, keys), axes / np.linalg.norm(axes, axis=1)[:, None]])
+        tracks = (
+            r.PositionTrack(keys=Keys.make(times, places, **tcb)),
+            r.RotationTrack(keys=Keys.make(times, turns, **tcb)),
+            r.ScaleTrack(keys=Keys.make(times, sizes, **tcb)),
+        )
+        header = r.NodeHeader(f"N{number:05}".encode(), 0x4000, 0, -1)
+        children.append(r.ObjectNode(children=[r.NodeId(number), header, *tracks]))
+    return keyframer.encode(new_document(r.Version(3), r.Keyframer(children=children)))
+
+
 def chain(nodes: int) -> bytes:
     """Return a file with a chain of nodes, each of which turns."""
     times = np.array([0, 50, 100])
@@ -162,6 +181,9 @@ def large(checkouts: dict[str, Path]) -> None:
     print(f"generated files, {machine_load()}")
     measure("1 node, 100,000 keys", smooth_file(1, 50_000), _EXPORT, checkouts)
     measure("100 nodes, 100,000 keys", smooth_file(100, 500), _EXPORT, checkouts)
+    measure("1 node, 300,000 random keys", random_file(1, 100_000), _EXPORT, checkouts)
+    measure("5,000 nodes, 75,000 random keys", random_file(5_000, 5), _EXPORT, checkouts)
+    measure("20,000 nodes, 300,000 random keys", random_file(20_000, 5), _EXPORT, checkouts)
     for nodes in (5_000, 20_000):
         measure(f"{nodes:,} animated nodes", smooth_file(nodes, 5), _EXPORT, checkouts)
     for nodes in (1_000, 5_000):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -206,6 +207,37 @@ def test_tracks_of_many_nodes_are_sampled_together(monkeypatch: pytest.MonkeyPat
         glb_of(Scene([Node(f"box{number}") for number in range(nodes)], clips=[clip]))
         assert sum(calls) > 40 * nodes
         assert len(calls) < 20
+
+
+def _random_moves(nodes: int, keys: int) -> Scene:
+    """Return nodes with TCB keys at random places, on every frame."""
+    rng = np.random.default_rng(5)
+    tracks = [tcb("position", np.arange(keys), rng.uniform(-100, 100, (keys, 3))) for _ in range(nodes)]
+    return Scene([Node(f"box{n}") for n in range(nodes)], clips=[moved(*enumerate(tracks), end=keys - 1.0)])
+
+
+@pytest.mark.parametrize(("nodes", "keys"), [(1, 20_000), (400, 50)])
+def test_memory_of_an_export_is_bounded_by_its_result(nodes: int, keys: int) -> None:
+    """Of very many keys only some are sampled at once, and only those are measured that the measured times need."""
+    scene = _random_moves(nodes, keys)
+    with Budget(Limits(keys=10**7, samples=10**10)).opened():
+        tracemalloc.start()
+        size = len(glb_of(scene)[0])
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert size > 16 * 30 * nodes * keys  # each random key needs many others
+    assert peak < 15 * size
+
+
+def test_keys_that_are_limited_are_spread_over_the_whole_motion() -> None:
+    scene = _random_moves(1, 20_000)
+    with Budget(Limits(keys=500_000)).opened():  # of which one motion may have a tenth
+        data, report = glb_of(scene)
+    assert any("LIMIT_KEYS" in loss.detail for loss in report.of(Outcome.DROPPED))
+    seconds = _samplers(Gltf(data), "box0", "translation")[1].astype(float)
+    assert 40_000 < len(seconds) <= 50_000
+    quarters = np.histogram(seconds, 4, (0, 20_000 / 30))[0]
+    assert quarters.min() > 0.6 * quarters.max()  # a gap gets a whole number of keys
 
 
 def _modes(gltf: Gltf) -> set[str]:

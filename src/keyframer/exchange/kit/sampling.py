@@ -39,6 +39,8 @@ _SINGLE_PRECISION = 5e-7
 """relative error of single precision and some arithmetic: smaller tolerances are useless"""
 _KEYS_SAMPLED = 30_000
 """maximum number of keys of motions that are sampled together: some 100 numbers of temporaries each"""
+_GAPS_SAMPLED = 5_000
+"""maximum number of gaps between authored keys that are sampled together: random motion needs dozens of keys in each"""
 _COARSE_FRAMES = 8
 """length of the first pieces in frames …"""
 _MOST_COARSE = 64
@@ -220,6 +222,8 @@ class _Sampling:
         fixed = [_fixed_times(motion, span, frames) for motion in motions]
         self._counts = np.array([len(times) for times in fixed])
         """number of keys of each motion"""
+        self._most = self._counts
+        """how many keys each motion may have: the gaps that are not sampled yet need some, too"""
         self._is_limited = np.zeros(len(motions), np.bool_)
         self._owner = np.repeat(np.arange(len(motions)), self._counts)
         self._times = np.concatenate(fixed)
@@ -232,6 +236,19 @@ class _Sampling:
         """Return the keys. At first the motion is divided into coarse pieces, or only at the fixed keys."""
         is_piece = (self._owner[1:] == self._owner[:-1]) & (np.diff(self._times) > 1.1 * self._closest)
         gaps = np.flatnonzero(is_piece)  # others are jumps
+        done: list[_Pieces] = []
+        count = len(self._motions)
+        left = np.bincount(self._owner[gaps], minlength=count)
+        for portion in np.split(gaps, range(_GAPS_SAMPLED, len(gaps), _GAPS_SAMPLED)):
+            gaps_of = np.bincount(self._owner[portion], minlength=count)
+            self._most = self._counts + (most_keys() - self._counts) * (gaps_of / np.maximum(left, 1))
+            self._is_limited[:] = False
+            left -= gaps_of
+            done += self._divided_gaps(portion, is_coarse)
+        return self._joined(done, ~np.append(is_piece, False))
+
+    def _divided_gaps(self, gaps: Indices, is_coarse: bool) -> list[_Pieces]:
+        """Return the pieces of the gaps after some of the fixed keys."""
         begin, end = self._times[gaps], self._times[gaps + 1]
         columns = self._owner[gaps], begin, end, self._values[gaps], self._values[gaps + 1]
         pieces = _Pieces(*columns, np.zeros(len(gaps)))
@@ -263,7 +280,7 @@ class _Sampling:
             begins[:1] = True
             segment = np.cumsum(begins) - 1
             numbers = np.ceil(_MARGIN * np.bincount(segment, needs)).astype(np.intp)
-        return self._joined(done, ~np.append(is_piece, False))
+        return done
 
     def _joined(self, done: list[_Pieces], is_end: Flags) -> _Keys:
         """Return the keys at which pieces begin, and those before jumps and at ends, where none begins."""
@@ -317,7 +334,7 @@ class _Sampling:
         count = len(self._motions)
         kept = self._counts - np.bincount(owner, removed, count)
         wanted = np.bincount(owner, added, count)
-        allowed = np.full(count, most_keys()) - kept
+        allowed = np.minimum(self._most, most_keys()).astype(np.intp) - kept
         if kept.sum() + wanted.sum() > (left := keys_left()):
             allowed = np.minimum(allowed, wanted * max(left - kept.sum(), 0) / wanted.sum())
         allowed = np.maximum(allowed, 0)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from keyframer.arrays import Flags, Floats, Singles
+from keyframer.arrays import Flags, Floats, Indices, Singles
 from keyframer.curves import Interpolation, RotationForm, Track
 from keyframer.exchange.gltf.conventions import Json, Names, attach_extras, json_value, non_default_fields
 from keyframer.exchange.gltf.write.animation_channels import PROPERTY_KINDS, Channels, Properties, animate_visibility
@@ -37,6 +37,7 @@ from keyframer.maths import affine
 from keyframer.maths.distinct_values import unique_values
 from keyframer.posing import Rig
 from keyframer.posing.bounds_and_duration import active_segment, clip_span
+from keyframer.posing.evaluation_order import reachable
 from keyframer.posing.rig import MATRICES_PER_BLOCK
 from keyframer.scene import Channel, Clip, Node, Scene
 from keyframer.scene.loss_report import Outcome
@@ -395,15 +396,17 @@ def _world_error(context: Context, rig: Rig, span: Span, parts: list[NodeParts],
     seconds = (key_times[:-1][wide, None] + lengths[wide, None] * _FRACTIONS).reshape(-1)
     if not len(seconds):
         return 0.0
-    written = Rig(_written_scene(context, samplers))
     tails = np.array([node.tail for node in parts])
-    moving = np.flatnonzero(np.isin(tails, written.moving_nodes))
+    nodes = context.asset.nodes
+    below = reachable([node for node, _ in samplers], lambda number: nodes[number].get("children", ()))
+    moving = np.flatnonzero(np.isin(tails, below))
     if not len(moving):
         return 0.0
     matrix_count = min(_MOST_MATRICES, budget_left("samples") // _SAMPLES_PER_MATRIX)
     most_times = max(24, min(_MOST_TIMES, matrix_count // len(moving)))
     if len(seconds) > most_times:
         seconds = seconds[np.linspace(0, len(seconds) - 1, most_times).astype(int)]
+    written = Rig(_written_scene(context, samplers, seconds))
     boxes = _boxes(context, moving.tolist())
     step = max(1, MATRICES_PER_BLOCK // len(context.asset.nodes))
     worst = 0.0
@@ -416,8 +419,10 @@ def _world_error(context: Context, rig: Rig, span: Span, parts: list[NodeParts],
     return worst / context.axes.unit
 
 
-def _written_scene(context: Context, samplers: Samplers) -> Scene:
-    """Return a scene of the written nodes, without geometry, animated by samplers in seconds."""
+def _written_scene(context: Context, samplers: Samplers, seconds: Floats) -> Scene:
+    """Return a scene of the written nodes, without geometry, animated by samplers: only by the keys that determine the
+    poses at some ``seconds``.
+    """
     nodes = []
     for item in context.asset.nodes:
         node = Node(item["name"], scale=np.array(item.get("scale", (1.0, 1.0, 1.0))))
@@ -429,14 +434,18 @@ def _written_scene(context: Context, samplers: Samplers) -> Scene:
             nodes[child].parent = number
     channels = []
     for (number, path), sampler in samplers.items():
+        keys: slice | Indices = slice(None)
+        if len(sampler.times) > 2 * len(seconds):
+            after = np.minimum(np.searchsorted(sampler.times, seconds), len(sampler.times) - 1)
+            keys = unique_values(np.concatenate([np.maximum(after - 1, 0), after]))
         track = Track(
             _TRACK_KINDS[path],
-            sampler.times,
-            sampler.values,
+            sampler.times[keys],
+            sampler.values[keys],
             _INTERPOLATIONS[sampler.mode],
             form=RotationForm.QUATERNION_ABSOLUTE if path == "rotation" else RotationForm.NONE,
-            tangents_in=sampler.tangents_in if sampler.mode == CUBIC else None,
-            tangents_out=sampler.tangents_out if sampler.mode == CUBIC else None,
+            tangents_in=sampler.tangents_in[keys] if sampler.mode == CUBIC else None,
+            tangents_out=sampler.tangents_out[keys] if sampler.mode == CUBIC else None,
         )
         channels.append(Channel(number, track))
     return Scene(nodes, clips=[Clip(channels=channels, rate=1.0)])
