@@ -64,6 +64,11 @@ def read_clean(data: bytes) -> Scene:
             id="no edges, no material",
         ),
         pytest.param(
+            "*MESH_FACE 0: A: 0 B: 1 C: 2 AB: 0 BC: 0 CA: 0 *MESH_SMOOTHING *MESH_MTLID 4294967295\n"
+            "*MESH_FACE 1: A: 0 B: 2 C: 3 AB: 0 BC: 0 CA: 0 *MESH_SMOOTHING 1, 2 *MESH_MTLID 4294967295\n",
+            id="groups in every form, an unsigned material",
+        ),
+        pytest.param(
             "*MESH_FACE 0: A: 0 B: 1 C: 2 AB: 0 BC: 0 CA: 0 *MESH_SMOOTHING 57 *MESH_MTLID 0\n"
             "*MESH_FACE 1: A: 0 B: 2 C: 3 AB: 0 BC: 0 CA: 0 *MESH_SMOOTHING 3 *MESH_MTLID 0\n",
             id="more than 32 smoothing groups",
@@ -133,6 +138,22 @@ def test_texture_coordinates_without_w_and_colours_with_opacity() -> None:
     assert mesh.uv.tolist() == [[0.5, 0.25], [1, 0], [0, 1]]
     assert mesh.uv_corners.tolist() == [[0, 1, 2], [0, 2, 1]]
     assert mesh.colors.tolist() == [[0.5, 1, 0]]
+
+
+@pytest.mark.parametrize("word", ["nan", "-nan", "nan(ind)", "-nan(ind)", "inf", "-inf", "-1.#IND00", "1.#QNAN"])
+def test_numbers_that_are_not_finite_do_not_cost_the_mesh(word: str) -> None:
+    """C prints the texture coordinates of degenerate faces in these forms."""
+    tables = (
+        f"*MESH_NUMTVERTEX 2\n*MESH_TVERTLIST {{\n*MESH_TVERT 0 {word} 0.25 0\n*MESH_TVERT 1 1 0 0\n}}\n"
+        "*MESH_NUMTVFACES 2\n*MESH_TFACELIST {\n*MESH_TFACE 0 0 1 1\n*MESH_TFACE 1 0 1 1\n}\n"
+    )
+    data = file(SQUARE + FACES + tables)
+    assert keyframer.encode(keyframer.decode(data)) == data
+    assert [issue.code for issue in check(data).issues] == ["DATA_NON_FINITE"]
+    mesh = keyframer.load(data).meshes[0]
+    assert mesh.corners.tolist() == TWO
+    assert np.isfinite(mesh.uv).all()
+    assert mesh.uv[1].tolist() == [1, 0]
 
 
 def test_optional_blocks_may_be_missing_or_empty() -> None:

@@ -375,9 +375,9 @@ def _material_id(text: bytes | None) -> int | None:
     if not word:
         return -1
     number = read_number(word)
-    if number is None or not abs(number) < 1 << 31 or number != int(number):
+    if number is None or not -(1 << 31) <= number < 1 << 32 or number != int(number):
         return None
-    return max(int(number), -1)
+    return max(int(number), -1) if number < 1 << 31 else -1  # -1 as an unsigned number
 
 
 def _smoothing_text(mask: int) -> str:

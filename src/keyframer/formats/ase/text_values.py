@@ -24,8 +24,8 @@ Value = int | float | bytes
 Values = tuple[Value, ...]
 
 _NUMBER = re.compile(rb"[-+]?(?:[0-9]+(?:[.,][0-9]*)?|[.,][0-9]+)(?:[eE][-+]?[0-9]+)?")
-_WINDOWS_NON_FINITE = re.compile(rb"([-+]?)1[.,]#(QNAN|SNAN|IND|INF)[0-9A-Z]*")
-"""non-finite numbers as printed by Windows"""
+_NON_FINITE = re.compile(rb"([-+]?)(?:1[.,]#(?:QNAN|SNAN|IND|(INF))[0-9A-Z]*|nan(?:\([a-z]*\))?|(inf)(?:inity)?)")
+"""non-finite numbers as printed by Windows and by others"""
 _WORDS = re.compile(rb'"([^"]*)"|([^\s"]+)')
 _NUMBER_CHARACTERS = b"0123456789+-.eE \t\r\n\v\f"
 _EXACT_LIMIT = 1 << 53
@@ -33,13 +33,13 @@ _EXACT_LIMIT = 1 << 53
 
 
 def read_number(word: bytes) -> float | None:
-    """Return a word as a number; None if it is not one. Decimal commas and Windows' non-finite numbers are accepted."""
+    """Return a word as a number; None if it is not one. Decimal commas and non-finite numbers are accepted."""
     if _NUMBER.fullmatch(word):
         return float(word.replace(b",", b"."))
-    non_finite = _WINDOWS_NON_FINITE.fullmatch(word)
+    non_finite = _NON_FINITE.fullmatch(word)
     if non_finite is None:
         return None
-    value = math.inf if non_finite[2] == b"INF" else math.nan
+    value = math.inf if non_finite[2] or non_finite[3] else math.nan
     return -value if non_finite[1] == b"-" else value
 
 
