@@ -21,6 +21,7 @@ from tests.conformance.shapes import GENERIC, SHAPES, Shape
 from tests.growth import assert_linear
 from tests.samples import all_samples, make_3ds, sample_files
 from tests.samples.ase import make as ase
+from tests.samples.b3d import make as b3d
 from tests.samples.hale3d import make_samples as hale3d
 from tests.samples.midtown import make_samples as midtown
 from tests.samples.nodeanim import make as nodeanim
@@ -65,6 +66,7 @@ MADE = {
     "midtown": midtown.samples(),
     "nodeanim": {f"{name}.nanim": data for name, data in nodeanim.samples().items()},
     "ase": ase.samples(),
+    "b3d": {f"{name}.b3d": make() for name, make in b3d.SAMPLES.items()},
 }
 
 

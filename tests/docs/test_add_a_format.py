@@ -122,6 +122,9 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
     environment = {**os.environ, "PYTHONPATH": f"{tests}{os.pathsep}{copy / 'src'}"}
     written = subprocess.run([sys.executable, "-c", sample], env=environment, capture_output=True, check=True)
     (samples / "wagtail" / "two_birds.wag").write_bytes(written.stdout)
+    poses = re.search(r"^```json\n(\{\"source\".*?)^```", PAGE, re.M | re.S)
+    assert poses is not None
+    (samples / "wagtail" / "two_birds.wag.pose.json").write_text(poses[1], encoding="utf-8")
     assert run(copy / "src", copy, "tools/generate_docs.py").returncode == 0
     return copy
 
@@ -144,6 +147,7 @@ ALL_TESTS = (
     "docs/test_generated.py",
     "docs/test_structure.py",
     "formats/test_bridge_reads.py",
+    "formats/test_edits.py",
     "formats/test_format_basics.py",
     "cli/test_formats_command.py",
     "test_public_names.py",

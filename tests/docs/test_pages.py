@@ -152,6 +152,13 @@ def test_links_have_targets(page: Path) -> None:
         assert (page.parent / target).exists(), target
 
 
+def test_pages_of_formats_are_found_by_their_folder() -> None:
+    """A new format needs no entry: its page is generated, and the index takes all pages of the folder."""
+    tree = re.search(r"```\{toctree\}\n:caption: Formats\n(.*?)```", (ROOT / "docs/index.md").read_text("utf-8"), re.S)
+    assert tree is not None
+    assert tree[1].split() == [":hidden:", ":glob:", "formats/*"]
+
+
 def test_every_command_is_in_the_readme() -> None:
     for name, words in COMMANDS.items():
         assert f"| `keyframer {name}` | {words} |" in README.read_text("utf-8"), name

@@ -34,11 +34,6 @@ def assert_poses_match(data: bytes) -> None:
             assert np.abs(pose.vertices(number)[0] - points).max(initial=0.0) <= 1e-6 * size
 
 
-@pytest.mark.parametrize("data", [swaying(), layered()], ids=["swaying", "layered"])
-def test_samples_pose_as_the_evaluator_says(data: bytes) -> None:
-    assert_poses_match(data)
-
-
 @needs_corpus
 @pytest.mark.skipif(not FILES, reason="the corpus has no Blitz3D files")
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
