@@ -226,7 +226,8 @@ def recover(data: bytes, limits: Limits) -> Document:
 
 
 def mend(record: Record, parent: Record | None, field: str) -> bool:
-    """Leave out triangles without vertices, and links to brushes and textures that do not exist."""
+    """Leave out triangles without vertices, links to brushes and textures that do not exist, and the rest of a list
+    that ends inside an entry."""
     if field == "brush" and isinstance(record, Mesh | Triangles):
         holder = parent if record.brush == -1 and isinstance(parent, Mesh) else record  # triangles may inherit
         holder.brush = -1
@@ -235,6 +236,8 @@ def mend(record: Record, parent: Record | None, field: str) -> bool:
         record.corners = frozen(record.corners[((record.corners >= 0) & (record.corners < count)).all(axis=1)])
     elif field == "textures" and isinstance(record, Brush):
         record.textures = frozen(np.full(len(record.textures), -1, "<i4"))
+    elif isinstance(record, Brushes | Textures) and record.children and record.tail:
+        record.tail = b""
     else:
         return False
     return True
