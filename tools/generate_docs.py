@@ -248,11 +248,11 @@ stdout has only data; messages go to stderr. Nothing is overwritten without `-f`
 earlier runs), inputs of the same run are never overwritten, and files are written atomically
 ([outputs](reliability.md#outputs)). Names from files are made safe before they are shown, in every style.
 
-**Inputs** are files, folders with `-r`, globs in quotes, `--files-from LIST`, `-` for stdin, and members of zip
-archives: an archive stands for its members, `pack.zip!/scene.3ds` for one of them. A `.mvr` or `.gdtf` is one input;
-`show.mvr!/model.3ds` names a member. In folders and archives only files with the extension of a known format are taken,
-unless `--all-files` is given. A file that cannot be read gives one entry and one line on stderr,
-`keyframer: FILE: CODE at OFFSET in PATH: message`; the others are still processed.
+**Inputs** are files, folders with `-r`, globs in quotes, `--files-from LIST`, `-` for stdin, and members of
+[archives](containers.md): an archive stands for its members, `pack.zip!/scene.3ds` for one of them. A `.mvr` or
+`.gdtf` is one input; `show.mvr!/model.3ds` names a member. In folders and archives only files with the extension of a
+known format are taken, unless `--all-files` is given. A file that cannot be read gives one entry and one line on
+stderr, `keyframer: FILE: CODE at OFFSET in PATH: message`; the others are still processed.
 
 **Styles** (`--format`): `pretty` for people, `json` one JSON object with an entry for each file, `jsonl` one entry per
 line, `csv`, and `md` for Markdown. The JSON styles have `schema` and `schema_version`; the schemas

@@ -172,6 +172,7 @@ FOUND_BY_NAME = {
     "keyframer.batch": "public names, each in the module that declares it",
     "keyframer.batch.preloaded": "modules that workers share, named to another process",
     "keyframer.cli.parser": "commands, by the name that was typed",
+    "keyframer.files.containers": "kinds of containers, modules of its package",
     "keyframer.formats.contract": "the two halves of a format, modules of its package",
     "keyframer.plugins": "entry points of other packages",
 }

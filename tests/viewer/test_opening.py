@@ -19,7 +19,8 @@ import pytest
 import keyframer
 from keyframer.limits import Limits
 from keyframer.viewer import Viewer
-from keyframer.viewer.resources import MOST_FILES, BadDrop, DroppedFile, dropped_files, view_dropped
+from keyframer.viewer.dropped_files import MOST_FILES, BadDrop, DroppedFile, dropped_files, view_dropped
+from keyframer.viewer.resources import Resources
 from tests.building.images import picture
 from tests.viewer.browser import Browser
 from tests.viewer.foreign_gltf import write_foreign
@@ -222,8 +223,8 @@ def losses_of(*files: tuple[str, bytes]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("name", "status"), [
-    ("scenes/WOOD.PNG", []), ("scenes/wood.png", []), ("maps/deep/wood.png", []), ("scenes/wood.tga", []),
-    ("other.png", ["missing"]),
+    ("scenes/WOOD.PNG", []), ("scenes/wood.png", ["guessed"]), ("maps/deep/wood.png", ["guessed"]),
+    ("scenes/wood.tga", ["guessed"]), ("other.png", ["missing"]),
 ])  # fmt: skip
 def test_images_are_found_beside_the_scene(tmp_path: Path, name: str, status: list[str]) -> None:
     """In another case, with another extension, in another folder: as on a disk."""
@@ -232,7 +233,7 @@ def test_images_are_found_beside_the_scene(tmp_path: Path, name: str, status: li
     assert [loss["status"] for loss in losses_of(scene, (name, content))["images"]] == status
     assert [loss["name"] for loss in losses_of(scene)["images"]] == ["WOOD.PNG"]
     (file,) = view_dropped([DroppedFile(*scene), DroppedFile(name, content)], LIMITS)
-    assert (b"image/png" in (file.model() or b"")) == (not status)
+    assert (b"image/png" in (file.model() or b"")) == (status != ["missing"])
     assert file.loaded.data == scene[1]
 
 
@@ -242,8 +243,39 @@ def test_dropped_file_is_not_its_own_image(tmp_path: Path) -> None:
     assert [loss["status"] for loss in losses_of(scene)["images"]] == ["missing"]
     other = DroppedFile("maps/self.png", picture("PNG"))
     (file,) = view_dropped([DroppedFile(*scene), other], LIMITS)
-    (embedded,) = [map.embedded for material in file.loaded.scene.materials for map in material.maps.values()]
-    assert embedded.data == other.data
+    assert file.loaded.textures is not None
+    used = file.loaded.textures.open("SELF.PNG").texture
+    assert used is not None
+    assert used.data == other.data
+
+
+def test_dropped_image_joins_the_open_scene_that_misses_it(viewer: Viewer, tmp_path: Path) -> None:
+    scene = hostile_file(b"MAPS\\WOOD.PNG", tmp_path).read_bytes()
+
+    def images(file: int) -> list[str]:
+        losses = json.loads(ask(viewer, f"/data/{file}/losses", Cookie=session(viewer)).body)
+        return [image["status"] for image in losses["images"]]
+
+    assert json.loads(post(viewer, body_of(("box.3ds", scene))).body)["opened"] == [1]
+    assert images(1) == ["missing"]
+    room = viewer.resources.room
+    answer = post(viewer, body_of(("other.png", picture("PNG"))))
+    assert answer.status == 422
+    assert b"no scene" in answer.body
+    content = json.loads(post(viewer, body_of(("textures/wood.png", picture("PNG")))).body)
+    assert (content["opened"], content["joined"], len(content["files"])) == ([], [1], 2)
+    assert images(1) == ["guessed"]
+    assert b"image/png" in ask(viewer, "/data/1/model", Cookie=session(viewer)).body
+    assert viewer.resources.room == room - len(picture("PNG"))
+    viewer.resources.post("/close/1", b"")
+    assert viewer.resources.room == room + len(scene)
+
+
+def test_dropped_image_joins_a_scene_of_the_command(tmp_path: Path) -> None:
+    resources = Resources(viewed(hostile_file(b"WOOD.PNG", tmp_path)))
+    resources.get("/data/0/losses")
+    resources.post("/open", body_of(("WOOD.PNG", picture("PNG"))))
+    assert json.loads((resources.get("/data/0/losses") or ("", b""))[1])["images"] == []
 
 
 def test_buffers_of_gltf_are_found_among_the_dropped_files(tmp_path: Path) -> None:
@@ -348,7 +380,7 @@ def test_files_can_be_dropped_on_the_page(browser: Browser, tmp_path: Path) -> N
             listed = [text.split()[0] for text in shown.page.locator("#file-list .option").all_inner_texts()]
             assert listed == ["windmill.3ds", "box.3ds", "b.3ds"]
             shown.page.keyboard.press("Escape")
-            assert shown.state("losses.images") == []
+            assert [image["status"] for image in shown.state("losses.images")] == ["guessed"]
             shown.open_file(2)
             assert shown.page.locator("#node-0").inner_text().split()[-1] == "Tower"
             shown.page.evaluate(DROP, [["only.png", list(picture("PNG"))]])

@@ -15,7 +15,8 @@ import keyframer
 from keyframer.exchange import EXPORTERS
 from keyframer.limits import Limits
 from keyframer.scene.loss_report import CannotWrite
-from keyframer.viewer.resources import BadDrop, DroppedFile, Resources, TooLarge, view_dropped
+from keyframer.viewer.dropped_files import BadDrop, DroppedFile, TooLarge, view_dropped
+from keyframer.viewer.resources import Resources
 from keyframer.viewer.viewed_file import ViewedFile
 from tests.cli.running import Run
 from tests.viewer.opening import EXAMPLE, FILES, SAMPLES, viewed

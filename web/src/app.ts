@@ -70,9 +70,10 @@ export async function start(container: HTMLElement, data: Data): Promise<App> {
   const activity = new Activity(data.engine === undefined, data.engine, showError);
   const openNew = (request: () => Promise<Opened>): void => void activity.run(async () => {
     notice.say("Reading…");
-    const { opened, files: allFiles } = await request();
+    const { opened, joined, files: allFiles } = await request();
     list(allFiles);
-    if (opened[0] !== undefined) await open(opened[0]);
+    const next = joined.includes(store.state.file) ? store.state.file : [...opened, ...joined][0];
+    if (next !== undefined) await open(next);
   });
   const openFiles = (chosen: Promise<NamedFile[]>): void => openNew(async () => data.open(packed(await chosen, limit)));
   const recover = el("button", { type: "button", class: "main", id: "recover", onclick: () => openNew(() => data.recover(store.state.file)) }, RECOVER);

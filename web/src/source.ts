@@ -98,7 +98,7 @@ export class Data {
     return this.source.engine;
   }
 
-  /** Opens files; returns the list of all files, and the numbers of those that were opened now. */
+  /** Opens files; returns the list of all files, and the numbers of those that were opened now, or that images joined. */
   open = (body: Blob): Promise<Opened> => this.post("/open", body);
   /** Opens a damaged file again, without its unsafe parts. */
   recover = (file: number): Promise<Opened> => this.post(`/recover/${file}`, new Blob());
@@ -128,7 +128,15 @@ export class Data {
 
   private async post(path: string, body: Blob): Promise<Opened> {
     if (!this.source.post) throw new Error("This page has no server to open files.");
-    return JSON.parse(new TextDecoder().decode(await this.source.post(path, body))) as Opened;
+    const answer = JSON.parse(new TextDecoder().decode(await this.source.post(path, body))) as Opened;
+    for (const file of answer.joined) this.forget(file);
+    return answer;
+  }
+
+  private forget(file: number): void {
+    for (const answers of [this.answers, this.parsed]) {
+      for (const path of [...answers.keys()]) if (path.startsWith(`/data/${file}/`)) answers.delete(path);
+    }
   }
 
   private async bytes(path: string, cached = true): Promise<ArrayBuffer> {

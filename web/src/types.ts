@@ -10,7 +10,8 @@ export interface FileList {
   limit: number;
   files: FileEntry[];
 }
-export interface Opened { opened: number[]; files: FileEntry[] }
+/** `joined`: the files that dropped images joined. */
+export interface Opened { opened: number[]; joined: number[]; files: FileEntry[] }
 
 export interface NodeInfo {
   name: string;

@@ -31,7 +31,7 @@ from keyframer.batch.resumable_run import (
 )
 from keyframer.catalogue import IO_READ_FAILED
 from keyframer.errors import FormatError
-from keyframer.files.containers import member_name
+from keyframer.files.member_names import member_name
 
 _FILES = 500
 """files that are compared with the catalogue at once, and stored in one transaction"""

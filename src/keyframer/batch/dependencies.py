@@ -23,6 +23,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from keyframer.batch.storage import is_url
+from keyframer.files import members
+from keyframer.files.member_names import file_on_disk, may_be_member
 from keyframer.formats import COMPANION_ENDINGS
 from keyframer.formats.contract import companion_names
 
@@ -119,7 +121,8 @@ def _companions(path: str) -> list[str]:
     """Return the names of the existing companions of a file."""
     folder, name = os.path.split(path)
     names = companion_names(name, COMPANION_ENDINGS)
-    return [other for other in names if os.path.lexists(os.path.join(folder, other))]
+    paths = {other: os.path.join(folder, other) for other in names}
+    return [other for other, path in paths.items() if os.path.lexists(path) or members.is_file(path)]
 
 
 def _folder_hash(folder: str) -> str:
@@ -154,7 +157,10 @@ def _hash_of(value: Any) -> str:
 
 
 def _size_and_time(path: str) -> list[int | None]:
+    """Return size and time of a file; of a file in a container, those of the container."""
     try:
+        if may_be_member(path) and members.is_file(path):
+            path = file_on_disk(path)
         status = os.stat(path)
     except (OSError, ValueError):  # ValueError: a name that cannot be encoded
         return [None, None]

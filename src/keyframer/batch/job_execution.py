@@ -84,11 +84,10 @@ class _RunningJob:
         self.job = job
         self.options = job.options
         self.result = result
-        has_no_path = storage.is_url(job.source) or storage.split_member(job.source) is not None
         self.opened = OpenedFile(
             storage.read(job.source, job.occurrence, job.stamp),
             name=job.source,
-            path=None if has_no_path else job.source,
+            path=None if storage.is_url(job.source) else job.source,
             format=self.options.get("from"),
             options=self.options.get("scene"),
         )

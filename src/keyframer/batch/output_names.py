@@ -11,6 +11,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from keyframer.files.member_names import safe_parts
+
 LONGEST_NAME = 255
 """maximum number of bytes of a name on most file systems"""
 
@@ -43,10 +45,7 @@ def key_of(name: str) -> str:
 
 def safe_relative(name: str) -> str:
     """Return a relative path for a name from an archive or a store; the path never leads outside its folder."""
-    slashed = name.replace("\\", "/").replace("\0", "_")
-    parts = [part for part in slashed.split("/") if part not in ("", ".", "..")]
-    if parts and parts[0][1:] == ":":  # C:\MODELS: a drive, which some systems do not treat as a relative path
-        parts[0] = parts[0][0]
+    parts = safe_parts(name)
     return "/".join(part.rstrip(" .") or "_" if part.strip(" .") == "" else part for part in parts) or "file"
 
 

@@ -1,4 +1,4 @@
-"""Reads files on disks, in zip archives and at URLs that fsspec supports; writes objects at URLs.
+"""Reads files on disks, in containers and at URLs that fsspec supports; writes objects at URLs.
 
 fsspec is imported only for names with ``://``; the extra ``[cloud]`` installs it.
 """
@@ -15,12 +15,10 @@ from contextlib import contextmanager
 from importlib import import_module
 from io import BytesIO
 from typing import Any
-from zipfile import ZipInfo
 
 from keyframer.catalogue import IO_CHANGED_DURING_READ, IO_READ_FAILED
 from keyframer.errors import FormatError
-from keyframer.files import check_size, containers, is_endless, note_input, read_bytes
-from keyframer.files.zip_archives import Archive
+from keyframer.files import check_size, is_endless, member_names, members, read_bytes
 from keyframer.limits import DEFAULT_LIMITS, Limits
 
 _WEB = ("http://", "https://")
@@ -71,8 +69,12 @@ def read(source: str, occurrence: int = 0, stamp: str = "") -> bytes:
     """
     if is_url(source):
         return read_url(source, stamp)
-    member = split_member(source)
-    return read_bytes(source) if member is None else _read_member(*member, occurrence)
+    if not occurrence:
+        return read_bytes(source)
+    place = members.place_of(source)
+    if place is None:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), source)
+    return place.read(occurrence=occurrence)
 
 
 def sha256_of(source: str, occurrence: int = 0) -> str:
@@ -87,7 +89,7 @@ def sha256_of(source: str, occurrence: int = 0) -> str:
 
 def split_member(source: str) -> tuple[str, str] | None:
     """Return archive and member if the name is that of a member, otherwise None; a URL names no member."""
-    return None if is_url(source) else containers.split_member(source)
+    return None if is_url(source) else member_names.split_member(source)
 
 
 def file_on_disk(source: str) -> str:
@@ -101,12 +103,11 @@ def is_gone(source: str) -> bool:
     try:
         if is_url(source):
             return _is_gone_from_store(source)
-        member = split_member(source)
-        if member is not None:
-            members = _open_archive(member[0]).members
-            name, _, occurrence = member[1].rpartition("!#")  # only the second member of a name has a number
-            is_repeated = occurrence.isdecimal() and int(occurrence) < len(members.get(name, ()))
-            return member[1] not in members and not is_repeated
+        place = None if split_member(source) is None else members.place_of(source)
+        if place is not None:
+            name, _, occurrence = place.path.rpartition("!#")  # only the second member of a name has a number
+            is_repeated = occurrence.isdecimal() and int(occurrence) < len(place.container.named(name))
+            return place.file is None and not is_repeated
         os.lstat(source)
     except (FileNotFoundError, NotADirectoryError):
         return True
@@ -140,43 +141,6 @@ def read_url(url: str, stamp: str = "", limits: Limits = DEFAULT_LIMITS) -> byte
             if isinstance(opened_size, int):
                 check_size(opened_size, limits)
             return read_bytes(stream, limits)
-
-
-class _OpenArchive:
-    """An archive that stays open. Searching its directory again for each of ten thousand members would take minutes."""
-
-    def __init__(self, name: str, size: int) -> None:
-        self.archive = Archive(name, size)
-        self.members: dict[str, list[ZipInfo]] = {}
-        for info in self.archive.members:
-            self.members.setdefault(info.filename, []).append(info)
-
-
-_OPEN: dict[str, tuple[tuple[int, int], _OpenArchive]] = {}
-"""the last archive, by name, with its size and time"""
-
-
-def _open_archive(name: str) -> _OpenArchive:
-    status = os.stat(name)
-    note_input(status)
-    stamp = (status.st_size, status.st_mtime_ns)
-    last = _OPEN.get(name)
-    if last is not None and last[0] == stamp:
-        return last[1]
-    for _, old in _OPEN.values():
-        old.archive.close()
-    _OPEN.clear()
-    opened = _OpenArchive(name, status.st_size)
-    _OPEN[name] = (stamp, opened)
-    return opened
-
-
-def _read_member(archive: str, member: str, occurrence: int) -> bytes:
-    opened = _open_archive(archive)
-    entries = opened.members.get(member, [])
-    if occurrence >= len(entries):
-        raise IO_READ_FAILED.failure(0, "/", reason="no such member in the archive")
-    return opened.archive.read(entries[occurrence])
 
 
 def write(url: str, data: bytes) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The inputs of a command: files, folders, globs, lists of files, stdin and members of zip archives.
+"""The inputs of a command: files, folders, globs, lists of files, stdin and members of containers.
 
 A name that cannot be read is an input, too: it fails when it is opened, so that the others are still processed.
 """
@@ -8,12 +8,14 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from keyframer.cli.messages import note
 from keyframer.errors import FormatError
 from keyframer.exchange import IMPORTERS, importer_for
-from keyframer.files import containers
+from keyframer.files.containers import EXTENSIONS as CONTAINER_EXTENSIONS
+from keyframer.files.containers import kind_of
+from keyframer.files.member_names import file_on_disk, member_name, safe_parts, split_member
 from keyframer.formats import COMPANION_ENDINGS, FORMATS
 from keyframer.formats.contract import HEAD_SIZE, companion_names
 from keyframer.formats.foreign_files import is_apple_double
@@ -22,13 +24,11 @@ from keyframer.text import counted
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Iterator
-    from zipfile import ZipInfo
 
-    from keyframer.files.zip_archives import Archive
-    from keyframer.limits import Budget
+    from keyframer.files.containers import Container, Member
+    from keyframer.limits import Budget, Limits
 
 STDIN = "-"
-_ZIP = b"PK\x03\x04"
 
 DECODABLE = tuple(extension for known in FORMATS for extension in known.extensions)
 """extensions of files that can be decoded as documents"""
@@ -150,26 +150,42 @@ class StdinInput(Input):
 
 
 class MemberInput(Input):
-    """A member of an open zip archive; ``occurrence`` counts members of the same name from 0."""
+    """A member of an open container, whose name is ``place``; ``occurrence`` counts members of the same name from 0,
+    ``folder`` is the path of the container below the outermost one."""
 
-    def __init__(self, archive: Archive, member: ZipInfo, archive_name: str, occurrence: int) -> None:
-        parts = [part for part in member.filename.replace("\\", "/").split("/") if part not in ("", ".", "..")]
-        name = containers.member_name(archive_name, member.filename)
-        super().__init__(name, os.path.join(*parts) if parts else "member")
-        self.archive = archive
-        self.archive_name = archive_name
+    def __init__(self, container: Container[Member], member: Member, place: str, occurrence: int, folder: str) -> None:
+        path = os.path.join(*safe_parts(member.filename) or ["member"])
+        super().__init__(member_name(place, member.filename), os.path.join(folder, path))
         self.occurrence = occurrence
+        self._container = container
         self._member = member
+
+    @property
+    def archive_name(self) -> str:
+        """The path of the file on a disk that the member is in."""
+        return file_on_disk(self.name)
 
     @property
     def key(self) -> str:
         return f"{self.name}!#{self.occurrence}" if self.occurrence else self.name
 
     def head(self) -> tuple[bytes, int]:
-        return self.archive.head(self._member, HEAD_SIZE), self._member.file_size
+        return self._container.head(self._member, HEAD_SIZE), self._member.file_size
 
     def read(self) -> bytes:
-        return self.archive.read(self._member)
+        return self._container.read(self._member)
+
+    def members(self) -> Iterator[Input] | None:
+        """Return the members of a member that is a container; None if it is none."""
+        from keyframer.files.members import place_of
+
+        assert self.budget is not None
+        if not _stands_for_members(self._container.stream(self._member), self.name):
+            return None
+        place = place_of(member_name(self.name, ""), self.budget.limits)
+        if place is None or self.occurrence:
+            return None
+        return _walked(place.container, place.name, list(place.container.members), self.budget, self.relative)
 
 
 class SkippedInput(Input):
@@ -197,7 +213,7 @@ class FolderInput(BadInput):
 def add_arguments(
     parser: argparse.ArgumentParser,
     metavar: str = "FILE",
-    files: str = "a file, a folder (with -r), a glob in quotes, a zip archive, ARCHIVE!/MEMBER, or - for stdin",
+    files: str = "a file, a folder (with -r), a glob in quotes, an archive, ARCHIVE!/MEMBER, or - for stdin",
     *,
     always_recursive: bool = False,
 ) -> argparse._ArgumentGroup:
@@ -285,7 +301,7 @@ def _register_inputs(names: list[str], recursive: bool, extensions: tuple[str, .
         for item in _expanded(name, recursive, extensions, limits):
             if isinstance(item, SkippedInput):
                 continue
-            note_input(item.archive_name if isinstance(item, MemberInput) else item.name)
+            note_input(file_on_disk(item.name))
             if isinstance(item, StdinInput):
                 with suppress(OSError, FormatError):  # reported when stdin is opened
                     item.read()
@@ -312,9 +328,9 @@ def _expanded(name: str, recursive: bool, extensions: tuple[str, ...], limits: d
                 return (FolderInput(name, _read_failure("this is a folder (-r searches it)")),)
             return _from_folder(name, extensions)
         if os.path.lexists(name):
-            return _from_archive(name, extensions, None, limits) if _is_expanded_to_members(name) else (_file(name),)
-        if (named := containers.split_member(name)) is not None:
-            return _from_archive(named[0], extensions, named[1], limits)
+            return _from_container(name, extensions, limits) if _is_expanded_to_members(name) else (_file(name),)
+        if split_member(name) is not None:
+            return _from_container(name, extensions, limits)
         if any(character in name for character in "*?["):
             return _from_glob(name, recursive, extensions, limits)
     except OSError as error:
@@ -394,53 +410,95 @@ def _from_glob(
 
 
 def _is_expanded_to_members(name: str) -> bool:
-    """Return whether a file is a zip archive that stands for its members; some importers read an archive as a whole."""
+    """Return whether a file is a container that stands for its members; some importers read an archive as a whole."""
     if not os.path.isfile(name):  # a pipe can be read only once
         return False
     with open(name, "rb") as stream:
-        head = stream.read(HEAD_SIZE)
-    return head[:4] == _ZIP and importer_for(head, name) is None
+        return _stands_for_members(stream, name)
 
 
-def _from_archive(
-    name: str, extensions: tuple[str, ...], member: str | None, limits: dict[str, object]
-) -> Iterator[Input]:
-    from contextlib import closing
+def _stands_for_members(stream: IO[bytes], name: str) -> bool:
+    if kind_of(stream) is None:
+        return False
+    stream.seek(0)
+    return importer_for(stream.read(HEAD_SIZE), name) is None
 
-    from keyframer.files.zip_archives import Archive
+
+def _from_container(name: str, extensions: tuple[str, ...], limits: dict[str, object]) -> Iterator[Input]:
+    """Yield the members of a container, those of a folder or container in a container, or a single member."""
     from keyframer.limits import Budget, limits_of
 
     budget = Budget(limits_of(limits))
     try:
-        archive = Archive(name, os.path.getsize(name), budget.limits)
+        container, place, members, is_named = _members_of(name, budget.limits)
     except (FormatError, OSError) as error:
         yield BadInput(name, error)
         return
-    with closing(archive):
-        any_member = False
-        seen: dict[str, int] = {}
-        for info in sorted(archive.members, key=lambda info: info.filename):
-            if member is not None and info.filename != member:
+    is_empty = True
+    items = _walked(container, place, members, budget)
+    for item in items if is_named else _searched(items, extensions):
+        is_empty = is_empty and isinstance(item, SkippedInput)
+        yield item
+    if is_empty:
+        failure = _read_failure("no such member in the archive") if is_named else _no_files("archive", extensions)
+        yield BadInput(name, failure)
+
+
+def _members_of(name: str, limits: Limits) -> tuple[Container[Member], str, list[Member], bool]:
+    """Return the container that a name leads to, its name, the members that are meant, and whether they are named:
+    members of a container or folder are searched for files with known extensions."""
+    from keyframer.files.members import place_of
+
+    place = place_of(name, limits)
+    if place is not None and place.path:
+        member = place.file
+        if member is None:
+            below = safe_parts(place.path)
+            inside = [found for found in place.container.members if safe_parts(found.filename)[: len(below)] == below]
+            return place.container, place.name, inside, not inside
+        if not _stands_for_members(place.container.stream(member), name):
+            named = [found for found in place.container.named(place.path) if not found.is_dir()]
+            return place.container, place.name, named or [member], True
+        place = None
+    if place is None:
+        place = place_of(member_name(name, ""), limits)
+        assert place is not None
+    return place.container, place.name, list(place.container.members), False
+
+
+def _walked(
+    container: Container[Member], place: str, members: list[Member], budget: Budget, folder: str = ""
+) -> Iterator[Input]:
+    """Yield files as inputs, sorted by name; ``place`` is the name of the container, ``folder`` its path below the
+    outermost one."""
+    seen: dict[str, int] = {}
+    for member in sorted(members, key=lambda member: member.filename):
+        name = member.filename
+        if name == "":
+            yield BadInput(member_name(place, name), _read_failure("a member of the archive has no name"))
+        elif not member.is_dir():
+            item = MemberInput(container, member, place, seen.get(name, 0), folder)
+            item.budget = budget
+            seen[name] = item.occurrence + 1
+            yield item
+
+
+def _searched(items: Iterator[Input], extensions: tuple[str, ...]) -> Iterator[Input]:
+    """Yield the inputs with one of the extensions, and those in containers."""
+    for item in items:
+        name = item.name.lower()
+        if isinstance(item, MemberInput) and name.endswith(CONTAINER_EXTENSIONS):
+            try:
+                inside = item.members()
+            except (FormatError, OSError) as error:
+                yield BadInput(item.name, error, item.relative)
                 continue
-            if info.filename == "":
-                any_member = True
-                yield BadInput(containers.member_name(name, ""), _read_failure("a member of the archive has no name"))
-            elif not info.is_dir() and (
-                member is not None or not extensions or info.filename.lower().endswith(extensions)
-            ):
-                item = MemberInput(archive, info, name, seen.get(info.filename, 0))
-                item.budget = budget
-                if member is None and extensions and _is_apple_double(item):
-                    yield SkippedInput(item.name)
-                    continue
-                any_member = True
-                yield item
-                seen[info.filename] = seen.get(info.filename, 0) + 1
-    if not any_member:
-        missing = (
-            _no_files("zip archive", extensions) if member is None else _read_failure("no such member in the archive")
-        )
-        yield BadInput(name if member is None else containers.member_name(name, member), missing)
+            if inside is not None:
+                yield from _searched(inside, extensions)
+                continue
+        if extensions and not name.endswith(extensions) and not isinstance(item, BadInput):
+            continue
+        yield SkippedInput(item.name) if extensions and _is_apple_double(item) else item
 
 
 def _no_files(kind: str, extensions: tuple[str, ...]) -> FormatError:

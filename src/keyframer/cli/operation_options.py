@@ -18,6 +18,7 @@ from keyframer.cli import inputs, reading_options
 from keyframer.cli.reading_options import LAST_FRAME, factor, rate, share
 from keyframer.exchange import EXPORTERS
 from keyframer.exchange.gltf import KEY_STYLES
+from keyframer.files.members import folder_in_container, names_in
 from keyframer.inspecting import table_names
 from keyframer.text import did_you_mean
 
@@ -451,13 +452,13 @@ def add_textures(parser: argparse.ArgumentParser) -> None:
         type=_folder,
         default=[],
         metavar="DIR",
-        help="a folder to search for images, after the folder of the file (may be repeated)",
+        help="a folder or archive to search for images, after the folder of the file (may be repeated)",
     )
     textures.add_argument("--texture-recursive", action="store_true", help="search subfolders for images, too")
     textures.add_argument("--no-textures", action="store_true", help="do not open images")
 
 
 def _folder(path: str) -> str:
-    if not os.path.isdir(path):
+    if not os.path.isdir(path) and not names_in(folder_in_container(path)):
         raise ArgumentTypeError(f"no such folder: {path!r}")
     return path

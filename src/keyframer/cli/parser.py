@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from keyframer import __version__
 from keyframer.cli.exit_handling import FINDINGS, SUCCESS
 from keyframer.cli.inputs import report_skipped
-from keyframer.files.containers import split_member
+from keyframer.files.member_names import split_member
 from keyframer.text import did_you_mean, safe_text
 
 if TYPE_CHECKING:

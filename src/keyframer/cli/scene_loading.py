@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from keyframer.cli.inputs import FileInput, Input
+from keyframer.cli.inputs import FileInput, Input, MemberInput
 from keyframer.cli.messages import note
 from keyframer.cli.reading_options import bridge_options
 from keyframer.errors import FormatError
@@ -24,8 +24,8 @@ def open_input(item: Input, options: argparse.Namespace) -> OpenedFile:
 
 
 def path_of(item: Input) -> Path | None:
-    """Return the path of an input, for finding its companions; None for stdin and members of archives."""
-    return Path(item.name) if isinstance(item, FileInput) else None
+    """Return the path of an input, for finding its companions; None for stdin."""
+    return Path(item.name) if isinstance(item, (FileInput, MemberInput)) else None
 
 
 def load_scene(item: Input, options: argparse.Namespace) -> Scene:

@@ -26,7 +26,6 @@ if TYPE_CHECKING:  # reading a document needs no scene
 
     from numpy.typing import ArrayLike
 
-    from keyframer.exchange.memory_files import FindFile
     from keyframer.formats.recovery import Recovery
     from keyframer.posing import Pose, Rig
     from keyframer.scene import Scene
@@ -55,10 +54,9 @@ Source = PathLike | IO[bytes] | bytes | bytearray | memoryview
 class OpenedFile:
     """The bytes of one file, and its document and scene. Everything is computed once, on first use.
 
-    ``name`` is the file name (its extension breaks ties in detection); ``path`` is its path on disk, None for streams,
-    members of archives and URLs, which have no companions on disk. ``format`` is the id of a format or importer and
-    overrides detection; ``options`` are those of its reader, as values or as text. ``find_file`` finds companions in
-    memory: images, and the buffers of glTF.
+    ``name`` is the file name (its extension breaks ties in detection); ``path`` is its path on a disk or in a
+    container, where its companions are; None for streams and URLs. ``format`` is the id of a format or importer and
+    overrides detection; ``options`` are those of its reader, as values or as text.
     """
 
     def __init__(
@@ -70,7 +68,6 @@ class OpenedFile:
         format: str | None = None,
         options: Mapping[str, object] | None = None,
         limits: Limits | None = None,
-        find_file: FindFile | None = None,
     ) -> None:
         self.data = data
         self.name = name
@@ -78,7 +75,6 @@ class OpenedFile:
         self.given_options = dict(options or {})
         """options before their text is converted to values"""
         self.limits = limits or open_or_new_budget(DEFAULT_LIMITS, 0).limits
-        self._find_file = find_file
         self._chosen_reader = None if format is None else reader_by_name(format)
         self._scene: Scene | None = None
 
@@ -201,20 +197,13 @@ class OpenedFile:
         return self._scene
 
     def _make_scene(self, salvage: bool) -> Scene:
-        if self._find_file is not None:
-            from keyframer.exchange.memory_files import embed_images, with_embedded_parts
         reader = self._reader_if_damaged() if salvage else self.reader
         if isinstance(reader, Importer):
-            data = self.data if self._find_file is None else with_embedded_parts(self.data, self._find_file)
-            scene = reader.load(data, self.folder, self.limits, self.options, salvage=salvage)
-        else:
-            from keyframer.formats.kit.scene_reading import scene_of
+            return reader.load(self.data, self.folder, self.limits, self.options, salvage=salvage)
+        from keyframer.formats.kit.scene_reading import scene_of
 
-            document = self.recover().document if salvage else self.document
-            scene = scene_of(document, self.options, salvage=salvage, folder=self.folder)
-        if self._find_file is not None:
-            embed_images(scene, self._find_file)
-        return scene
+        document = self.recover().document if salvage else self.document
+        return scene_of(document, self.options, salvage=salvage, folder=self.folder)
 
 
 def open_file(

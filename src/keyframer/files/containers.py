@@ -1,28 +1,181 @@
-"""Names of files inside other files: the name of the container, ``!/``, and the path inside.
+"""Files that contain other files: their kinds, and what all kinds have in common.
 
-Only this module makes and splits such names.
+A new kind of container is a module and a line in `KINDS`.
 """
 
 from __future__ import annotations
 
-import os
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from datetime import datetime
+from importlib import import_module
+from io import BytesIO
+from typing import IO, Generic, NamedTuple, Protocol, TypeVar
 
-_MARK = "!/"
+from keyframer.catalogue import LIMIT_RECORDS
+from keyframer.errors import FormatError
+from keyframer.files.member_names import safe_parts
+from keyframer.files.runs import check_size
+from keyframer.limits import DEFAULT_LIMITS, MOST_ENTRIES, Budget, Limits, add_input
 
 
-def member_name(container: str, member: str) -> str:
-    return f"{container}{_MARK}{member}"
+class Member(Protocol):
+    """A file or folder in a container; `zipfile.ZipInfo` is one."""
+
+    @property
+    def filename(self) -> str: ...
+    @property
+    def file_size(self) -> int: ...
+    def is_dir(self) -> bool: ...
 
 
-def split_member(name: str) -> tuple[str, str] | None:
-    """Return container and member if the name is that of a member, otherwise None.
+M = TypeVar("M", bound=Member)
 
-    The container is the shortest part before a ``!/`` that is an existing file: the name of a member is not trusted,
-    and with ``..`` it could be the path of another file.
-    """
-    at = name.find(_MARK)
-    while at >= 0:
-        if os.path.isfile(name[:at]):
-            return name[:at], name[at + len(_MARK) :]
-        at = name.find(_MARK, at + 1)
+
+class Container(ABC, Generic[M]):
+    """An open container. Raises `FormatError` if it is damaged or exceeds a limit, OSError if it cannot be opened."""
+
+    members: Sequence[M]
+    """including folders"""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._refused: dict[int, FormatError] = {}
+        """why members cannot be read, by `id`"""
+        self._by_name: dict[str, list[M]] = {}
+        self._folders: dict[str, dict[str, M | None]] = {}
+        """names in each folder, by its safe path; a subfolder has no member here"""
+
+    def set_members(self, members: Sequence[M], packed: int) -> None:
+        """Set the members. They may have `Limits.archive_bytes` in all, in proportion to the ``packed`` bytes of the
+        container; members beyond that, in the order of their names, cannot be read."""
+        if len(members) > MOST_ENTRIES:
+            raise too_many_members()
+        self.members = members
+        budget = Budget(self._limits, packed)
+        for member in sorted(members, key=lambda member: member.filename):
+            try:
+                budget.spend("archive_bytes", member.file_size)
+            except FormatError as error:
+                self._refused[id(member)] = error
+
+    @abstractmethod
+    def _content(self, member: M) -> bytes:
+        """Return the content of a member whose stated size is within the limits."""
+
+    def read(self, member: M) -> bytes:
+        """Return the content of a member, and enlarge the open budget by its packed size; raises `FormatError` if it is
+        damaged, encrypted or over a limit."""
+        if id(member) in self._refused:
+            raise self._refused[id(member)]
+        check_size(member.file_size, self._limits)
+        data = self._content(member)
+        add_input(self.packed_size(member))
+        return data
+
+    def head(self, member: M, size: int) -> bytes:
+        """Return the first bytes of a member, at most ``size``."""
+        return self.read(member)[:size]
+
+    def stream(self, member: M) -> IO[bytes]:
+        """Return a stream that can seek."""
+        return BytesIO(self.read(member))
+
+    def packed_size(self, member: M) -> int:
+        """Return the number of bytes that a member takes in the container, as far as it is known."""
+        return member.file_size
+
+    def modified(self, member: M) -> str:
+        """Return when a member was last changed, in local time, as ``1994-07-01T12:00:00``; empty if it is unknown."""
+        return ""
+
+    @abstractmethod
+    def close(self) -> None: ...
+
+    def named(self, name: str) -> list[M]:
+        """Return the members with this name."""
+        if not self._by_name:
+            for member in self.members:
+                self._by_name.setdefault(member.filename, []).append(member)
+        return self._by_name.get(name, [])
+
+    def folder(self, path: str) -> dict[str, M | None]:
+        """Return the files in a folder by name, its subfolders with None; of files with one name, the first.
+
+        Only the safe parts of names count (see `safe_parts`): no name leads out of the container.
+        """
+        if not self._folders:
+            self._folders[""] = {}
+            for member in self.members:
+                parts = safe_parts(member.filename)
+                for count in range(len(parts)):
+                    is_folder = count + 1 < len(parts) or member.is_dir()
+                    names = self._folders.setdefault("/".join(parts[:count]), {})
+                    names.setdefault(parts[count], None if is_folder else member)
+        return self._folders.get("/".join(safe_parts(path)), {})
+
+    def file(self, path: str) -> M | None:
+        """Return the file at a path: the member with exactly this name, or the one whose safe name is that of the
+        path."""
+        exact = self.named(path)
+        if exact:
+            return None if exact[0].is_dir() else exact[0]
+        folder, _, name = "/".join(safe_parts(path)).rpartition("/")
+        return self.folder(folder).get(name)
+
+
+class Kind(NamedTuple):
+    """A kind of container. Its module has a class ``Archive``, called with a path or stream, the size, limits, and the
+    number of bytes that it takes in the outermost container."""
+
+    title: str
+    module: str
+    signatures: tuple[tuple[int, bytes], ...]
+    """offsets and what is there; one of them is enough"""
+    extensions: tuple[str, ...]
+    """of files that are searched when they are in another container"""
+
+
+KINDS = (Kind("zip archive", "keyframer.files.zip_archives", ((0, b"PK\x03\x04"), (0, b"PK\x05\x06")), (".zip",)),)
+TITLES = " or ".join(kind.title for kind in KINDS)
+EXTENSIONS = tuple(extension for kind in KINDS for extension in kind.extensions)
+
+
+def kind_of(stream: IO[bytes]) -> Kind | None:
+    """Return the kind of container in a stream that can seek; None if it is none."""
+    for kind in KINDS:
+        for offset, signature in kind.signatures:
+            stream.seek(offset)
+            if stream.read(len(signature)) == signature:
+                return kind
     return None
+
+
+def open_container(
+    source: str | IO[bytes], size: int, limits: Limits = DEFAULT_LIMITS, packed: int | None = None
+) -> Container[Member]:
+    """Open a container; one that is not recognised is opened as the first kind, which says what is wrong.
+
+    ``packed`` is the number of bytes that it takes in the outermost container, if it is a member.
+    """
+    if isinstance(source, str):
+        with open(source, "rb") as stream:
+            kind = kind_of(stream)
+    else:
+        kind = kind_of(source)
+        source.seek(0)
+    module = import_module((kind or KINDS[0]).module)
+    container: Container[Member] = module.Archive(source, size, limits, packed)
+    return container
+
+
+def too_many_members() -> FormatError:
+    return LIMIT_RECORDS.failure(0, "/", limit=MOST_ENTRIES)
+
+
+def date_text(year: int, month: int, day: int, hour: int, minute: int, second: int) -> str:
+    """Return a date as ``1994-07-01T12:00:00``; empty if it is not a date."""
+    try:
+        return datetime(year, month, day, hour, minute, min(second, 59)).isoformat()
+    except ValueError:
+        return ""

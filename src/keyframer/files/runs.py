@@ -18,6 +18,7 @@ from typing import IO
 
 from keyframer.catalogue import IO_CHANGED_DURING_READ, LIMIT_FILE_SIZE
 from keyframer.errors import wrong_type
+from keyframer.files.member_names import may_be_member
 from keyframer.limits import DEFAULT_LIMITS, Limits, add_input
 
 PathLike = str | os.PathLike[str]
@@ -143,14 +144,16 @@ _SHELL_PIPES = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
 """beginnings of the paths of ``<(command)`` and other pipes of a shell"""
 
 
-def read_bytes(source: PathLike | IO[bytes], limits: Limits = DEFAULT_LIMITS, packed: int | None = None) -> bytes:
-    """Return the whole content of a path or binary stream, and enlarge the open budget by its size.
+def read_bytes(source: PathLike | IO[bytes], limits: Limits = DEFAULT_LIMITS) -> bytes:
+    """Return the whole content of a path or binary stream, and enlarge the open budget by its size. A path may be that
+    of a file in a container.
 
-    ``packed`` is the size of an archive member in its archive: the budget grows with that size, not with the unpacked
-    one. Raises OSError if the source cannot be read, `FormatError` if it is over the limit or changes meanwhile.
+    Raises OSError if the source cannot be read, `FormatError` if it is over the limit or changes meanwhile.
     """
+    if isinstance(source, (str, os.PathLike)) and may_be_member(os.fspath(source)):
+        return _read_member(os.fspath(source), limits)
     data = _read(source, limits)
-    add_input(len(data) if packed is None else packed)
+    add_input(len(data))
     return data
 
 
@@ -162,7 +165,7 @@ def read_named(path: PathLike, limits: Limits) -> bytes:
     run = current_run()
     if run is not None and run.depend_on is not None:
         run.depend_on(path)
-    if not stat.S_ISREG(os.stat(path).st_mode):
+    if not may_be_member(os.fspath(path)) and not stat.S_ISREG(os.stat(path).st_mode):
         raise OSError(errno.EINVAL, "not a regular file", os.fspath(path))
     return read_bytes(path, limits)
 
@@ -203,6 +206,15 @@ def _read(source: PathLike | IO[bytes], limits: Limits) -> bytes:
             raise IO_CHANGED_DURING_READ.failure(0, "/")
         return data
     return _read_at_most(source, limits)
+
+
+def _read_member(path: str, limits: Limits) -> bytes:
+    from keyframer.files.members import place_of
+
+    place = place_of(path)
+    if place is None or place.file is None:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+    return place.read(limits)
 
 
 def _read_sized(file: int, size: int) -> bytes:

@@ -5,6 +5,7 @@ The tables of tracks and maps are named ``curves`` and ``images``: see `TABLES`.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 
 import numpy as np
@@ -231,7 +232,7 @@ def _where(use: TextureUse, finder: TextureFinder | None) -> str | None:
         return None
     if len(finder.folders) > 1:
         return str(use.match.path)
-    return str(use.match.path.relative_to(finder.folders[0]))
+    return os.path.relpath(use.match.path, finder.folders[0])
 
 
 def _users(use: TextureUse) -> str:

@@ -1,9 +1,10 @@
 """Finds an image by its name, folder by folder: exact, in another case, with another extension, by eight characters.
 
 Stored names are often DOS names: at most eight characters, upper or lower case, and the image may have been converted
-to another format. Folders are searched in the given order. In each folder the exact name has priority, then the guesses
-in the order above. With ``recursive`` the subfolders of a folder are searched after it. The result says whether it is a
-guess.
+to another format. Folders are searched in the given order, each with its subfolder ``MAPS``; they are on a disk or in a
+container, where ``MAPS`` may also be beside one of the folders above. In each folder the exact name has priority, then
+the guesses in the order above. With ``recursive`` all subfolders are searched after it. The result says whether it is
+a guess.
 """
 
 from __future__ import annotations
@@ -13,12 +14,14 @@ import stat
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import IO
 
-from keyframer.files import read_bytes
+from keyframer.files import members, read_bytes
+from keyframer.files.member_names import file_on_disk, may_be_member
 from keyframer.issues import IssueType
-from keyframer.limits import MOST_ENTRIES, Limits
+from keyframer.limits import DEFAULT_LIMITS, MOST_ENTRIES, Limits
 from keyframer.text import dos_beginning, safe_text
 from keyframer.textures.file_names import SplitName, split_name
 
@@ -33,6 +36,9 @@ HOW_FOUND = {
     "refused": "refused",
 }
 """possible values of `TextureMatch.how`, in words"""
+
+_MAPS = "MAPS"
+"""the folder of images in installations of 3D Studio, and on discs with models for it"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +92,12 @@ class TextureMatch:
 
 
 class TextureFinder:
-    """Searches ``folders`` in order, with their subfolders if ``recursive``."""
+    """Searches ``folders`` in order, with their subfolders if ``recursive``. A folder may be in a container, or the
+    container itself.
+    """
 
     def __init__(self, folders: Sequence[str | os.PathLike[str]], *, recursive: bool = False) -> None:
-        self.folders = list(dict.fromkeys(Path(folder) for folder in folders))
+        self.folders = list(dict.fromkeys(Path(members.folder_in_container(os.fspath(folder))) for folder in folders))
         self.recursive = recursive
         self._listings: dict[Path, Listing] = {}
         self._subfolders: dict[Path, list[Path]] = {}
@@ -132,12 +140,13 @@ class TextureFinder:
                         yield top, folder, files_folder, file_names, match
 
     def _searched_folders(self, top: Path) -> Iterator[Path]:
-        """Yield a given folder and, if ``recursive``, its subfolders."""
+        """Yield a given folder, folders named ``MAPS`` that belong to it and, if ``recursive``, its subfolders."""
         yield top
-        if self.recursive:
-            if top not in self._subfolders:
-                self._subfolders[top] = list(_subfolders_of(top))
-            yield from self._subfolders[top]
+        if top not in self._subfolders:
+            maps = (self._subfolder(folder, (_MAPS,)) for folder in (top, *_folders_above(top)))
+            subfolders = _subfolders_of(top) if self.recursive else ()
+            self._subfolders[top] = [*(folder for folder in maps if folder is not None), *subfolders]
+        yield from self._subfolders[top]
 
     def _subfolder(self, folder: Path, parts: tuple[str, ...]) -> Path | None:
         """Return the subfolder that the parts of a path lead to, in upper or lower case; None if there is none."""
@@ -155,8 +164,8 @@ class TextureFinder:
         return self._listings[folder]
 
     def kind(self, top: Path, path: Path) -> str:
-        """Return ``file`` for a regular file whose real path is inside the folder, ``outside`` if the real path is
-        outside, ``other`` for anything else.
+        """Return ``file`` for a regular file whose real path is inside the folder, or a file in a container;
+        ``outside`` if the real path is outside, ``other`` for anything else.
         """
         try:
             real = os.path.realpath(path, strict=True)
@@ -165,7 +174,7 @@ class TextureFinder:
                 return "outside"
             return "file" if stat.S_ISREG(os.stat(real).st_mode) else "other"
         except (OSError, ValueError):
-            return "other"
+            return "file" if members.is_file(str(path)) else "other"
 
     def place_of(self, path: Path) -> str:
         """Return where a folder or a file is, independent of the working folder."""
@@ -173,6 +182,8 @@ class TextureFinder:
 
     def open(self, path: Path) -> IO[bytes]:
         """Open a file that was found, to read its beginning; raises OSError."""
+        if may_be_member(str(path)):
+            return BytesIO(self.read(path, DEFAULT_LIMITS.file_size))
         return open(path, "rb")
 
     def read(self, path: Path, most_bytes: int) -> bytes:
@@ -180,18 +191,29 @@ class TextureFinder:
         return read_bytes(path, Limits(file_size=most_bytes))
 
 
+def _folders_above(folder: Path) -> Iterator[Path]:
+    """Yield the folders above a folder in a container; none on a disk: no name may lead out of a folder."""
+    if members.names_in(str(folder)) is not None:
+        for above in folder.parents:
+            if members.names_in(str(above)) is None:
+                return
+            yield above
+
+
 def _subfolders_of(top: Path) -> Iterator[Path]:
     """Yield subfolders in the order of names, each before its own subfolders, until `MOST_ENTRIES` entries were seen;
     links are not followed.
     """
-    entries = 0
-    for folder, subfolders, names in os.walk(top, followlinks=False):
-        subfolders.sort()
-        entries += len(subfolders) + len(names)
+    entries, waiting = 0, [top]
+    while waiting:
+        folder = waiting.pop()
+        names = _names_in(folder)
+        entries += len(names)
         if entries > MOST_ENTRIES:
             return
-        if Path(folder) != top:
-            yield Path(folder)
+        if folder != top:
+            yield folder
+        waiting += [folder / name for name, is_folder in reversed(names) if is_folder]
 
 
 EXTENSIONS = (
@@ -264,9 +286,9 @@ _RECENT_NANOSECONDS = 2_000_000_000
 def listing_of(folder: Path) -> Listing:
     """Return the listing of a folder, from the cache if the folder is unchanged; empty if unreadable."""
     try:
-        modified = os.stat(folder).st_mtime_ns
+        modified = os.stat(file_on_disk(f"{folder}/") if may_be_member(f"{folder}/") else folder).st_mtime_ns
     except OSError:
-        return Listing(())
+        return Listing(_names_in(folder) if may_be_member(f"{folder}/") else ())  # dropped files are in memory
     cached = _CACHE.get(folder)
     if cached is not None and cached[0] == modified:
         return cached[1]
@@ -280,6 +302,8 @@ def listing_of(folder: Path) -> Listing:
 
 def _names_in(folder: Path) -> list[tuple[str, bool]]:
     """Return the sorted names in a folder, each with whether it is a folder (a link is not); empty if unreadable."""
+    if may_be_member(f"{folder}/"):
+        return members.names_in(str(folder)) or []
     try:
         with os.scandir(folder) as entries:
             return sorted((entry.name, entry.is_dir(follow_symlinks=False)) for entry in _limited(entries))

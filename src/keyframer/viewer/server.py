@@ -22,7 +22,8 @@ from keyframer.errors import FormatError
 from keyframer.limits import DEFAULT_LIMITS, Limits
 from keyframer.scene.loss_report import CannotWrite
 from keyframer.viewer.access_control import NO_SESSION, SECURITY_HEADERS, AccessControl
-from keyframer.viewer.resources import JSON, LONGEST_INDEX, BadDrop, Resources, TooLarge, error_line
+from keyframer.viewer.dropped_files import LONGEST_INDEX, BadDrop, TooLarge
+from keyframer.viewer.resources import JSON, Resources, error_line
 from keyframer.viewer.standalone_page import Assets, packed_page
 from keyframer.viewer.viewed_file import ViewedFile
 

@@ -58,6 +58,8 @@ class LoadedFile:
     failure: FormatError | None = None
     """why there is no document or no scene"""
     textures: TextureSource | None = None
+    beside: tuple[object, ...] = ()
+    """keeps the files in memory that were dropped with it"""
 
     @property
     def data(self) -> bytes:
@@ -164,8 +166,17 @@ class ViewedFile:
         loaded = self.loaded
         with self._lock, self._budget.opened():
             scene = loaded.opened.scene(salvage=True)
-        recovered = LoadedFile(loaded.opened, scene, textures=loaded.textures)
+        recovered = replace(loaded, scene=scene, failure=None)
         return ViewedFile(f"{self.name} (recovered)", lambda: recovered, self._new_budget())
+
+    @property
+    def loaded_or_none(self) -> LoadedFile | None:
+        """The loaded file; None if it was not needed yet."""
+        return vars(self).get("loaded")
+
+    def loaded_as(self, loaded: LoadedFile) -> ViewedFile:
+        """Return the same file with something else that belongs to it."""
+        return ViewedFile(self.name, lambda: loaded, self._new_budget())
 
     def _new_budget(self) -> Budget:
         """Return a budget for work that can be requested again and again."""

@@ -8,7 +8,8 @@ from keyframer.errors import FormatError
 from keyframer.limits import Limits
 from keyframer.scene.loss_report import CannotWrite
 from keyframer.text import safe_text
-from keyframer.viewer.resources import BadDrop, DroppedFile, Resources, error_line, view_dropped
+from keyframer.viewer.dropped_files import BadDrop, DroppedFile, view_dropped
+from keyframer.viewer.resources import Resources, error_line
 from keyframer.viewer.standalone_page import packed_page
 
 LIMITS = Limits(file_size=256 * 1024 * 1024)

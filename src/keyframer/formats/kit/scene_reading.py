@@ -25,7 +25,7 @@ from keyframer.catalogue import (
 )
 from keyframer.curves.lazy_fields import LazyFields, add_extras
 from keyframer.errors import FormatError
-from keyframer.files import PathLike, read_bytes
+from keyframer.files import PathLike, members, read_bytes
 from keyframer.formats.contract import companion_names
 from keyframer.formats.document import Document
 from keyframer.issues import IssueLog, IssueType, Severity
@@ -225,8 +225,10 @@ def check_weights(reporter: Reporter, record: Record, field: str, owners: Array,
 
 
 def companion_paths(path: Path, suffix: str) -> list[Path]:
-    """Return files with the stem of ``path`` and this suffix, in the usual spellings, without listing the folder."""
-    return [neighbour for name in companion_names(path.name, (suffix,)) if (neighbour := path.parent / name).is_file()]
+    """Return files with the stem of ``path`` and this suffix, in the usual spellings, without listing the folder. They
+    are on a disk or, like ``path``, in a container."""
+    paths = [path.parent / name for name in companion_names(path.name, (suffix,))]
+    return [neighbour for neighbour in paths if neighbour.is_file() or members.is_file(str(neighbour))]
 
 
 def read_companion(source: PathLike, role: str) -> bytes:
