@@ -503,8 +503,8 @@ def test_arrays_with_equal_checksums_are_shared_only_if_their_bytes_are_equal(mo
 
 
 def test_cut_within_a_frame_is_not_reported_as_shortened_motion() -> None:
-    """Cameras of real films have such cuts: keys half a millisecond apart are close enough, and a jump is not an
-    error."""
+    """Cameras of real films have such cuts: keys half a millisecond apart are close enough. Their error is stated, a
+    jump is not an error."""
     times = [0.0, 84.0, 85.0, 200.0, 200.0, 300.0]
     values = [(0, 0, 0), (10, 0, 0), (2000, 900, 0), (2100, 900, 0), (0, 50, 1500), (0, 60, 1500)]
     track = Track("position", times, values, Interpolation.TCB, tension=np.ones(6))
@@ -513,4 +513,5 @@ def test_cut_within_a_frame_is_not_reported_as_shortened_motion() -> None:
     (loss,) = (loss for loss in report if loss.path == "/nodes/box/position")
     assert loss.outcome is Outcome.APPROXIMATED
     assert loss.error is not None
-    assert loss.error <= 1e-4 * report.measured["size"]
+    assert 1e-4 * report.measured["size"] < loss.error < 1e-3 * report.measured["size"]
+    assert "cut_short" not in report.measured

@@ -100,6 +100,15 @@ def stretched(*signs: float) -> Track:
     return Track("scale", np.array([0.0, 10, 20]), values, LINEAR)
 
 
+def in_seconds(scene: Scene) -> Scene:
+    """The scene with times in seconds, 30 frames each, whose multiples are rounded."""
+    (clip,) = scene.clips
+    for channel in clip.channels:
+        channel.track.times = channel.track.times / 30
+    clip.end, clip.rate, clip.unit, clip.units_per_frame = clip.end / 30, 1.0, "second", 1 / 30
+    return scene
+
+
 CASES = {
     "ase: two keys that repeat": ("ase", boxes(slide([0, 10], Wrap.REPEAT, LINEAR), end=40)),
     "ase: two keys that loop": ("ase", boxes(spin([0, 10], 1.5, Wrap.LOOP, LINEAR), end=40)),
@@ -116,6 +125,9 @@ CASES = {
     "ase: sampled rotation that begins late": ("ase", boxes(late_samples(), end=20)),
     "b3d: steps": ("b3d", boxes(slide([0, 4, 5, 12], interpolation=STEP), end=20)),
     "b3d: a seam": ("b3d", boxes(slide([0, 5, 9], Wrap.REPEAT), end=30)),
+    "gltf: steps that repeat": ("gltf", in_seconds(boxes(slide([0, 4, 22], Wrap.REPEAT, STEP), end=73))),
+    "gltf: lines that loop": ("gltf", in_seconds(boxes(slide([0, 1, 2, 7, 8], Wrap.LOOP, LINEAR), end=73))),
+    "gltf: a turn too fast for its keys": ("gltf", boxes(spin([0, 1, 7, 9], -7.27), end=33)),
     "3ds: mirror with scale axes": ("3ds", sheared_child()),
     "3ds: repeated keys between frames": ("3ds", boxes(slide([0, 4.6, 9.7], Wrap.REPEAT), end=60)),
 }

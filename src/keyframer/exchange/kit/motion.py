@@ -183,7 +183,9 @@ class Motion:
     is_too_fast: bool = False
     """whether keys do not follow the motion: the error exceeds a hundredth of its extent, a degree for rotations"""
     error: float = 0.0
-    """largest error between keys, for any player, also as short as a jump if it is too fast; degrees for rotations"""
+    """largest error between keys, except next to jumps, for any player; degrees for rotations"""
+    worst: tuple[float, float] | None = None
+    """begin and end of the piece between two keys that has the largest error"""
     sampler: Sampler = field(init=False)
     """the keys as they are written"""
 

@@ -41,6 +41,8 @@ _KEYS_SAMPLED = 30_000
 """maximum number of keys of motions that are sampled together: some 100 numbers of temporaries each"""
 _GAPS_SAMPLED = 5_000
 """maximum number of gaps between authored keys that are sampled together: random motion needs dozens of keys in each"""
+_AFTER_JUMP = 1e-8
+"""fraction of the time to the next key after which a jump has certainly happened"""
 _COARSE_FRAMES = 8
 """length of the first pieces in frames …"""
 _MOST_COARSE = 64
@@ -67,7 +69,7 @@ def sample(motions: Sequence[Motion], tolerances: Sequence[float], span: Span, f
         if motion.cubic is not None:
             motion.sampler, motion.outcome = cubic_sampler(motion.cubic, span), Outcome.EXACT
         elif motion.mode == STEP or (is_straight and motion.measure is not ROTATIONS and not motion.jumps.any()):
-            _set_keys(motion, motion.breaks, motion.truth(motion.breaks), span)
+            _set_keys(motion, motion.breaks, motion.truth(_moments(motion, motion.breaks)), span)
             motion.outcome = Outcome.EXACT
         else:
             source: tuple[object, str] = (number, "")
@@ -108,7 +110,7 @@ def _portions(numbers: list[int], sizes: list[int]) -> Iterator[list[int]]:
 def _keep_keys(motions: list[Motion], tolerances: Floats, span: Span) -> Flags:
     """Give motions of the mode LINEAR their authored keys, if all players show them right; returns whether they do."""
     keys = _Sampling(motions, np.full(len(motions), np.inf), span).keys(is_coarse=False)
-    is_exact = keys.errors(len(motions), span) <= tolerances
+    is_exact = keys.errors(len(motions)) <= tolerances
     for number in np.flatnonzero(is_exact).tolist():
         keys.set_keys(number, motions[number], span)
         motions[number].outcome = Outcome.EXACT
@@ -119,14 +121,14 @@ def _sample_together(motions: list[Motion], tolerances: Floats, span: Span, fram
     """Sample motions of one measure: tracks of one family of a bank, or a single function of any kind."""
     allowed = tolerances if frames is None else np.full(len(motions), np.inf)
     keys = _Sampling(motions, allowed, span, frames).keys(is_coarse=frames is None)
-    errors, all_errors = keys.errors(len(motions), span), keys.errors(len(motions))
+    errors = keys.errors(len(motions))
     for number, motion in enumerate(motions):
         count = keys.set_keys(number, motion, span)
         motion.has_track_keys = False
         values = motion.sampler.values.astype(np.float64)
         extent = 100.0 if motion.measure is ROTATIONS else float((values.max(axis=0) - values.min(axis=0)).max())
-        motion.is_too_fast = bool(all_errors[number] > max(allowed[number], 0.01 * extent))
-        motion.error = float((all_errors if motion.is_too_fast else errors)[number])
+        motion.is_too_fast = bool(errors[number] > max(allowed[number], 0.01 * extent))
+        motion.error = float(errors[number])
         is_within_budget = charge("keys", max(count - len(motion.breaks), 0))
         motion.is_limited = not is_within_budget or bool(motion.is_limited and motion.error > allowed[number])
 
@@ -151,6 +153,14 @@ def _fixed_times(motion: Motion, span: Span, frames: Floats | None) -> Floats:
         return times
     room = np.diff(times, prepend=-np.inf)[np.isin(times, jumps)]
     return unique_values(np.concatenate([times, jumps - np.minimum(span.closest, 0.25 * room)]))
+
+
+def _moments(motion: Motion, times: Floats) -> Floats:
+    """Return the moments at which keys at these times, all breaks among them, have their values: at a jump just after
+    it, because the sum of a period and the time of a key may be rounded to a time before it.
+    """
+    room = np.diff(times, append=times[-1:])
+    return times + np.where(np.isin(times, motion.breaks[motion.jumps]), _AFTER_JUMP * room, 0.0)
 
 
 def function_of(functions: list[Function]) -> Callable[[Indices, Floats], Floats]:
@@ -199,15 +209,14 @@ class _Keys(NamedTuple):
         """Set the keys of one motion; returns their number."""
         begin, end = np.searchsorted(self.owner, (number, number + 1)).tolist()
         _set_keys(motion, self.times[begin:end], self.values[begin:end], span)
+        worst = begin + int(self.error[begin:end].argmax())
+        motion.worst = (float(self.times[worst]), float(self.times[worst + 1])) if worst < end - 1 else None
         return int(end - begin)
 
-    def errors(self, count: int, span: Span | None = None) -> Floats:
-        """Return (count,) the largest error of each motion; with ``span``, not in gaps that cannot be divided."""
-        error = self.error
-        if span is not None:
-            error = np.where(np.diff(self.times, append=np.inf) > span.indivisible, error, 0.0)
+    def errors(self, count: int) -> Floats:
+        """Return (count,) the largest error of each motion."""
         largest = np.zeros(count)
-        np.maximum.at(largest, self.owner, error)
+        np.maximum.at(largest, self.owner, self.error)
         return largest
 
 
@@ -227,7 +236,8 @@ class _Sampling:
         self._is_limited = np.zeros(len(motions), np.bool_)
         self._owner = np.repeat(np.arange(len(motions)), self._counts)
         self._times = np.concatenate(fixed)
-        self._values = self._function(self._owner, self._times)
+        moments = [_moments(motion, times) for motion, times in zip(motions, fixed, strict=True)]
+        self._values = self._function(self._owner, np.concatenate(moments))
         if self._measure is not ROTATIONS:
             floor = _SINGLE_PRECISION * np.nan_to_num(np.abs(self._values)).max(axis=1)
             np.maximum.at(tolerances, self._owner, floor)

@@ -10,6 +10,7 @@ import numpy as np
 
 from keyframer.arrays import Flags, Floats, Indices, Singles
 from keyframer.curves import Interpolation, RotationForm, Track
+from keyframer.curves.key_reduction import PROBES
 from keyframer.exchange.gltf.conventions import Json, Names, attach_extras, json_value, non_default_fields
 from keyframer.exchange.gltf.write.animation_channels import PROPERTY_KINDS, Channels, Properties, animate_visibility
 from keyframer.exchange.gltf.write.cameras_lights import Lights
@@ -103,7 +104,7 @@ class ClipWriter:
         samplers = self._samplers()
         if samplers:
             allowed = self._context.options.max_error * self._context.size
-            error = _world_error(self._context, self._rig, self.span, self._tree.parts, samplers)
+            error = _world_error(self._context, self._rig, self.span, self._tree.parts, samplers, self._worst_moments())
             measured = self._context.report.measured
             measured["size"] = self._context.size
             measured["world_error"] = max(error, measured.get("world_error", 0.0))
@@ -202,6 +203,21 @@ class ClipWriter:
             self._add_still_values(samplers)
         return samplers
 
+    def aim_error(self, node: int) -> float:
+        """Return the largest error of the rotation of an aimed node, in degrees."""
+        motion = self._motions.get((node, "aim"))
+        return 0.0 if motion is None else motion.error
+
+    def _worst_moments(self) -> Floats:
+        """Return moments, in seconds, at which the keys of the least exact motions differ most from the motion."""
+        inexact = [motion for motion in self._motions.values() if motion.worst is not None and motion.error > 0]
+        inexact.sort(key=lambda motion: -motion.error)
+        turning = [motion for motion in inexact if motion.measure is ROTATIONS]
+        others = [motion for motion in inexact if motion.measure is not ROTATIONS]
+        chosen = turning[:_MOST_WORST] + others[:_MOST_WORST]
+        pieces = np.array([motion.worst for motion in chosen]).reshape(-1, 2)
+        return self.span.seconds(pieces[:, :1] + np.diff(pieces) * PROBES).reshape(-1)
+
     def _add_still_values(self, samplers: dict[tuple[int, str], Sampler]) -> None:
         """For a clip after the first: add constant values that differ from the start of the first clip, also for nodes
         that only the first clip animates.
@@ -245,14 +261,18 @@ def write_animations(
     """Write all clips; returns their data for the extras of the scene. ``first_rig`` is that of the first clip."""
     clips: list[Json] = []
     names = Names()
+    errors = dict.fromkeys(aims, 0.0)
     for number in range(len(context.scene.clips)):
         rig = Rig(context.scene, number) if number else first_rig
-        clips.append(ClipWriter(context, tree, aims, lights, number, rig, names).write())
-    for number in aims:
+        writer = ClipWriter(context, tree, aims, lights, number, rig, names)
+        clips.append(writer.write())
+        errors = {node: max(error, writer.aim_error(node)) for node, error in errors.items()}
+    for number, error in errors.items():
         node = context.scene.nodes[number]
         form = "in extras" if node.target is None else "as a separate node"
         detail = f"aimed by its rotation; the target is kept {form}"
-        context.report.add(Outcome.BAKED, f"/nodes/{node.name}/target", detail, extras=node.extras)
+        path, unit = f"/nodes/{node.name}/target", "degree" if error else None
+        context.report.add(Outcome.BAKED, path, detail, error=error or None, unit=unit, extras=node.extras)
     return clips
 
 
@@ -380,20 +400,29 @@ _MOST_MATRICES = 40_000
 _MOST_TIMES = 600
 _SAMPLES_PER_MATRIX = 64
 """samples of the budget that a matrix counts for: more than it uses"""
+_MOST_WORST = 32
+"""largest number of motions of a measure whose worst moments are compared"""
 _FRACTIONS = np.array((0.05, 0.5, 0.95))
 """fractions between two key times at which poses are compared"""
 _INTERPOLATIONS = {STEP: Interpolation.STEP, LINEAR: Interpolation.LINEAR, CUBIC: Interpolation.CUBIC}
 _TRACK_KINDS = {"translation": "position", "rotation": "rotation", "scale": "scale"}
 
 
-def _world_error(context: Context, rig: Rig, span: Span, parts: list[NodeParts], samplers: Samplers) -> float:
+def _world_error(
+    context: Context, rig: Rig, span: Span, parts: list[NodeParts], samplers: Samplers, worst: Floats
+) -> float:
     """Return the largest measured distance along an axis between the written pose and the pose of the scene, in scene
-    units: of the origins of moving nodes, and of the corners of boxes around their geometry.
+    units: of the origins of moving nodes, and of the corners of boxes around their geometry. It is measured between all
+    keys and at the ``worst`` moments, but not where a motion jumps.
     """
     key_times = unique_values(np.concatenate([sampler.times for sampler in samplers.values()])).astype(np.float64)
-    lengths = np.diff(key_times)
-    wide = lengths > span.indivisible / span.rate  # others are jumps, or cannot be better
-    seconds = (key_times[:-1][wide, None] + lengths[wide, None] * _FRACTIONS).reshape(-1)
+    lengths, closest = np.diff(key_times), span.closest / span.rate
+    gaps = np.flatnonzero(lengths > 0.5 * closest)
+    gaps = gaps[np.linspace(0, len(gaps) - 1, min(len(gaps), _MOST_TIMES)).astype(int)]
+    begins, lengths = key_times[gaps, None], lengths[gaps, None]
+    fractions = np.where(lengths > span.indivisible / span.rate, _FRACTIONS, 0.5)
+    seconds = unique_values(begins + lengths * fractions)
+    seconds, worst = (_outside_jumps(times, samplers, 1.1 * closest) for times in (seconds, worst))
     if not len(seconds):
         return 0.0
     tails = np.array([node.tail for node in parts])
@@ -406,17 +435,30 @@ def _world_error(context: Context, rig: Rig, span: Span, parts: list[NodeParts],
     most_times = max(24, min(_MOST_TIMES, matrix_count // len(moving)))
     if len(seconds) > most_times:
         seconds = seconds[np.linspace(0, len(seconds) - 1, most_times).astype(int)]
+    seconds = unique_values(np.concatenate([seconds, worst[: most_times // 2]]))
     written = Rig(_written_scene(context, samplers, seconds))
     boxes = _boxes(context, moving.tolist())
     step = max(1, MATRICES_PER_BLOCK // len(context.asset.nodes))
-    worst = 0.0
+    largest = 0.0
     with np.errstate(all="ignore"):
         for times in np.split(seconds, range(step, len(seconds), step)):
             found = written.world(written.sample(times), len(times))[:, tails[moving]]
             scene_world = rig.world(rig.sample(times * span.rate + span.begin), len(times))[:, moving]
             expected = affine.multiply(context.axes.root_matrix(), context.axes.matrices(scene_world))
-            worst = max(worst, largest_distance(found, expected, boxes))
-    return worst / context.axes.unit
+            largest = max(largest, largest_distance(found, expected, boxes))
+    return largest / context.axes.unit
+
+
+def _outside_jumps(seconds: Floats, samplers: Samplers, longest: float) -> Floats:
+    """Return the moments that are not between two keys of a sampler up to ``longest`` apart: a jump."""
+    begins, ends = [], []
+    for sampler in samplers.values():
+        jumps = np.flatnonzero(np.diff(sampler.times) <= longest)
+        begins.append(sampler.times[jumps])
+        ends.append(sampler.times[jumps + 1])
+    begun = np.searchsorted(np.sort(np.concatenate(begins)), seconds, "right")
+    ended = np.searchsorted(np.sort(np.concatenate(ends)), seconds, "left")
+    return np.asarray(seconds[begun <= ended])
 
 
 def _written_scene(context: Context, samplers: Samplers, seconds: Floats) -> Scene:
