@@ -363,6 +363,19 @@ def test_a_whole_file_behind_a_cut_one_is_found(name: str, size: int) -> None:
     assert keyframer.salvage(first.data).data == keyframer.salvage(cut).data
 
 
+@pytest.mark.parametrize("gap", [0, 1, 16, 512])
+@pytest.mark.parametrize(
+    "name", ["3ds/windmill.3ds", "b3d/layered.b3d", "uto3d/maxscript.u3d", "hale3d/arm-length.mdl"]
+)
+def test_the_last_file_ends_with_the_image(name: str, gap: int) -> None:
+    """A 3D Studio file was found without its beginning: its editor section looks like a file, too."""
+    part = (FOLDER / name).read_bytes()
+    for image in (bytes(gap) + part, part + bytes(gap) + part, WINDMILL + bytes(gap) + part):
+        found = list(carve(image))
+        assert (found[-1].offset, found[-1].data) == (len(image) - len(part), part)
+        assert len(found) == 1 + (len(image) > len(part) + gap)
+
+
 def test_a_cut_file_ends_with_its_last_record() -> None:
     cut = (FOLDER / "uto3d" / "maxscript.u3d").read_bytes()[:807]  # behind its first light
     (found,) = carve(cut + b"\xff" * 5000)

@@ -183,8 +183,9 @@ class Format:
         return None if found is None else found.pronom
 
     def longest_end(self, data: bytes, start: int) -> int:
-        """Return the offset in ``data`` before which a file that begins at ``start`` must end."""
-        return len(data)
+        """Return the offset in ``data`` at which a file that begins at ``start`` ends at the latest; one beyond the end
+        of ``data`` if nothing says so."""
+        return len(data) + 1
 
     def describe_related_file(self, head: bytes, size: int) -> str | None:
         """Describe an unsupported file of the same program, as text for "this is …"; None if its type is unknown."""

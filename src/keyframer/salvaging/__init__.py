@@ -190,9 +190,9 @@ def carve(data: bytes, limits: Limits | None = None) -> Iterator[Carved]:
             continue
         while next_sure <= at:
             next_sure = next(sure, len(data) + 1)
-        stop = min(known.longest_end(data, at), len(data))
-        if stop == len(data):  # unknown
-            stop = min(stop, next_sure)
+        stop = known.longest_end(data, at)
+        if stop > len(data):  # unknown, or cut
+            stop = min(len(data), next_sure)
         while stop > empty.get(known, 0):
             left -= stop - at + _LOOK
             if left < 0:

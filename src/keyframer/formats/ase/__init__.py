@@ -59,7 +59,7 @@ class Ase(Format):
         end = data.find(b"\0\0" if wide else b"\0", start)
         while wide and end >= 0 and (end - start) % 2:
             end = data.find(b"\0\0", end + 1)
-        return end if end >= 0 else len(data)
+        return end if end >= 0 else super().longest_end(data, start)
 
     def sniff(self, head: bytes, size: int) -> Match | None:
         """Return a match: nearly certain for the first keyword of 3ds Max, uncertain for some others, else None."""
