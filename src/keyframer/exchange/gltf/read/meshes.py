@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from keyframer.arrays import Array, Indices, Singles
+from keyframer.arrays import Array, Indices
 from keyframer.catalogue import (
     LINK_COUNT_MISMATCH,
     LINK_INDEX_OUT_OF_RANGE,
@@ -21,9 +21,9 @@ from keyframer.exchange.gltf.read import extras_reading
 from keyframer.exchange.gltf.read.accessors import Accessors, DecompressedMesh, DracoReader
 from keyframer.exchange.gltf.read.json_text import Findings, Item
 from keyframer.exchange.kit.colors import shown_color
+from keyframer.formats.kit.mesh_welding import weld
 from keyframer.issues import Severity
 from keyframer.limits import Budget
-from keyframer.maths.distinct_values import distinct_rows
 from keyframer.scene import Mesh
 from keyframer.scene.mesh import CORNER_TABLES
 from keyframer.text import counted
@@ -133,7 +133,7 @@ class MeshReader:
             smooth = ["NORMAL" in part.arrays for part in primitives.primitive_parts]
             imported.mesh.smoothing = np.repeat(np.array(smooth, np.int64), [len(face) for face in primitives.faces])
         if from_keyframer or imported.normals is not None:
-            weld(imported, by_normal=not from_keyframer)
+            _welded(imported, by_normal=not from_keyframer)
         mesh = imported.mesh
         tables = (*CORNER_TABLES, *CORNER_TABLES.values())
         for name in ("positions", "corners", *tables, "color_alpha", "smoothing"):
@@ -376,10 +376,6 @@ def _target_names(item: Item, count: int) -> list[str]:
     ]
 
 
-_POSITION_STEPS, _NORMAL_STEPS = 2.0**22, 2.0**10
-"""steps per unit to which positions (divided by the largest coordinate of the mesh) and normals are rounded"""
-
-
 @dataclass(eq=False)
 class ImportedMesh:
     """A mesh of the file, with data that belongs to the node or skin in a scene."""
@@ -399,40 +395,13 @@ class ImportedMesh:
     """(n, 3) normals of the vertices before `weld`"""
 
 
-def weld(imported: ImportedMesh, *, by_normal: bool) -> None:
-    """Join vertices with the same position, morph targets, joints and weights; corners keep their texture coordinates,
-    colours and normals.
-
-    ``by_normal``: only vertices that also have the same normal. Other exporters compute positions and normals on both
-    sides of a texture seam separately, so that they differ in the last bits: such small differences are ignored.
-    """
-    mesh = imported.mesh
-    columns = [np.asarray(positions, np.float32) for positions in (mesh.positions, *imported.targets)]
-    if by_normal and imported.normals is not None:
-        size = float(np.nan_to_num(np.abs(columns[0])).max(initial=0.0)) or 1.0
-        columns = [_rounded(column, _POSITION_STEPS / size) for column in columns]
-        columns.append(_rounded(imported.normals, _NORMAL_STEPS))
-    if imported.joints is not None and imported.joint_weights is not None:
-        columns += [imported.joints.astype(np.float32), imported.joint_weights.astype(np.float32)]
-    rows = np.ascontiguousarray(np.concatenate(columns, axis=1) + np.float32(0.0))
-    first, number = distinct_rows(rows)
-    if len(first) == len(rows):
+def _welded(imported: ImportedMesh, *, by_normal: bool) -> None:
+    """Join vertices with the same position, morph targets, joints and weights; with ``by_normal`` also normal."""
+    bound = [imported.joints, imported.joint_weights]
+    labels = [np.asarray(rows, np.float32) for rows in bound if rows is not None]
+    kept = weld(imported.mesh, imported.targets, labels, normals=imported.normals if by_normal else None)
+    if kept is None:
         return
-    order = np.argsort(first, kind="stable")
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
-    kept_vertices = first[order]
-    old_corners = np.asarray(mesh.corners)
-    for name, corners_name in CORNER_TABLES.items():
-        if getattr(mesh, name) is not None:
-            setattr(mesh, corners_name, old_corners)
-    mesh.corners = rank[number][old_corners]
-    mesh.positions = np.asarray(mesh.positions)[kept_vertices]
-    imported.targets = [target[kept_vertices] for target in imported.targets]
+    imported.targets = [target[kept] for target in imported.targets]
     if imported.joints is not None and imported.joint_weights is not None:
-        imported.joints, imported.joint_weights = imported.joints[kept_vertices], imported.joint_weights[kept_vertices]
-
-
-def _rounded(values: Array, steps: float) -> Singles:
-    with np.errstate(all="ignore"):  # numbers may be non-finite or become too large
-        return np.asarray(np.round(np.asarray(values, np.float64) * steps), np.float32)
+        imported.joints, imported.joint_weights = imported.joints[kept], imported.joint_weights[kept]

@@ -241,7 +241,6 @@ def _mesh_part(mesh: Mesh, faces: Ints, vertices: Ints, positions: Floats) -> Me
     """
     corners = np.asarray(mesh.corners, np.int64)[faces]
     part = replace(mesh, positions=positions, corners=np.searchsorted(vertices, corners))
-    part.normals = part.normal_corners = None  # not stored in this format
     for values_name, corners_name in (("uv", "uv_corners"), ("colors", "color_corners")):
         values, value_corners = getattr(mesh, values_name), getattr(mesh, corners_name)
         if values is not None:

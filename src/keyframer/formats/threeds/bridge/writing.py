@@ -22,6 +22,7 @@ from keyframer.formats.document import Document
 from keyframer.formats.kit.coordinates import in_space
 from keyframer.formats.kit.declared_fields import write_declared_fields
 from keyframer.formats.kit.key_tracks import KeyFitter, KeyRules
+from keyframer.formats.kit.mesh_welding import with_smoothing_groups
 from keyframer.formats.kit.mesh_writing import with_constant_shapes
 from keyframer.formats.kit.scene_writing import (
     DEFAULT_MAX_ERROR,
@@ -95,6 +96,7 @@ class Writer(SceneWriter[WriteOptions]):
             raise CannotWrite("nothing to write: the scene has no objects or materials")
         converted = in_space(scene, Space("z", metres_per_unit=scene.space.metres_per_unit))
         converted = with_constant_shapes(converted, report, names_shapes)
+        converted = with_smoothing_groups(converted, report)
         converted = without_skins(converted, Tolerance.of(converted, options.max_error), report)
         if len(converted.nodes) > _MOST_NODES:
             raise CannotWrite(
