@@ -87,9 +87,10 @@ def test_issues_of_values_without_a_meaning(name: str) -> None:
 
 @per_sample
 def test_picture_of_the_export_is_that_of_the_sample(name: str, tmp_path: Path) -> None:
-    """Also of the images that were made for it: what is in their pixels is not done again."""
+    """Also of the images that were made for it: what is in their pixels is not done again, even if the images that they
+    were made from are found."""
     gltf, _, path = exported(name, tmp_path)
-    sources = ((FOLDER / "3ds" / f"{name}.3ds", [IMAGES]), (path, []))
+    sources = ((FOLDER / "3ds" / f"{name}.3ds", [IMAGES]), (path, [IMAGES]))
     first, second = (
         np.asarray(keyframer.render(file, size=(360, 120), lights="studio", background=None, texture_path=folders))
         for file, folders in sources

@@ -89,3 +89,12 @@ def test_wrap_modes_beyond_the_image(tmp_path: Path, how: dict[str, bool], red: 
     material = Material("m", maps={"texture1": TextureMap("two.png", extras=GLTF, **how)})  # type: ignore[arg-type]
     pixel = render_square(tmp_path, material, 2.0, two=image)[16, 19]
     assert (pixel[0] > 100, pixel[2] > 100) == (red, not red)
+
+
+def test_no_line_where_an_image_is_mirrored(tmp_path: Path) -> None:
+    """The same image three times: at its right edge, between two mirrored ones, everything is red."""
+    image = plain((0, 0, 255))
+    image.paste((255, 0, 0), (2, 0, 4, 4))
+    material = Material("m", maps={"texture1": TextureMap("two.png", mirror=True)})
+    row = render_square(tmp_path, material, 2.0, two=image)[16].astype(int)
+    assert row[12:20, 2].max() < 0.25 * row[12:20, 0].min()

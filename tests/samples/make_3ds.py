@@ -92,7 +92,8 @@ def looks(place: int, *parts: bytes, low: float = 0.0, high: float = 1.0) -> byt
 
 def looks_images() -> bytes:
     """Images over a green material: 40, 0 and 100 percent of one; not tiled, a decal, mirrored, and mirrored but not
-    tiled, each with its surroundings; an image with clear parts, without and with the flag to use its alpha."""
+    tiled, each with its surroundings; an image with clear parts, without and with the flag to use its alpha; a decal
+    that is tiled, with its surroundings; an image with an opacity map."""
     green = float_color(0xA020, 0.0, 0.5, 0.0)
     tiling = ((3, 0x10), (4, 0x11), (5, 0x02), (6, 0x12))
     return chunk(
@@ -103,6 +104,8 @@ def looks_images() -> bytes:
             *(looks(at, green, texture("RED.TGA", amount)) for at, amount in enumerate((40, 0, 100))),
             *(looks(at, green, texture("RED.TGA", 100, flags), low=-1.0, high=2.0) for at, flags in tiling),
             *(looks(at, green, texture("HALF.TGA", 100, flags)) for at, flags in ((7, 0), (8, 0x40))),
+            looks(9, green, texture("RED.TGA", 100, 0x01), low=-1.0, high=2.0),
+            looks(10, green, texture("RED.TGA"), texture("HALF.TGA", slot=0xA210)),
         ),
     )
 

@@ -42,6 +42,12 @@ class MipMaps:
         height, width = self.levels[0].shape[:2]
         return width, height
 
+    def sizes(self, level: Indices) -> tuple[Indices, Indices]:
+        """Return the width and height of the image at each level."""
+        of_levels = np.array([image.shape[:2] for image in self.levels])
+        height, width = of_levels[np.clip(level, 0, len(self.levels) - 1)].T
+        return width, height
+
     def lookup(self, u: Singles, v: Singles, level: Indices) -> Singles:
         """Return (n, 4) colours at u to the right and v down, 0 to 1, repeating; ``level`` 0 is the image itself."""
         out = np.empty((len(u), 4), np.float32)
@@ -150,7 +156,9 @@ class Layer:
             width, height = self.mip_maps.size
             u, v = (_clamped(value, pixels) for value, pixels in ((u, width), (v, height)))
         if self.mirror:
-            u, v = (np.abs((value + 1) % 2 - 1).astype(np.float32) * np.float32(0.99999) for value in (u, v))
+            u, v = (np.abs((value + 1) % 2 - 1).astype(np.float32) for value in (u, v))
+            widths, heights = self.mip_maps.sizes(level)
+            u, v = _clamped(u, widths), _clamped(v, heights)
         colors = self.mip_maps.lookup(u, v, level)
         if self.negative:
             colors[:, :3] = 1 - colors[:, :3]
@@ -189,7 +197,7 @@ class Surfaces:
         self.flat = np.array([material.shading == "flat" for material in materials], np.bool_)
         self.base = [self._layer(material.maps.get("texture1")) for material in materials]
         self.second = [self._layer(material.maps.get("texture2")) for material in materials]
-        self.opacity_maps = [self._layer(material.maps.get("opacity")) for material in materials]
+        self.opacity_maps = [self._layer(_own_opacity(material)) for material in materials]
         self.gltf_surfaces = [gltf_surface_of(material) for material in materials]
         self.self_illumination = [self._layer(material.maps.get("self_illumination")) for material in materials]
         self.glow[[surface.emission is not None for surface in self.gltf_surfaces]] = 0
@@ -278,7 +286,7 @@ class Surfaces:
             amount,
             is_shown_once(texture),
             texture.mirror,
-            (texture.tiled and not is_shown_once(texture)) or texture.mirror,
+            texture.mirror or (texture.tiled and not texture.decal),
             texture.negative and role is None,
             alpha_use(texture) == IGNORED,
             role == "alpha" or (texture.alpha_source and mip_maps.has_alpha),
@@ -294,9 +302,16 @@ class Surfaces:
         return self._mip_maps[key]
 
 
-def _clamped(value: Singles, pixels: int) -> Singles:
+def _own_opacity(material: Material) -> TextureMap | None:
+    """Return the opacity map, unless the image of the colour, which was read from glTF, has it in its alpha."""
+    base, opacity = material.maps.get("texture1"), material.maps.get("opacity")
+    is_merged = base is not None and opacity is not None and role_of(base) is not None and role_of(opacity) is None
+    return None if is_merged else opacity
+
+
+def _clamped(value: Singles, pixels: int | Indices) -> Singles:
     """Clamp coordinates to half a pixel inside the image, so that the opposite edge is not mixed in."""
-    half = np.float32(0.5 / pixels)
+    half = np.asarray(0.5 / pixels, np.float32)
     return np.clip(value, half, np.float32(1) - half)
 
 
