@@ -177,6 +177,9 @@ SCENE_DEFAULT_RIG = issue_type(
     _I,
     "the clip has no usable skeleton: {bones: bone} placed by a default rig (pass the skeleton file)",
 )
+SCENE_NO_HIERARCHY = issue_type(
+    "SCENE_NO_HIERARCHY", _I, "the hierarchy is in another file ({missing}): {count: node} side by side"
+)
 DATA_SCALE_INVALID = issue_type("DATA_SCALE_INVALID", _W, "invalid global scale {scale}: ignored")
 DATA_WEIGHT_SUM = issue_type(
     "DATA_WEIGHT_SUM",

@@ -107,7 +107,7 @@ def test_the_reader_of_hale3d_refuses_animations_of_horde3d() -> None:
 
 def test_every_binary_format_is_described() -> None:
     names = {known.name for known, _, _ in described_layouts()}
-    assert names == {"3ds", "uto3d", "hale3d", "midtown", "nodeanim", "b3d"}
+    assert names == {"3ds", "uto3d", "hale3d", "midtown", "nodeanim", "b3d", "horde3d"}
 
 
 def test_descriptions_have_the_names_of_their_files_and_no_shared_extension() -> None:

@@ -21,7 +21,6 @@ import pytest
 
 import keyframer
 from keyframer.curves import Interpolation, RotationForm, Track
-from keyframer.formats import FORMATS
 from keyframer.formats.kit.coordinates import in_space
 from keyframer.formats.kit.unsupported_features import foreign_extras
 from keyframer.scene import (
@@ -50,6 +49,7 @@ from tests.building.images import encoded
 from tests.building.scenes import as_read_from_a_file
 from tests.exchange.reading.test_embedded import picture
 from tests.formats.threeds.bridge.everything import everything
+from tests.samples import SAVED
 from tests.slow import SLOW
 
 TARGETS: dict[str, dict[str, Any]] = {
@@ -361,7 +361,7 @@ BOOKKEEPING = {
 
 
 def test_every_format_is_listed() -> None:
-    assert {options.get("format", "gltf") for options in TARGETS.values()} == {"gltf", *(f.name for f in FORMATS)}
+    assert {options.get("format", "gltf") for options in TARGETS.values()} == {"gltf", *(f.name for f in SAVED)}
 
 
 def test_every_field_of_the_model_is_listed() -> None:

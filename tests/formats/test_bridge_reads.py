@@ -60,6 +60,19 @@ UNREAD: dict[str, dict[str, str]] = {
         "Sequence.flags": "unknown, always 0",
         "RawChunk.data": RAW,
     },
+    "horde3d": {
+        "Animation.id": SIGNATURE,
+        "Animation.entity_count": COUNT,
+        "Entity.compressed": "its frames are counted",
+        "Geometry.id": SIGNATURE,
+        "Geometry.version": "always 5",
+        **{f"Geometry.{kind}_count": COUNT for kind in ("stream", "vertex")},
+        "Stream.element_size": "the columns of the values follow from it",
+        **{f"Triangles.{kind}_count": COUNT for kind in ("corner", "target")},
+        **{f"MorphTarget.{kind}_count": COUNT for kind in ("vertex", "stream")},
+        "MorphStream.element_size": "the columns of the values follow from it",
+        "RawRun.data": RAW,
+    },
     "ase": {
         **{f"{table}.body": "the text that the columns were read from" for table in ASE_TABLES},
         **{

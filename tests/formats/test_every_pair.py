@@ -28,7 +28,7 @@ from tests.building.random_scenes import (
 )
 from tests.building.scenes import one_node
 from tests.corpus import CORPUS, needs_corpus, threeds_files
-from tests.samples import all_samples
+from tests.samples import saved_samples
 from tests.slow import SLOW
 
 SAMPLES = Path(__file__).parents[1] / "samples"
@@ -118,7 +118,7 @@ def test_an_unchanged_scene_gives_the_same_file(format: str, scene: Scene, tmp_p
     assert [loss.outcome for loss in report] == [Outcome.EXACT]
 
 
-@pytest.mark.parametrize(("name", "path"), all_samples(), ids=lambda value: getattr(value, "name", value))
+@pytest.mark.parametrize(("name", "path"), saved_samples(), ids=lambda value: getattr(value, "name", value))
 def test_unchanged_samples_give_the_same_file(name: str, path: Path, tmp_path: Path) -> None:
     scene = keyframer.load(path, format=name, salvage=True)
     target = tmp_path / path.name

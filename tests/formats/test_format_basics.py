@@ -21,6 +21,7 @@ from keyframer.formats.kit.unsupported_features import REPORTED_PARTS, all_field
 from keyframer.formats.threeds import FORMAT
 from keyframer.issues import IssueLog
 from keyframer.scene import Mesh, Node, Scene
+from tests.samples import SAVED
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 
@@ -66,7 +67,7 @@ def test_options_that_are_not_text_are_unchanged() -> None:
     assert options_from_text({"it": "int"}, {"it": 2.5, "other": None}) == {"it": 2.5, "other": None}
 
 
-@pytest.mark.parametrize("format", keyframer.supported_formats(), ids=lambda format: format.name)
+@pytest.mark.parametrize("format", SAVED, ids=lambda format: format.name)
 def test_undeclared_options_are_refused(format: keyframer.Format) -> None:
     with pytest.raises(ValueError, match=f"{format.name} has no option 'colour'"):
         format.from_scene(Scene([Node("box")]), {"colour": "red"})
@@ -113,7 +114,7 @@ def test_repr_of_a_format() -> None:
     assert repr(FORMAT) == f"<Format 3ds: {FORMAT.title}>"
 
 
-@pytest.mark.parametrize("known", keyframer.supported_formats(), ids=lambda known: known.name)
+@pytest.mark.parametrize("known", SAVED, ids=lambda known: known.name)
 def test_every_capability_is_a_feature_or_a_field_of_the_model(known: keyframer.Format) -> None:
     """Shadows are reported as a feature, and stored as a field."""
     fields = {word for part in REPORTED_PARTS for word in all_fields(part)}

@@ -13,12 +13,16 @@ from keyframer.catalogue import CATALOGUE
 from keyframer.checking import report_record
 from tests.building import files as w
 from tests.hostile.threats import THREATS
+from tests.samples.horde3d import make as horde3d
 
 FOLDER = Path(__file__).parent / "files"
 MOST_BYTES = 1_500
 WANTED = 2
 
-EXTENSIONS = {"3ds": "3ds", "uto3d": "u3d", "hale3d": "h3d", "midtown": "mm2", "nodeanim": "nanim", "ase": "ase"}
+EXTENSIONS = {
+    "3ds": "3ds", "uto3d": "u3d", "hale3d": "h3d", "midtown": "mm2", "nodeanim": "nanim", "ase": "ase",
+    "horde3d": "h3anim",
+}  # fmt: skip
 
 LIMITS = {
     "LIMIT_FILE_SIZE": keyframer.Limits(file_size=20),
@@ -168,6 +172,7 @@ EXTRA: dict[str, list[Case]] = {
     "SCENE_REST_POSE": [("3ds", _moved_box((9, 9, 9), _MATRIX)), ("3ds", _moved_box((0, 0, 70), _MATRIX))],
     "SCENE_SIGN_FLIP": [("3ds", _max_rotations(0.0, 6.2, 0.1)), ("3ds", _max_rotations(0.1, -6.1, 0.1, 6.1))],
     "SCENE_DEFAULT_RIG": [("midtown", w.retail()), ("midtown", w.retail(2, 60))],
+    "SCENE_NO_HIERARCHY": [("horde3d", horde3d.old()), ("horde3d", horde3d.wave())],
     "SCENE_BEZIER_SMOOTH": [("nodeanim", _bezier(b"hip")), ("nodeanim", _bezier(b"leg"))],
     "SCENE_ROTATION_GUESSED": [("nodeanim", _rotating(4, 0, 90, 90, 90)), ("nodeanim", _rotating(1, 0.2, 0.3))],
     "SCENE_NO_KEYS": [

@@ -10,6 +10,8 @@ from pathlib import Path
 from keyframer.formats import FORMATS
 
 FOLDER = Path(__file__).parent
+SAVED = tuple(known for known in FORMATS if (bridge := known.bridge()) is not None and bridge.writer() is not None)
+"""formats that scenes can be saved in"""
 
 
 def sample_files(format_name: str) -> list[Path]:
@@ -20,6 +22,11 @@ def sample_files(format_name: str) -> list[Path]:
 
 def all_samples() -> list[tuple[str, Path]]:
     return [(known.name, path) for known in FORMATS for path in sample_files(known.name)]
+
+
+def saved_samples() -> list[tuple[str, Path]]:
+    """Return the samples of the formats that scenes can be saved in."""
+    return [(known.name, path) for known in SAVED for path in sample_files(known.name)]
 
 
 def unhex(text: str) -> bytes:

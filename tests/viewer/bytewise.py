@@ -306,9 +306,33 @@ class Ase:
         raise AssertionError("keys of text have no places")
 
 
+class Horde3d:
+    """An entity: 256 bytes of name, in version 3 a byte, frames of ten floats. Other nodes are in a text."""
+
+    PLACES: ClassVar = {"rotation": (0, 4), "position": (4, 3), "scale": (7, 3)}
+
+    def __init__(self, name: str) -> None:
+        self.header = 256 + (name != "old.anim")
+
+    def node(self, data: bytes, span: Span, node: Node) -> None:
+        whole = data[span[0] : span[1]]
+        assert whole.startswith(((node.raw_name or b"H3DG") + b"\0", b"H3DG", b"<?xml"))
+
+    def track(self, data: bytes, span: Span, channel: Channel) -> None:
+        self.key(data, span, channel, 0)
+
+    def key(self, data: bytes, span: Span, channel: Channel, key: int) -> None:
+        noted = channel.track.extras["horde3d"]
+        assert isinstance(noted, dict)
+        first, count = self.PLACES[channel.track.kind]
+        assert span[0] == noted["offset"] + self.header + 40 * key + 4 * first
+        assert span[1] - span[0] == 4 * count
+        assert_close(floats(data, span[0], count), channel.track.values[key])
+
+
 READERS: dict[str, Callable[[str], Any]] = {
     "3ds": ThreeDs, "uto3d": Uto3d, "nodeanim": NodeAnimation, "hale3d": Hale3d, "midtown": Midtown, "ase": Ase,
-    "b3d": Blitz3d,
+    "b3d": Blitz3d, "horde3d": Horde3d,
 }  # fmt: skip
 
 

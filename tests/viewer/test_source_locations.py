@@ -89,7 +89,7 @@ def test_samples_have_keys_of_all_kinds() -> None:
         "position", "rotation", "scale", "fov", "roll", "color", "hotspot", "falloff", "visible",
     }  # fmt: skip
     turning = {name for name, kind in kinds if kind == "rotation"}
-    assert turning == {"3ds", "uto3d", "nodeanim", "hale3d", "midtown", "ase", "b3d"}
+    assert turning == {"3ds", "uto3d", "nodeanim", "hale3d", "midtown", "ase", "b3d", "horde3d"}
 
 
 def test_location_of_a_morph_key_is_its_name(tmp_path: Path) -> None:

@@ -18,8 +18,10 @@ READ_FAILURES = (FormatError, OSError)
 LOAD_FAILURES = (*READ_FAILURES, ValueError)
 """exceptions of loading an input; ValueError for an option that its format does not have"""
 
-COMPANIONS = {companion.option: companion for known in reversed(FORMATS) for companion in known.companions}
-"""all companions by the names of their options; our formats have priority over those of other packages"""
+COMPANIONS: dict[str, list[str]] = {}
+"""what the companions are, by the names of their options: several formats may have the same option"""
+for _companion in (companion for known in FORMATS for companion in known.companions):
+    COMPANIONS.setdefault(_companion.option, []).append(_companion.description)
 
 
 def number(least: float, most: float) -> Callable[[str], float]:
@@ -94,8 +96,8 @@ def add_scene_arguments(parser: argparse.ArgumentParser, *, reads_fps: bool = Tr
     scenes.add_argument(
         "--salvage", action="store_true", help="leave out the unsafe parts of a damaged file instead of refusing it"
     )
-    for option, companion in COMPANIONS.items():
-        description = companion.description.replace("%", "%%")
+    for option, descriptions in COMPANIONS.items():
+        description = ", or ".join(dict.fromkeys(descriptions)).replace("%", "%%")
         scenes.add_argument(f"--{option}", dest=f"companion_{option}", metavar="FILE", help=description)
     rate_help = "frames per second, for formats that store no frame rate; convert replaces the rate of any file"
     scenes.add_argument("--fps", type=rate, metavar="N", help=rate_help)

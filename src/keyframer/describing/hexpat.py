@@ -153,7 +153,7 @@ def _name(name: str) -> str:
 
 
 def _expression(text: str) -> str:
-    return text.replace(" and ", " && ").replace(" or ", " || ")
+    return re.sub(r"\bnot ", "!", text.replace(" and ", " && ").replace(" or ", " || "))
 
 
 def _indented(lines: Iterator[str] | list[str]) -> list[str]:

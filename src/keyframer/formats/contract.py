@@ -35,8 +35,13 @@ class Match(NamedTuple):
 
 
 def companion_names(name: str, endings: Iterable[str]) -> list[str]:
-    """Return the possible names of companions of a file: its stem with each ending, in the usual spellings."""
+    """Return the possible names of companions of a file: its stem with each ending, in the usual spellings.
+
+    The ending of an XML file has two parts: the stem of ``man.scene.xml`` is ``man``.
+    """
     stem = name[: name.rfind(".")] if "." in name[1:] else name
+    if name.lower().endswith(".xml") and "." in stem[1:]:
+        stem = stem[: stem.rfind(".")]
     spellings = [ending for lower in endings for ending in (lower, lower.upper())]
     names = dict.fromkeys(start + ending for start in (stem, stem.lower(), stem.upper()) for ending in spellings)
     return [candidate for candidate in names if candidate != name]

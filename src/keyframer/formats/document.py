@@ -22,7 +22,7 @@ from keyframer.text import counted
 from keyframer.wire.cursor import Cursor, Place
 from keyframer.wire.encoding_style import Style
 from keyframer.wire.field_types import blob
-from keyframer.wire.record import Raw, Record, record, take_record
+from keyframer.wire.record import Raw, Record, blank, read_fields, record
 
 R = TypeVar("R", bound=Record)
 
@@ -165,11 +165,14 @@ class RecordReader:
         self.start = cursor.pos
         """offset of the next record"""
 
-    def read(self, kind: type[R], index: int | None = None) -> R:
-        """Read the next record, and add it to its siblings."""
+    def read(self, kind: type[R], index: int | None = None, **known: object) -> R:
+        """Read the next record, and add it to its siblings. ``known`` are attributes that other records have."""
         cursor, parent = self.cursor, self.cursor.place
         cursor.place = parent.child(kind().segment, index)
-        record = take_record(kind, cursor, kind.plan.adapted(self.style) if self.style else None)
+        record = blank(kind, cursor.pos)
+        for name, value in known.items():
+            setattr(record, name, value)
+        read_fields(record, cursor, kind.plan.adapted(self.style) if self.style else None)
         cursor.place, self.start = parent, cursor.pos
         self.siblings.append(record)
         return record

@@ -25,8 +25,6 @@ STRANGERS = (
     _begins("3D GameStudio model (MDL)", *(b"MDL%d" % version for version in range(2, 8))),
     _begins("MilkShape 3D model (MS3D)", b"MS3D000000"),
     _begins("MilkShape 3D text", b"// MilkShape 3D ASCII"),
-    _begins("Horde3D geometry (GEO)", b"H3DG"),
-    _begins("Horde3D animation (ANIM)", b"H3DA\x02\0\0\0", b"H3DA\x03\0\0\0"),
     _begins("LightWave object (LWO)", b"FORM", then=(8, (b"LWOB", b"LWLO", b"LWO2", b"LWO3"))),
     _begins("LightWave scene (LWS)", b"LWSC"),
     _begins("DirectX model (X)", b"xof 03"),

@@ -202,7 +202,7 @@ class _RecordWalk:
             case Rows():
                 row = Structure(f"{self.name}_{name}_row", tuple(map(_column, kind.columns)))
                 least = sum(np.dtype(column.dtype).itemsize for column in kind.columns if not column.when)
-                yield Part(name, row, count=ToEnd(least))
+                yield Part(name, row, count=self.elsewhere.get(kind.count, kind.count) or ToEnd(least))
             case Array():
                 yield from self._array(name, kind)
             case DescribedKind():
@@ -247,7 +247,7 @@ def _column(column: Column) -> Part:
     return Part(column.name, number_type(np.dtype(column.dtype)), count=count, when=condition)
 
 
-_WORD = re.compile(r"\b[a-z_]\w*")
+_WORD = re.compile(r"\b(?!(?:and|or|not)\b)[a-z_]\w*")
 
 
 def number_type(dtype: np.dtype[Any]) -> str:

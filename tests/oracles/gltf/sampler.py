@@ -151,7 +151,8 @@ class Gltf:
         node = self.nodes[number]
         mesh = self.json["meshes"][node["mesh"]]
         moved = self._moved(seconds, animation)
-        usual = node.get("weights", mesh.get("weights", []))
+        targets = len(mesh["primitives"][0].get("targets", []))
+        usual = node.get("weights", mesh.get("weights", [0.0] * targets))
         weights = moved.get((number, "weights"), np.array([usual], float).reshape(1, -1))
         parts = []
         for primitive in mesh["primitives"]:

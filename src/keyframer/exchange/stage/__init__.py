@@ -43,13 +43,13 @@ from keyframer.exchange.stage.shows import (
     model_name,
 )
 from keyframer.exchange.stage.shows import DESCRIPTION as SHOW_DESCRIPTION
-from keyframer.exchange.stage.xmltree import Element
 from keyframer.formats.kit.summary_tables import Table
 from keyframer.issues import IssueLog, Severity
 from keyframer.limits import Limits
 from keyframer.posing import pose
 from keyframer.scene import Scene, Space
 from keyframer.text import safe_text
+from keyframer.wire.xml_tree import Element
 
 
 def load(

@@ -11,10 +11,11 @@ from keyframer.catalogue import LINK_UNRESOLVED_NAME, STAGE_FILE_MISSING, STRUCT
 from keyframer.curves.lazy_fields import add_extras
 from keyframer.exchange.stage.archives import Archive
 from keyframer.exchange.stage.assembly import IDENTITY, Assembly, Model, to_archive_axes
-from keyframer.exchange.stage.xmltree import Element, Walk, fixture_matrix, number, parse
+from keyframer.exchange.stage.xmltree import Walk, fixture_matrix, number
 from keyframer.limits import Limits
 from keyframer.maths.trigonometry import sine_and_cosine
 from keyframer.scene import Light, LightType, Mesh, NodeKind
+from keyframer.wire.xml_tree import Element, parse
 
 _SIDES = 24
 _RINGS = 12

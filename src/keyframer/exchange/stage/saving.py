@@ -25,12 +25,12 @@ from keyframer.exchange.gltf.write.options import GltfOptions
 from keyframer.exchange.stage.archives import Archive, ArchiveSource
 from keyframer.exchange.stage.assembly import embed_archive_images, load_model
 from keyframer.exchange.stage.shows import DEFAULT_EXTENSION, METRES_PER_UNIT, Show, model_name
-from keyframer.exchange.stage.xmltree import Element
 from keyframer.files import check_output, write_bytes
 from keyframer.limits import Limits
 from keyframer.scene import Scene
 from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.text import counted
+from keyframer.wire.xml_tree import Element
 
 _LOCAL = struct.Struct("<4s5H3L2H")
 _CENTRAL = struct.Struct("<4s6H3L5H2L")

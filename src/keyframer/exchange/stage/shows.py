@@ -10,8 +10,9 @@ from keyframer.curves.lazy_fields import add_extras
 from keyframer.exchange.stage.archives import Archive
 from keyframer.exchange.stage.assembly import IDENTITY, Assembly, Model, to_archive_axes
 from keyframer.exchange.stage.fixtures import Fixture, FixtureBuilder
-from keyframer.exchange.stage.xmltree import Element, Walk, parse, show_matrix
+from keyframer.exchange.stage.xmltree import Walk, show_matrix
 from keyframer.limits import Limits
+from keyframer.wire.xml_tree import Element, parse
 
 DESCRIPTION = "GeneralSceneDescription.xml"
 DEFAULT_EXTENSION = ".3ds"

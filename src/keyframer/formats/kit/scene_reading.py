@@ -108,18 +108,19 @@ class Reporter:
     def __init__(self, document: Document, issues: IssueLog, root: str = "") -> None:
         issues.list_at_most(document.limits.issues_per_code, document.limits.issues)
         self.issues = issues
-        self._root = root
+        self.root = root
+        """the start of all paths: the companion's name, or nothing"""
         self._paths = RecordPaths(document)
 
     def path(self, record: Record) -> str:
-        return self._root + self._paths.path(record)
+        return self.root + self._paths.path(record)
 
     def location_of(self, record: Record) -> dict[str, object]:
         """Return the location of a record for the extras of its scene part; loss reports show it.
 
         The offset is enough to find the path later (see `path_finder`), except in a companion.
         """
-        if self._root:
+        if self.root:
             return {"path": self.path(record), "offset": record.offset}
         return {"offset": record.offset}
 
@@ -214,21 +215,32 @@ WEIGHTS_TOLERANCE = 0.01
 """allowed difference of a vertex's weight sum from 1: exporters and MD5 tools round weights to two or three digits"""
 
 
-def check_weights(reporter: Reporter, record: Record, field: str, owners: Array, weights: Array, vertices: int) -> None:
+def check_weights(
+    reporter: Reporter,
+    record: Record,
+    field: str,
+    owners: Array,
+    weights: Array,
+    vertices: int,
+    tolerance: float = WEIGHTS_TOLERANCE,
+) -> None:
     """Report vertices of a skin if their weights do not sum to 1; evaluation normalises the weights."""
     total = np.bincount(owners, weights, vertices)
     bound = np.bincount(owners, minlength=vertices) > 0
-    wrong = np.flatnonzero(bound & ~(np.abs(total - 1.0) <= WEIGHTS_TOLERANCE))
+    wrong = np.flatnonzero(bound & ~(np.abs(total - 1.0) <= tolerance))
     if len(wrong):
         index = int(wrong[0])
         reporter.report(DATA_WEIGHT_SUM, record, field, count=len(wrong), index=index, total=float(total[index]))
 
 
 def companion_paths(path: Path, suffix: str) -> list[Path]:
-    """Return files with the stem of ``path`` and this suffix, in the usual spellings, without listing the folder. They
-    are on a disk or, like ``path``, in a container."""
-    paths = [path.parent / name for name in companion_names(path.name, (suffix,))]
-    return [neighbour for neighbour in paths if neighbour.is_file() or members.is_file(str(neighbour))]
+    """Return files with the stem of ``path`` and this suffix, in the usual spellings, without listing the folder."""
+    return files_among(path.parent / name for name in companion_names(path.name, (suffix,)))
+
+
+def files_among(paths: Iterable[Path]) -> list[Path]:
+    """Return the paths of files that exist, on a disk or in a container."""
+    return [path for path in paths if path.is_file() or members.is_file(str(path))]
 
 
 def read_companion(source: PathLike, role: str) -> bytes:
