@@ -10,9 +10,9 @@ import pytest
 
 import keyframer
 from keyframer.scene.loss_report import CannotWrite
-from tests.samples import all_samples
+from tests.samples import saved_samples
 
-SMALL = list(all_samples())
+SMALL = list(saved_samples())
 
 
 def damaged(data: bytes, name: str) -> list[bytes]:
