@@ -2,8 +2,9 @@
 
 docs/cli.md comes from the parser, docs/issues.md from the catalogue, docs/formats/<id>.md from the records of each
 format and docs/formats/notes/<id>.md, docs/schemas/*.json from the schemas that the package ships, a table in
-docs/converting.md from the capabilities that the formats declare, and tables in docs/catalogue.md from the schema of
-catalogues. src/keyframer/cli/desktop gets completion for shells and the man pages, from the parser.
+docs/converting.md from the capabilities that the formats declare, tables of options from the exporters, and tables in
+docs/catalogue.md from the schema of catalogues. src/keyframer/cli/desktop gets completion for shells and the man pages,
+from the parser.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ from keyframer.cli.formats import supported_features
 from keyframer.cli.parser import ABOUT, COMMANDS, build_parser, command_module
 from keyframer.describing import DESCRIPTIONS, own_extensions
 from keyframer.describing.mime import mime_types
+from keyframer.exchange import EXPORTERS
+from keyframer.exchange.contract import Exporter, WriteOption
 from keyframer.fields import field_meanings
 from keyframer.formats import FORMATS, Format
 from keyframer.formats.kit.declared_fields import FEATURES
@@ -78,6 +81,7 @@ def format_page(known: Format, notes: str = "") -> str:
 
 _BEGIN = f"<!-- Generated from the declarations of the formats by `{COMMAND}`. -->"
 _TABLES = f"<!-- Generated from the schema of catalogues by `{COMMAND}`. -->"
+_OPTIONS = f"<!-- Generated from the options of {{}} by `{COMMAND}`. -->"
 _END = "<!-- End of the generated part. -->"
 
 
@@ -93,6 +97,23 @@ def with_capabilities(page: str, formats: Iterable[Format]) -> str:
     ]
     begin, end = page.index(_BEGIN) + len(_BEGIN), page.index(_END)
     return "\n".join([page[:begin], "", *markdown(("", *supported), rows), "", page[end:]])
+
+
+def with_options(page: str, exporter: Exporter) -> str:
+    """Return a page with a new generated part: the options of an exporter."""
+    rows = []
+    for option in exporter.options:
+        flag = f"--{option.name.replace('_', '-')}" if option.is_flag else f"--write {option.name}={_value(option)}"
+        choices = f" ({', '.join(f'`{choice}`' for choice in option.choices)})" if option.choices else ""
+        rows.append([f"`{option.name}`", f"`{flag}`", f"{option.meaning}{choices}"])
+    mark = _OPTIONS.format(exporter.name)
+    begin = page.index(mark) + len(mark)
+    lines = markdown(("`save`", "command line", "meaning"), rows)
+    return "\n".join([page[:begin], "", *lines, "", page[page.index(_END, begin) :]])
+
+
+def _value(option: WriteOption) -> str:
+    return {"bool": "true", "float": "X"}.get(option.type, "TEXT")
 
 
 def with_tables(page: str) -> str:
@@ -374,6 +395,10 @@ def generated_pages() -> dict[Path, str]:
         pages[DOCS / "formats" / f"{known.name}.md"] = format_page(known, text)
     converting = DOCS / "converting.md"
     pages[converting] = with_capabilities(converting.read_text("utf-8"), FORMATS)
+    for page in sorted(DOCS.glob("*.md")):
+        for exporter in EXPORTERS:
+            if _OPTIONS.format(exporter.name) in (text := pages.get(page, page.read_text("utf-8"))):
+                pages[page] = with_options(text, exporter)
     catalogue = DOCS / "catalogue.md"
     pages[catalogue] = with_tables(catalogue.read_text("utf-8"))
     for path in sorted(SCHEMAS.iterdir()):

@@ -99,7 +99,7 @@ class TestOptionsAnywhere:
         (["convert", EXAMPLE, "x.glb", "--limit", "reconds=5"], "did you mean 'records'?"),
         (["convert", EXAMPLE, "x.glb", "--write", "smoth=1"], "did you mean 'smooth'?"),
         (["convert", EXAMPLE, "x.3ds", "--write", "fsp=1"], "did you mean 'fps'?"),
-        (["convert", EXAMPLE, "x.glb", "--write", "foo=1"], "gltf has no option 'foo' (it has: core_only, "),
+        (["convert", EXAMPLE, "x.glb", "--write", "foo=1"], "gltf has no option 'foo' (it has: keys, "),
         (["batch", "convert", EXAMPLE, "-o", "x", "--write", "foo=1"], "gltf has no option 'foo'"),
         (["convert", EXAMPLE, "x.glb", "--texture-path", "/nodir"], "--texture-path: no such folder: '/nodir'"),
         (["sample", EXAMPLE, "--set", "geometri=raw"], "did you mean 'geometry'?"),

@@ -18,11 +18,11 @@ from keyframer.batch.catalogue_rows import searched_text
 from keyframer.batch.gallery_index import ASSETS, PAGE, path_below
 from keyframer.batch.operations import summarise
 from keyframer.errors import FormatError
+from keyframer.exchange.conversion import source_options
 from keyframer.exchange.gltf.write import export
 from keyframer.exchange.gltf.write.asset import glb_parts
 from keyframer.exchange.gltf.write.options import GltfOptions
-from keyframer.exchange.kit.images import Pictures, no_images
-from keyframer.exchange.opening import OpenedFile, source_note
+from keyframer.exchange.opening import OpenedFile
 from keyframer.formats.kit.summary_tables import Table
 from keyframer.inspecting.charts import chart
 from keyframer.inspecting.document_tables import Summary, summary_table
@@ -102,9 +102,8 @@ def make_folder(
         return strip
 
     def model() -> bytes:
-        note = source_note(name, sha256, opened)
-        images = no_images if finder is None else Pictures(TextureSource(finder))
-        return b"".join(glb_parts(export(scene, GltfOptions(source=note, images=images))[0]))
+        textures = None if finder is None else TextureSource(finder)  # not the source of the pictures: it has a budget
+        return b"".join(glb_parts(export(scene, GltfOptions(**source_options(opened, textures)))[0]))
 
     def viewer() -> bytes:
         loaded = LoadedFile(opened, scene, textures=source)

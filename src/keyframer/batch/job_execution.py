@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING, Any
 from keyframer import checking
 from keyframer.batch import dependencies, storage
 from keyframer.batch.job import FINDINGS, Job, Result, fail, fail_with, new_result
-from keyframer.batch.operations import prepare_conversion, summarise
+from keyframer.batch.operations import convert_opened, summarise
 from keyframer.batch.store_images import StoreFinder
 from keyframer.catalogue import IO_MANIFEST_MISMATCH, IO_UNRECOGNISED, RUN_OUTPUT_COLLISION, RUN_OUTPUT_REFUSED
 from keyframer.errors import FormatError, reason_of
-from keyframer.exchange import Importer, exporter_for
-from keyframer.exchange.opening import OpenedFile, source_note
+from keyframer.exchange import DEFAULT_EXPORTER, Importer, exporter_for
+from keyframer.exchange.opening import OpenedFile
 from keyframer.files import OutputExists, OutputRefused, PathLike, running, write_bytes
 from keyframer.formats.contract import HEAD_SIZE
 from keyframer.inspecting import identity
 from keyframer.inspecting.records import json_file
 from keyframer.limits import Budget, limits_of
-from keyframer.scene.loss_report import Outcome
+from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.textures import TextureFinder, TextureSource
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class _RunningJob:
             options=self.options.get("scene"),
         )
         self.data = self.opened.data
-        result["sha256"] = hashlib.sha256(self.data).hexdigest()
+        result["sha256"] = self.opened.sha256
         result["size"] = len(self.data)
         if job.sha256 and job.sha256 != result["sha256"]:
             reason = f"its sha256 is {result['sha256']}, the manifest says {job.sha256}"
@@ -180,29 +180,27 @@ class _RunningJob:
 
 def _convert(job: _RunningJob, result: Result) -> None:
     """Write a file in another format and report losses."""
-    from keyframer.exchange.kit.images import Pictures, no_images
-    from keyframer.exchange.saving import save
-
     options, output = job.options, job.job.output
-    exporter = exporter_for("", options.get("to", "gltf"))
+    exporter = exporter_for("", options.get("to", DEFAULT_EXPORTER.name))
     scene = job.scene()
     if "merge" in options.get("steps", {}):
         result["also"].append(dependencies.file_entry(options["steps"]["merge"]))
     finder = job.finder()
-    images = no_images if finder is None else Pictures(TextureSource(finder))
-    name = os.path.basename(job.job.source)
-    source = source_note(name, result["sha256"], job.opened)
-    scene, save_options, changes = prepare_conversion(scene, exporter, options, images, source)
+    textures = None if finder is None else TextureSource(finder)
+
+    def write(path: str, *, overwrite: bool = False) -> LossReport:
+        name = os.path.basename(job.job.source)
+        return convert_opened(job.opened, scene, path, exporter, options, textures, name, overwrite=overwrite)[0]
+
     if not storage.is_url(output):
         with job.writing():
-            report = save(scene, output, overwrite=job.job.replaces, **save_options)
+            report = write(output, overwrite=job.job.replaces)
     else:
         parent, _, name = output.rpartition("/")
         # a path in a folder that cannot exist: nothing is found next to the output
         with running(is_job=True, upload=lambda file_name, data: job.write(data, f"{parent}/{file_name}")):
-            report = save(scene, os.path.join(os.devnull, name), **save_options)
+            report = write(os.path.join(os.devnull, name))
         result["outputs"].reverse()
-    report.losses[:0] = changes
     job.note_images(finder)
     losses = {outcome.value: report.count(outcome) for outcome in Outcome}
     result["details"] = {"losses": losses, "measured": dict(report.measured)}

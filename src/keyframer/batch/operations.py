@@ -7,21 +7,22 @@ from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING
 
 from keyframer.batch.output_names import usual_name
-from keyframer.exchange import exporter_for
+from keyframer.exchange import DEFAULT_EXPORTER, exporter_for
 from keyframer.formats import FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import Any
+    from typing import IO, Any
 
     from keyframer.checking import Report
     from keyframer.exchange import Exporter
     from keyframer.exchange.opening import OpenedFile
+    from keyframer.files import PathLike
     from keyframer.formats.kit.summary_tables import Table
     from keyframer.inspecting.document_tables import Summary
     from keyframer.scene import Scene
-    from keyframer.scene.loss_report import Loss
-    from keyframer.textures import TextureFinder
+    from keyframer.scene.loss_report import Loss, LossReport
+    from keyframer.textures import TextureFinder, TextureSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,43 +47,46 @@ class Operation:
 
 def _export_suffix(options: Mapping[str, Any]) -> str:
     """Return the suffix without loading the code of the format; raises ValueError for invalid options."""
-    exporter, dialect = exporter_for("", options.get("to", "gltf")), options.get("dialect")
+    exporter, dialect = exporter_for("", options.get("to", DEFAULT_EXPORTER.name)), options.get("dialect")
     extension = exporter.extension(None if dialect is None else str(dialect))
     exporter.options_from_text(options.get("write") or {})
-    _gltf_options(exporter, options)
     return extension
 
 
-def _gltf_options(exporter: Exporter, options: Mapping[str, Any]) -> dict[str, Any]:
-    given = {name: options[name] for name in ("core_only", "embed_source", "unit", "keys") if options.get(name)}
-    if given and exporter.name != "gltf":
-        raise ValueError("--core-only, --embed-source, --unit and --keys need glTF as the output format")
-    return given
+def convert_opened(
+    opened: OpenedFile,
+    scene: Scene,
+    target: PathLike | IO[bytes],
+    exporter: Exporter,
+    options: Mapping[str, Any],
+    textures: TextureSource | None,
+    name: str,
+    *,
+    overwrite: bool = False,
+) -> tuple[LossReport, list[Loss]]:
+    """Save the scene of an opened file after the operations of ``options["steps"]``; returns the loss report, and what
+    the operations did, which is its first part. ``name`` is that of the file.
 
-
-def prepare_conversion(
-    scene: Scene, exporter: Exporter, options: Mapping[str, Any], images: object, source: Mapping[str, object]
-) -> tuple[Scene, dict[str, Any], list[Loss]]:
-    """Return the scene after the operations of ``options["steps"]``, the options with which it is to be saved, and what
-    the operations did.
-
-    ``images`` and ``source`` are options of the glTF exporter. Raises ValueError for an option that the format does not
-    have, and for an operation that is impossible.
+    Raises ValueError for an option that the format does not have, and for an operation that is impossible.
     """
-    steps, fps, max_error = options.get("steps") or {}, options.get("fps"), options.get("max_error")
-    save_options = {"format": exporter.name, "dialect": options.get("dialect"), "max_error": max_error}
-    save_options |= exporter.options_from_text(options.get("write") or {}) | _gltf_options(exporter, options)
-    if exporter.name == "gltf":
-        save_options |= {"images": images, "source": source} | ({} if fps is None else {"fps": fps})
-        fps = None
-    if not steps and fps is None:
-        return scene, save_options, []
-    from keyframer.operating import apply_operations
-    from keyframer.scene.loss_report import LossReport
+    from keyframer.exchange.conversion import save_opened
 
-    changes = LossReport(exporter.name)
-    scene = apply_operations(scene, {**steps, "max_error": max_error}, fps, exporter.axes, changes)
-    return scene, save_options, changes.losses
+    steps, fps, max_error = options.get("steps") or {}, options.get("fps"), options.get("max_error")
+    save_options = {"dialect": options.get("dialect"), "max_error": max_error, "overwrite": overwrite}
+    save_options |= exporter.options_from_text(options.get("write") or {})
+    if exporter.takes_images and fps is not None:
+        save_options["fps"], fps = fps, None
+    changes: list[Loss] = []
+    if steps or fps is not None:
+        from keyframer.operating import apply_operations
+        from keyframer.scene.loss_report import LossReport
+
+        changed = LossReport(exporter.name)
+        scene = apply_operations(scene, {**steps, "max_error": max_error}, fps, exporter.axes, changed)
+        changes = changed.losses
+    report = save_opened(opened, scene, target, exporter, textures=textures, name=name, **save_options)
+    report.losses[:0] = changes
+    return report, changes
 
 
 def summarise(
@@ -110,7 +114,7 @@ _READING = (
     "keyframer.formats.recovery",
     *(module for known in FORMATS for module in known.preload),
 )
-_WRITING = ("keyframer.exchange.gltf.write", "keyframer.exchange.saving")
+_WRITING = (*DEFAULT_EXPORTER.preload, "keyframer.exchange.conversion")
 _RENDERING = ("keyframer.rendering.renderer", "keyframer.operating", "PIL.ImageDraw", "PIL.ImageFont")
 
 _ALL = (

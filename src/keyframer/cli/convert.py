@@ -7,20 +7,16 @@ import json
 import os
 import sys
 from contextlib import suppress
-from hashlib import sha256
 from typing import Any
 
-from keyframer.batch.operations import OPERATIONS, prepare_conversion
+from keyframer.batch.operations import OPERATIONS, convert_opened
 from keyframer.cli import inputs, operation_options, reading_options, scene_loading, texture_search
 from keyframer.cli.exit_handling import INPUTS_FAILED, SUCCESS
 from keyframer.cli.inputs import Input
 from keyframer.cli.messages import StatusLine, detail, error_record, failure, note, shown_name
 from keyframer.cli.output_targets import STDOUT, Targets, check_file, output_errors, refused, write_text
 from keyframer.errors import FormatError
-from keyframer.exchange import SharedExtension, exporter_for
-from keyframer.exchange.kit.images import Pictures, no_images
-from keyframer.exchange.opening import source_note
-from keyframer.exchange.saving import save
+from keyframer.exchange import DEFAULT_EXPORTER, SharedExtension, exporter_for
 from keyframer.scene.loss_report import LossReport
 from keyframer.text import safe_text
 
@@ -87,9 +83,10 @@ def run(options: argparse.Namespace) -> int:
     try:
         values = operation_options.values_of(options, "convert")
         target = Targets(options, lambda name: operation.naming(values)(name))
-        output_name = "x.glb" if target.is_folder else "x" + options.output if target.is_suffix else options.output
+        output_name = "x" + options.output if target.is_suffix else options.output
+        to = DEFAULT_EXPORTER.name if target.is_folder and options.to is None else options.to
         with suppress(SharedExtension):  # then the format of each input decides
-            values["to"] = _exporter_name(output_name, options.to)
+            values["to"] = _exporter_name(output_name, to)
             operation.suffix(values)
     except ValueError as error:
         options.parser.error(str(error))
@@ -151,20 +148,19 @@ def _convert(
     except SharedExtension as error:
         raise refused(f"{error}; --to chooses the format") from None
     textures = texture_search.source_for(item, options)
-    images = no_images if textures is None else Pictures(textures)
-    source = source_note(os.path.basename(item.relative), sha256(opened.data).hexdigest(), opened)
-    scene, save_options, changes = prepare_conversion(scene, exporter, values, images, source)
+    name = os.path.basename(item.relative)
     if path is None:
-        report = save(scene, sys.stdout.buffer, **save_options)
+        report, changes = convert_opened(opened, scene, sys.stdout.buffer, exporter, values, textures, name)
     else:
         with output_errors(path):
             if target.is_folder:
                 os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
-            report = save(scene, path, overwrite=options.force, **save_options)
+            report, changes = convert_opened(
+                opened, scene, path, exporter, values, textures, name, overwrite=options.force
+            )
     texture_search.report(item, textures, options)
     for change in changes:
         note(options, f"{shown_name(item.name)}: {change.detail}")
-    report.losses[:0] = changes
     return path or "<stdout>", report
 
 

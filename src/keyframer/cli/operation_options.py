@@ -16,15 +16,15 @@ from typing import Any
 from keyframer.catalogue import CATALOGUE
 from keyframer.cli import inputs, reading_options
 from keyframer.cli.reading_options import LAST_FRAME, factor, rate, share
-from keyframer.exchange import EXPORTERS
-from keyframer.exchange.gltf import KEY_STYLES
+from keyframer.exchange import DEFAULT_EXPORTER, EXPORTERS, exporter_for
+from keyframer.exchange.contract import LENGTH, MAX_ERROR, UNITS
 from keyframer.files.members import folder_in_container, names_in
 from keyframer.inspecting import table_names
 from keyframer.text import did_you_mean
 
 PICTURE_KINDS = ("png", "jpg", "gif", "apng", "webp", "mp4")
 """kinds of picture that `keyframer thumbnail` writes"""
-LENGTHS = ("mm", "cm", "m", "km", "inch", "foot", "file")
+LENGTHS = (*UNITS, "file")
 AXES = ("x-up", "x-up-left", "y-up", "y-up-left", "z-up", "z-up-left")
 
 
@@ -50,15 +50,17 @@ def add_options(parser: argparse.ArgumentParser, operation: str, *, in_batch: bo
 
 
 def input_extensions(operation: str, to: str | None) -> tuple[str, ...]:
-    """Return the extensions of files that an operation takes from folders and archives: without those of glTF if glTF
-    is written, because earlier outputs may be in the same folder."""
-    if operation == "convert" and to in (None, "gltf"):
-        return tuple(extension for extension in inputs.LOADABLE if extension not in (".glb", ".gltf"))
-    return inputs.LOADABLE
+    """Return the extensions of files that an operation takes from folders and archives: without those of the written
+    format if it is one of today's, because earlier outputs may be in the same folder."""
+    if operation != "convert" or to == "":
+        return inputs.LOADABLE
+    exporter = exporter_for("", to or DEFAULT_EXPORTER.name)
+    outputs = exporter.extensions if exporter.takes_images else ()
+    return tuple(extension for extension in inputs.LOADABLE if extension not in outputs)
 
 
 _PLAIN = (
-    *("dialect", "max_error", "keys", "core_only", "embed_source", "unit", "fail_on", "ignore", "only", "table"),
+    *("dialect", "max_error", "fail_on", "ignore", "only", "table"),
     *("encoding", "no_textures", "texture_recursive", "salvage", "clip"),
 )
 """options that are plain values as they are parsed"""
@@ -89,7 +91,7 @@ def values_of(options: argparse.Namespace, operation: str) -> dict[str, Any]:
 
 
 def _add_writing(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments for the written format. ``--models`` and ``--replace`` are short for options of ``--write``."""
+    """Add the arguments for the written format: those of all formats, and the flags that exporters declare."""
     group = parser.add_argument_group("format")
     ids = [known.name for known in EXPORTERS]
     group.add_argument(
@@ -97,7 +99,7 @@ def _add_writing(parser: argparse.ArgumentParser) -> None:
         metavar="ID",
         choices=ids,
         help="format to write (default: by the extension of OUT, and that of the input if several have this "
-        f"extension; gltf if OUT is a folder): {', '.join(ids)}",
+        f"extension; {DEFAULT_EXPORTER.name} if OUT is a folder): {', '.join(ids)}",
     )
     dialects = "; ".join(f"{known.name}: {', '.join(known.dialects)}" for known in EXPORTERS if known.dialects)
     group.add_argument("--dialect", metavar="NAME", help=f"layout to write; {dialects} (see docs/converting.md)")
@@ -113,45 +115,30 @@ def _add_writing(parser: argparse.ArgumentParser) -> None:
         "--max-error",
         type=share,
         metavar="X",
-        help="largest error of sampled motion, as a fraction of the size of the scene (default: 1e-4, which also "
-        "allows rotations an error of 0.01 degrees; both scale together)",
+        help=MAX_ERROR.meaning,
     )
-    group.add_argument(
-        "--keys",
-        choices=KEY_STYLES,
-        help="keys in glTF: linear keys as needed for --max-error (the default; all players agree on them), cubic "
-        "splines where they are exact (Blender ignores their tangents), or one key per frame",
-    )
-    group.add_argument(
-        "--models",
-        dest="write",
-        action="append",
-        type=_models,
-        metavar="{keep,gltf}",
-        help="when a show (.mvr) or fixture (.gdtf) is saved again: keep its models unchanged (default) or convert "
-        "them to glTF; short for --write models=keep or models=gltf",
-    )
-    group.add_argument(
-        "--replace",
-        dest="write",
-        action="append_const",
-        const=("replace", "true"),
-        help="replace the models of a fixture instead of adding glTF models to them",
-    )
-    group.add_argument("--core-only", action="store_true", help="write glTF without extensions")
-    group.add_argument(
-        "--embed-source",
-        action="store_true",
-        help="embed the source file in glTF: as long as the glTF file is not changed, reading gives the source back "
-        "byte for byte, with its authored keys",
-    )
-    group.add_argument(
-        "--unit",
-        type=_unit,
-        metavar="LENGTH",
-        help="length of a unit: a number of metres, or mm, cm, m, km, inch, foot, or file for the unit of the file "
-        "(default: numbers are not scaled)",
-    )
+    declared = {option.name: option for known in EXPORTERS for option in known.options if option.is_flag}
+    for option in declared.values():
+        if option.name in ("fps", "max_error"):  # of all formats
+            continue
+        group.add_argument(
+            f"--{option.name.replace('_', '-')}",
+            dest="write",
+            action=_WriteAction,
+            nargs=0 if option.type == "bool" else None,
+            type=_length if option.type == LENGTH else str,
+            choices=option.choices,
+            metavar="LENGTH" if option.type == LENGTH else None,
+            help=option.meaning,
+        )
+
+
+class _WriteAction(argparse.Action):
+    """A flag that is short for ``--write NAME=VALUE``."""
+
+    def __call__(self, parser: object, namespace: argparse.Namespace, value: object, flag: str | None = None) -> None:
+        name = self.option_strings[0].strip("-").replace("-", "_")
+        namespace.write = [*namespace.write, (name, "true" if self.nargs == 0 else value)]
 
 
 def _add_steps(parser: argparse.ArgumentParser) -> None:
@@ -208,13 +195,7 @@ def _move(text: str) -> tuple[str, list[float]]:
     return name, by
 
 
-def _models(text: str) -> tuple[str, object]:
-    if text not in ("keep", "gltf"):
-        raise ArgumentTypeError(f"expected keep or gltf, not {text!r}")
-    return "models", text
-
-
-def _unit(text: str) -> str | float:
+def _length(text: str) -> str | float:
     """Parse a length: the name of a unit, or a number of metres."""
     return text if text in LENGTHS else factor(text)
 

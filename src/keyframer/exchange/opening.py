@@ -6,6 +6,7 @@ bytes.
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -19,7 +20,6 @@ from keyframer.formats import FORMATS, UNKNOWN, Detection, Format, detect, match
 from keyframer.formats.contract import HEAD_SIZE, options_from_text
 from keyframer.formats.document import Document
 from keyframer.limits import DEFAULT_LIMITS, Limits, budgeted, open_or_new_budget
-from keyframer.text import safe_text
 
 if TYPE_CHECKING:  # reading a document needs no scene
     from functools import cached_property
@@ -100,6 +100,11 @@ class OpenedFile:
     def folder(self) -> Path | None:
         """Folder of the file and its companions; None without a path."""
         return None if self._path is None else Path(os.path.dirname(self._path))
+
+    @cached_property
+    def sha256(self) -> str:
+        """SHA-256 of the bytes, in hexadecimal digits."""
+        return hashlib.sha256(self.data).hexdigest()
 
     @cached_property
     def detection(self) -> Detection:
@@ -302,13 +307,3 @@ def pose(
 def read(source: PathLike | IO[bytes], *, format: str | None = None, limits: Limits | None = None) -> Document:
     """Read the document of a file: a path or a binary stream. Raises `FormatError` or OSError."""
     return open_file(source, format=format, limits=limits or DEFAULT_LIMITS).document
-
-
-def source_note(name: str, sha256: str, opened: OpenedFile) -> dict[str, object]:
-    """Return a description of the source file for the option ``source`` of exporters."""
-    note: dict[str, object] = {"name": safe_text(name), "sha256": sha256, "format": opened.reader.name}
-    if opened.detection.version is not None:
-        note["version"] = opened.detection.version
-    if opened.importer is None and opened.document.dialect is not None:
-        note["dialect"] = str(opened.document.dialect)
-    return note

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO
 
 from keyframer.errors import wrong_type
-from keyframer.exchange import exporter_for
+from keyframer.exchange import EXPORTERS, exporter_for
 from keyframer.exchange.kit.images import OPACITY, alpha_use, role_of
 from keyframer.exchange.opening import load, size_in_memory
 from keyframer.files import PathLike, check_writable, running, write_set
@@ -51,14 +51,13 @@ def save(
     file: a scene that becomes several files raises ValueError.
 
     ``max_error`` is the allowed error of motion that the format cannot store exactly, as a fraction of the scene's size
-    (default 1e-4, and 0.01 degree for rotations). ``options`` are those of the format; for glTF `GltfOptions`: ``keys``
-    (``linear``, ``cubic`` or ``frames``), ``core_only``, ``embed_source``, ``unit``, ``fps`` …, for the formats of
-    `keyframer.formats` the `WriteOptions` of their bridge. If a scene was loaded from a file of the same format, what
-    did not change keeps its records byte for byte. Companion files (the model of a Hale3D animation, the skeleton of a
-    Midtown clip) are written, too. Files are written atomically; existing ones are replaced only with
-    ``overwrite``. Motion that exceeds ``limits`` is cut short or less exact, and the report says so; other excess
-    raises `FormatError`. Raises ValueError if the format can store nothing of the scene, or if a scene built by hand is
-    inconsistent.
+    (default 1e-4, and 0.01 degree for rotations). ``options`` are those of the format: for the formats of
+    `keyframer.formats` the `WriteOptions` of their bridge, for the others those below. If a scene was loaded from a
+    file of the same format, what did not change keeps its records byte for byte. Companion files (the model of a Hale3D
+    animation, the skeleton of a Midtown clip) are written, too. Files are written atomically; existing ones are
+    replaced only with ``overwrite``. Motion that exceeds ``limits`` is cut short or less exact, and the report says
+    so; other excess raises `FormatError`. Raises ValueError if the format can store nothing of the scene, or if a scene
+    built by hand is inconsistent.
     """
     if not isinstance(scene, Scene):
         raise wrong_type(scene, "a scene (keyframer.load returns one)")
@@ -78,6 +77,20 @@ def save(
         if scene.issues.first_unsafe() is not None:
             _report_salvaged(scene, report)
     return report
+
+
+def _option_lines() -> str:
+    """Return the options that exporters declare, for ``help(save)``."""
+    lines = []
+    for exporter in EXPORTERS:
+        if exporter.options:
+            lines += ["", f"    Options of {exporter.name}:"]
+            lines += [f"        {option.name} ({option.type}): {option.meaning}" for option in exporter.options]
+    return "\n".join([*lines, "    "])
+
+
+if save.__doc__ is not None:  # python -OO has none
+    save.__doc__ = save.__doc__.rstrip() + "\n" + _option_lines()
 
 
 def _save_to_stream(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import os
 import re
@@ -10,12 +9,10 @@ import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from keyframer.exchange import EXPORTERS, Exporter
-from keyframer.exchange.kit.images import Pictures, no_images
-from keyframer.exchange.opening import source_note
-from keyframer.exchange.saving import save
+from keyframer.exchange.conversion import save_opened
 from keyframer.inspecting.samples import Sample
 from keyframer.inspecting.text_dump import dump_parts
 from keyframer.scene.loss_report import CannotWrite, LossReport
@@ -78,13 +75,9 @@ class _InFormat(SaveChoice):
 
     def write(self, loaded: LoadedFile, path: Path) -> LossReport:
         assert loaded.scene is not None
-        options: dict[str, Any] = {}
-        if self._exporter.name == "gltf":  # as ``keyframer convert`` does
-            options["images"] = no_images if loaded.textures is None else Pictures(loaded.textures)
-            if loaded.data:
-                digest = hashlib.sha256(loaded.data).hexdigest()
-                options["source"] = source_note(os.path.basename(loaded.opened.name), digest, loaded.opened)
-        return save(loaded.scene, path, format=self._exporter.name, dialect=self._dialect, **options)
+        return save_opened(
+            loaded.opened, loaded.scene, path, self._exporter, textures=loaded.textures, dialect=self._dialect
+        )
 
 
 class _Records(SaveChoice):
@@ -115,8 +108,7 @@ def _zip(files: dict[str, bytes]) -> bytes:
 
 
 SAVE_CHOICES: tuple[SaveChoice, ...] = (
-    *(_InFormat(each, dialect) for each in EXPORTERS if each.name == "gltf" for dialect in each.dialects),
-    *(_InFormat(each) for each in EXPORTERS if each.name != "gltf"),
+    *(_InFormat(each, dialect) for each in EXPORTERS for dialect in each.choices()),
     _Records("Records of the file as text", ".json"),
     _Poses("World transforms by frame", ".csv"),
 )

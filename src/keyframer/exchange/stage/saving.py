@@ -22,6 +22,7 @@ from keyframer.errors import FormatError
 from keyframer.exchange.gltf.write import export
 from keyframer.exchange.gltf.write.asset import glb_parts
 from keyframer.exchange.gltf.write.options import GltfOptions
+from keyframer.exchange.stage import MODELS
 from keyframer.exchange.stage.archives import Archive, ArchiveSource
 from keyframer.exchange.stage.assembly import embed_archive_images, load_model
 from keyframer.exchange.stage.shows import DEFAULT_EXTENSION, METRES_PER_UNIT, Show, model_name
@@ -159,7 +160,6 @@ def _packing(member: ZipInfo) -> tuple[int, int, int]:
     return method, hour << 11 | minute << 5 | second // 2, (year - 1980) << 9 | month << 5 | day
 
 
-MODELS = ("keep", "gltf")
 _GLB = ".glb"
 _LEGACY_MODEL_FOLDER = re.compile(r"models/(?!gltf)\w+?(_low|_high)?/", re.IGNORECASE)
 _ATTRIBUTE = re.compile(rb"\s+([^\s=]+)\s*=\s*(\"[^\"]*\"|'[^']*')")

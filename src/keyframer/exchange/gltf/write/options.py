@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from keyframer.exchange.contract import UNITS
 from keyframer.exchange.gltf import KEY_STYLES
 from keyframer.exchange.gltf.conventions import Names
 from keyframer.exchange.gltf.write.asset import Asset
@@ -19,9 +20,6 @@ from keyframer.posing import Rig
 from keyframer.posing.bounds_and_duration import scene_size
 from keyframer.scene import Scene
 from keyframer.scene.loss_report import LossReport
-
-UNITS = {"mm": 0.001, "cm": 0.01, "m": 1.0, "km": 1000.0, "inch": 0.0254, "foot": 0.3048}
-"""lengths in metres"""
 
 
 @dataclass(frozen=True, slots=True)
