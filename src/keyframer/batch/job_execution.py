@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from keyframer import checking
 from keyframer.batch import dependencies, storage
 from keyframer.batch.job import FINDINGS, Job, Result, fail, fail_with, new_result
-from keyframer.batch.operations import convert_opened, summarise
+from keyframer.batch.operations import prepare_conversion, summarise
 from keyframer.batch.store_images import StoreFinder
 from keyframer.catalogue import IO_MANIFEST_MISMATCH, IO_UNRECOGNISED, RUN_OUTPUT_COLLISION, RUN_OUTPUT_REFUSED
 from keyframer.errors import FormatError, reason_of
@@ -24,7 +24,7 @@ from keyframer.formats.contract import HEAD_SIZE
 from keyframer.inspecting import identity
 from keyframer.inspecting.records import json_file
 from keyframer.limits import Budget, limits_of
-from keyframer.scene.loss_report import LossReport, Outcome
+from keyframer.scene.loss_report import Outcome
 from keyframer.textures import TextureFinder, TextureSource
 
 if TYPE_CHECKING:
@@ -180,27 +180,29 @@ class _RunningJob:
 
 def _convert(job: _RunningJob, result: Result) -> None:
     """Write a file in another format and report losses."""
+    from keyframer.exchange.conversion import save_opened
+
     options, output = job.options, job.job.output
     exporter = exporter_for("", options.get("to", DEFAULT_EXPORTER.name))
     scene = job.scene()
     if "merge" in options.get("steps", {}):
         result["also"].append(dependencies.file_entry(options["steps"]["merge"]))
     finder = job.finder()
-    textures = None if finder is None else TextureSource(finder)
-
-    def write(path: str, *, overwrite: bool = False) -> LossReport:
-        name = os.path.basename(job.job.source)
-        return convert_opened(job.opened, scene, path, exporter, options, textures, name, overwrite=overwrite)[0]
-
+    scene, save_options, changes = prepare_conversion(scene, exporter, options)
+    save_options |= {
+        "textures": None if finder is None else TextureSource(finder),
+        "name": os.path.basename(job.job.source),
+    }
     if not storage.is_url(output):
         with job.writing():
-            report = write(output, overwrite=job.job.replaces)
+            report = save_opened(job.opened, scene, output, exporter, overwrite=job.job.replaces, **save_options)
     else:
         parent, _, name = output.rpartition("/")
         # a path in a folder that cannot exist: nothing is found next to the output
         with running(is_job=True, upload=lambda file_name, data: job.write(data, f"{parent}/{file_name}")):
-            report = write(os.path.join(os.devnull, name))
+            report = save_opened(job.opened, scene, os.path.join(os.devnull, name), exporter, **save_options)
         result["outputs"].reverse()
+    report.losses[:0] = changes
     job.note_images(finder)
     losses = {outcome.value: report.count(outcome) for outcome in Outcome}
     result["details"] = {"losses": losses, "measured": dict(report.measured)}

@@ -12,17 +12,16 @@ from keyframer.formats import FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import IO, Any
+    from typing import Any
 
     from keyframer.checking import Report
     from keyframer.exchange import Exporter
     from keyframer.exchange.opening import OpenedFile
-    from keyframer.files import PathLike
     from keyframer.formats.kit.summary_tables import Table
     from keyframer.inspecting.document_tables import Summary
     from keyframer.scene import Scene
-    from keyframer.scene.loss_report import Loss, LossReport
-    from keyframer.textures import TextureFinder, TextureSource
+    from keyframer.scene.loss_report import Loss
+    from keyframer.textures import TextureFinder
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,40 +52,27 @@ def _export_suffix(options: Mapping[str, Any]) -> str:
     return extension
 
 
-def convert_opened(
-    opened: OpenedFile,
-    scene: Scene,
-    target: PathLike | IO[bytes],
-    exporter: Exporter,
-    options: Mapping[str, Any],
-    textures: TextureSource | None,
-    name: str,
-    *,
-    overwrite: bool = False,
-) -> tuple[LossReport, list[Loss]]:
-    """Save the scene of an opened file after the operations of ``options["steps"]``; returns the loss report, and what
-    the operations did, which is its first part. ``name`` is that of the file.
+def prepare_conversion(
+    scene: Scene, exporter: Exporter, options: Mapping[str, Any]
+) -> tuple[Scene, dict[str, Any], list[Loss]]:
+    """Return the scene after the operations of ``options["steps"]``, the options of `exchange.conversion.save_opened`,
+    and what the operations did: the beginning of its loss report.
 
     Raises ValueError for an option that the format does not have, and for an operation that is impossible.
     """
-    from keyframer.exchange.conversion import save_opened
-
     steps, fps, max_error = options.get("steps") or {}, options.get("fps"), options.get("max_error")
-    save_options = {"dialect": options.get("dialect"), "max_error": max_error, "overwrite": overwrite}
+    save_options = {"dialect": options.get("dialect"), "max_error": max_error}
     save_options |= exporter.options_from_text(options.get("write") or {})
     if exporter.takes_images and fps is not None:
         save_options["fps"], fps = fps, None
-    changes: list[Loss] = []
-    if steps or fps is not None:
-        from keyframer.operating import apply_operations
-        from keyframer.scene.loss_report import LossReport
+    if not steps and fps is None:
+        return scene, save_options, []
+    from keyframer.operating import apply_operations
+    from keyframer.scene.loss_report import LossReport
 
-        changed = LossReport(exporter.name)
-        scene = apply_operations(scene, {**steps, "max_error": max_error}, fps, exporter.axes, changed)
-        changes = changed.losses
-    report = save_opened(opened, scene, target, exporter, textures=textures, name=name, **save_options)
-    report.losses[:0] = changes
-    return report, changes
+    changes = LossReport(exporter.name)
+    scene = apply_operations(scene, {**steps, "max_error": max_error}, fps, exporter.axes, changes)
+    return scene, save_options, changes.losses
 
 
 def summarise(

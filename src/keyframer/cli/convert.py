@@ -9,7 +9,7 @@ import sys
 from contextlib import suppress
 from typing import Any
 
-from keyframer.batch.operations import OPERATIONS, convert_opened
+from keyframer.batch.operations import OPERATIONS, prepare_conversion
 from keyframer.cli import inputs, operation_options, reading_options, scene_loading, texture_search
 from keyframer.cli.exit_handling import INPUTS_FAILED, SUCCESS
 from keyframer.cli.inputs import Input
@@ -17,6 +17,7 @@ from keyframer.cli.messages import StatusLine, detail, error_record, failure, no
 from keyframer.cli.output_targets import STDOUT, Targets, check_file, output_errors, refused, write_text
 from keyframer.errors import FormatError
 from keyframer.exchange import DEFAULT_EXPORTER, SharedExtension, exporter_for
+from keyframer.exchange.conversion import save_opened
 from keyframer.scene.loss_report import LossReport
 from keyframer.text import safe_text
 
@@ -148,19 +149,19 @@ def _convert(
     except SharedExtension as error:
         raise refused(f"{error}; --to chooses the format") from None
     textures = texture_search.source_for(item, options)
-    name = os.path.basename(item.relative)
+    scene, save_options, changes = prepare_conversion(scene, exporter, values)
+    save_options |= {"textures": textures, "name": os.path.basename(item.relative)}
     if path is None:
-        report, changes = convert_opened(opened, scene, sys.stdout.buffer, exporter, values, textures, name)
+        report = save_opened(opened, scene, sys.stdout.buffer, exporter, **save_options)
     else:
         with output_errors(path):
             if target.is_folder:
                 os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
-            report, changes = convert_opened(
-                opened, scene, path, exporter, values, textures, name, overwrite=options.force
-            )
+            report = save_opened(opened, scene, path, exporter, overwrite=options.force, **save_options)
     texture_search.report(item, textures, options)
     for change in changes:
         note(options, f"{shown_name(item.name)}: {change.detail}")
+    report.losses[:0] = changes
     return path or "<stdout>", report
 
 

@@ -13,6 +13,8 @@ from keyframer.curves.key_reduction import vector_distance
 from keyframer.exchange.kit.boxes import shown_extent
 from keyframer.exchange.kit.motion import Measure, lerp
 from keyframer.maths import quat
+from keyframer.posing.channels import Samples
+from keyframer.posing.rig import AnimatedProperties
 from keyframer.scene import Light, LightType, Scene
 
 _GAP = math.radians(0.25)
@@ -58,6 +60,15 @@ class LightStart:
     multiplier: float
     hotspot_degrees: float
     falloff_degrees: float
+
+
+def light_starts(properties: AnimatedProperties, samples: Samples) -> list[LightStart]:
+    """Return the values of all lights at the first of the sampled times."""
+    color, *numbers = (
+        animated.at(samples, 1)[0].tolist()
+        for animated in (properties.color, properties.multiplier, properties.hotspot, properties.falloff)
+    )
+    return [LightStart(rgb, *(row[0] for row in rows)) for rgb, *rows in zip(color, *numbers, strict=True)]
 
 
 def dimming_difference(light: Light) -> str:

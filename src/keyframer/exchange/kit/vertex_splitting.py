@@ -202,12 +202,9 @@ def split_vertices(surfaces: Sequence[Surface], smooth: bool) -> list[Split]:
     vertex = joined([surface.faces.reshape(-1) for surface in surfaces])
     if len(surfaces) > 1:
         vertex += spread(vertex_starts)
-    clusters, cluster_counts = clusters_of_meshes(
-        vertex, face_counts, vertex_counts, [surface.masks for surface in surfaces], smooth
-    )
     positions = joined([surface.positions for surface in surfaces])
     normals_of_faces = face_normals(positions, vertex.reshape(-1, 3))
-    clusters, cluster_counts = separate_opposite_faces(normals_of_faces, clusters, cluster_counts, corner_counts)
+    clusters, cluster_counts = _clusters(surfaces, vertex, normals_of_faces, face_counts, vertex_counts, smooth)
     cluster_starts = starts(cluster_counts)
     materials, ranks = _material_ranks(surfaces, face_counts)
     keys = clusters
@@ -255,6 +252,28 @@ def split_vertices(surfaces: Sequence[Surface], smooth: bool) -> list[Split]:
             )
         )
     return results
+
+
+def corner_normals(surface: Surface, smooth: bool) -> tuple[Singles, Indices]:
+    """Return unit normals (N, 3), and (3 F,) the index of the normal of each corner."""
+    vertex, counts = surface.faces.reshape(-1), (np.array([len(surface.faces)]), np.array([len(surface.positions)]))
+    normals_of_faces = face_normals(surface.positions, surface.faces)
+    clusters, cluster_counts = _clusters([surface], vertex, normals_of_faces, *counts, smooth)
+    return cluster_normals(normals_of_faces, clusters, cluster_counts, 3 * counts[0]), clusters
+
+
+def _clusters(
+    surfaces: Sequence[Surface],
+    vertex: Indices,
+    normals_of_faces: Floats,
+    face_counts: Indices,
+    vertex_counts: Indices,
+    smooth: bool,
+) -> tuple[Indices, Indices]:
+    """Return the clusters of all corners, and their number for each mesh."""
+    masks = [surface.masks for surface in surfaces]
+    clusters, cluster_counts = clusters_of_meshes(vertex, face_counts, vertex_counts, masks, smooth)
+    return separate_opposite_faces(normals_of_faces, clusters, cluster_counts, 3 * face_counts)
 
 
 def _attribute(surface: Surface, place: int) -> Indices:

@@ -24,7 +24,7 @@ from keyframer.exchange.gltf.write.nodes import Tree
 from keyframer.exchange.gltf.write.options import Context, GltfOptions
 from keyframer.exchange.kit.aims import find_aim_constraints
 from keyframer.exchange.kit.axes import Axes
-from keyframer.exchange.kit.cameras_lights import LightStart, unit_intensities
+from keyframer.exchange.kit.cameras_lights import light_starts, unit_intensities
 from keyframer.exchange.kit.images import ImageSource, Pictures, no_images
 from keyframer.exchange.kit.spans import written_span
 from keyframer.files import check_output
@@ -38,7 +38,6 @@ from keyframer.formats.kit.unsupported_features import foreign_extras, kind_of
 from keyframer.limits import budgeted
 from keyframer.posing import Rig
 from keyframer.posing.channels import Samples
-from keyframer.posing.rig import AnimatedProperties
 from keyframer.scene import Clip, LightType, Scene
 from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.text import counted
@@ -74,7 +73,7 @@ def _export(scene: Scene, options: GltfOptions) -> tuple[Asset, LossReport]:
     tree = Tree(context, rig, aims, samples, world)
     write_cameras(context, rig.properties.fov.at(samples, 1)[0, :, 0])
     visible = (rig.properties.visible.at(samples, 1)[0, :, 0] > 0.5).tolist()
-    lights = Lights(context, unit_intensities(scene, world, visible, axes.unit), _light_starts(rig.properties, samples))
+    lights = Lights(context, unit_intensities(scene, world, visible, axes.unit), light_starts(rig.properties, samples))
     weights = {number: rows[0] for number, rows in rig.properties.morph_weights(samples, 1).items()}
     _attach_parts(context, tree, materials, lights, visible, weights)
     clips = write_animations(context, tree, aims, lights, rig)
@@ -114,14 +113,6 @@ def _embed(context: Context, written: Written, options: dict[str, object]) -> No
     files += [{"suffix": suffix, "bufferView": buffers.blob(content)} for suffix, content in written.companions]
     context.asset.embedded = {"format": format.name, "files": files, **({"options": options} if options else {})}
     context.report.add(Outcome.EXACT, "/", f"{name} is embedded, and read back as long as the content stays the same")
-
-
-def _light_starts(properties: AnimatedProperties, samples: Samples) -> list[LightStart]:
-    color, *numbers = (
-        animated.at(samples, 1)[0].tolist()
-        for animated in (properties.color, properties.multiplier, properties.hotspot, properties.falloff)
-    )
-    return [LightStart(rgb, *(row[0] for row in rows)) for rgb, *rows in zip(color, *numbers, strict=True)]
 
 
 def _attach_parts(

@@ -8,30 +8,26 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from keyframer.arrays import Flags, Floats, Indices, Singles
+from keyframer.arrays import Floats, Indices, Singles
 from keyframer.curves import Interpolation, RotationForm, Track
 from keyframer.curves.key_reduction import PROBES
 from keyframer.exchange.gltf.conventions import Json, Names, attach_extras, json_value, non_default_fields
-from keyframer.exchange.gltf.write.animation_channels import PROPERTY_KINDS, Channels, Properties, animate_visibility
+from keyframer.exchange.gltf.write.animation_channels import Channels, Properties, animate_visibility
 from keyframer.exchange.gltf.write.cameras_lights import Lights
 from keyframer.exchange.gltf.write.nodes import NodeParts, Tree
 from keyframer.exchange.gltf.write.options import Context
-from keyframer.exchange.kit.aims import AimConstraint, AimMotion
+from keyframer.exchange.kit.aims import AimConstraint
 from keyframer.exchange.kit.boxes import largest_distance
+from keyframer.exchange.kit.clip_motions import PROPERTY_KINDS, ClipMotions
 from keyframer.exchange.kit.motion import (
     CUBIC,
     LINEAR,
-    ROTATIONS,
     STEP,
-    VECTORS,
-    Motion,
     Sampler,
-    breaks_of,
-    track_motions,
 )
-from keyframer.exchange.kit.numbers import count_unusable, single
-from keyframer.exchange.kit.sampling import sample
-from keyframer.exchange.kit.spans import Span, written_span
+from keyframer.exchange.kit.motion_report import report_tracks
+from keyframer.exchange.kit.numbers import single
+from keyframer.exchange.kit.spans import Span
 from keyframer.exchange.kit.start_transforms import StartTransforms
 from keyframer.limits import budget_left
 from keyframer.maths import affine
@@ -45,9 +41,6 @@ from keyframer.scene.loss_report import Outcome
 from keyframer.text import counted
 
 _POSITIVE_SIGNS = np.ones(3, np.float32)
-_TRANSFORM_KINDS = ("position", "rotation", "scale", "scale_axes")
-_TRACK_SHARE = 0.5
-"""fraction of the allowed error for one track: errors add up along a chain, and long arms magnify those of rotations"""
 
 
 class ClipWriter:
@@ -72,35 +65,22 @@ class ClipWriter:
         self._lights = lights
         self._number = number
         self._names = names
-        self.clip: Clip = context.scene.clips[number]
-        self.span = written_span(self.clip, context.options.fps)
-        self._frames = self.span.frames() if context.options.keys == "frames" else None
-        """if every frame gets a key: all frames"""
-        if context.options.keys == "frames" and self._frames is None:
+        options = context.options
+        self._motions = ClipMotions(
+            *(rig, aims, options, context.size), cubic=options.keys == "cubic", every_frame=options.keys == "frames"
+        )
+        self.clip, self.span = rig.clip, self._motions.span
+        if options.keys == "frames" and self._motions.frames is None:
             message = "too many frames for one key per frame; the allowed error determines the keys"
             context.report.add(Outcome.APPROXIMATED, f"/clips/{self.clip.name}", message)
         self._rig = rig
-        moving = {
-            (kind, node)
-            for kind, animated in self._rig.channels.animated.items()
-            for group in animated
-            for node in group.nodes.tolist()
-        }
-        numbers = {id(track): number for number, track in enumerate(rig.channels.bank.tracks)}
-        self._tracks: dict[int, dict[str, int]] = {}
-        """the animated tracks, as indices in the bank of the rig, by node and kind"""
-        for channel in self.clip.channels:
-            if (channel.track.kind, channel.node) in moving:
-                self._tracks.setdefault(channel.node, {})[channel.track.kind] = numbers[id(channel.track)]
         self._position_signs = single(context.axes.vectors(np.ones(3)))
         """signs of the components of positions in the axes of the file"""
         self._rotation_signs = single(context.axes.rotations(np.ones(4)))
         self._inverse_rotation_signs = self._rotation_signs * np.array((-1, -1, -1, 1), np.float32)
-        self._motions: dict[tuple[int, str], Motion] = {}
 
     def write(self) -> Json:
         """Write the animation, if anything moves; returns the data of the clip for the extras of the scene."""
-        self._make_motions()
         samplers = self._samplers()
         if samplers:
             allowed = self._context.options.max_error * self._context.size
@@ -124,68 +104,36 @@ class ClipWriter:
             else:
                 animation = channels.finish(self._names.claim(f"{content['animation']} settings"), end)
                 attach_extras(animation, {"settings_of": content["animation"]})
-        report_tracks(self._context, self.clip, self._tree.parts, self._motions, set(self._aims), self.span)
-        for (node, kind), motion in self._motions.items():
-            if missing_motion := motion.missing_motion(self.span):
-                scene_node = self._context.scene.nodes[node]
-                self._context.report.add_incomplete_motion(
-                    f"/nodes/{scene_node.name}/{kind}", missing_motion, scene_node.extras
-                )
+        self._report_tracks()
+        self._motions.report_incomplete(self._context.report)
         return content
 
-    def _make_motions(self) -> None:
-        """Sample all tracks and aims."""
-        options, bank = self._context.options, self._rig.channels.bank
-        tracks = {
-            (node, kind): number
-            for node, numbers in self._tracks.items()
-            for kind, number in numbers.items()
-            if kind not in PROPERTY_KINDS
+    def _report_tracks(self) -> None:
+        """Report the outcome of each track, and in one line that authored keys became others."""
+        context = self._context
+        geometry = {
+            number: parts.geometry for number, parts in enumerate(self._tree.parts) if parts.geometry is not None
         }
-        motions = track_motions(bank, list(tracks.values()), self.span, cubic=options.keys == "cubic")
-        self._motions = {
-            node_and_kind: motion for node_and_kind, motion in zip(tracks, motions, strict=True) if motion is not None
-        }
-        self._sample(self._motions)
-        for node, aim in self._aims.items():
-            involved = [self._motions.get((other, kind)) for other in aim.involved for kind in _TRANSFORM_KINDS]
-            involved.append(self._motions.get((node, "roll")))
-            moving = [motion for motion in involved if motion is not None and not motion.sampler.is_still]
-            if moving:
-                self._bake_aim(node, aim, *breaks_of(moving, self.span))
+        # a mesh without faces is left out
+        drawn = {number for number, node in geometry.items() if "mesh" in context.asset.nodes[node]}
+        resampled = report_tracks(self._motions, context.report, geometry, drawn)
+        if resampled and not context.options.embed_source:
+            message = (
+                f"the authored keys of {counted(resampled, 'track')} became sampled ones; --embed-source keeps them"
+            )
+            context.report.add(Outcome.BAKED, f"/clips/{self.clip.name}/keys", message, extras=self.clip.extras)
 
-    def _sample(self, motions: dict[tuple[int, str], Motion]) -> None:
-        options, tolerances = self._context.options, []
-        for (_, kind), motion in motions.items():
-            allowed = options.max_error * (self._context.size if kind in ("position", "place") else 1.0)
-            tolerances.append(_TRACK_SHARE * (options.max_degrees if motion.measure is ROTATIONS else allowed))
-        sample(list(motions.values()), tolerances, self.span, self._frames)
-
-    def _bake_aim(self, node: int, aim: AimConstraint, breaks: Floats, jumps: Flags) -> None:
-        """Bake the rotation of an aimed node, and its position if it was detached from its parent."""
-        function = AimMotion(self._context.scene, self._rig.order, self.clip, aim)
-        baked = {(node, "aim"): Motion(function.rotations, ROTATIONS, breaks, jumps, Outcome.BAKED)}
-        if aim.detached:
-            baked[node, "place"] = Motion(function.positions, VECTORS, breaks, jumps, Outcome.BAKED)
-        self._sample(baked)
-        self._motions.update(baked)
-
-    def _targets(self, node: int, kind: str) -> list[tuple[int, str, Singles]]:
-        """Return which properties of which glTF nodes a motion animates, and the signs of its values."""
+    def _targets(self, node: int, animated: str) -> list[tuple[int, str, Singles]]:
+        """Return which properties of which glTF nodes a motion of a node animates (`ClipMotions.property_of`), and the
+        signs of its values."""
         parts = self._tree.parts[node]
-        aim = self._aims.get(node)
-        if aim is not None:
-            if kind == "aim":
-                return [(parts.head, "rotation", self._rotation_signs)]
-            position_kind = "place" if aim.detached else "position"
-            return [(parts.head, "translation", self._position_signs)] if kind == position_kind else []
-        if kind == "position":
+        if animated == "position":
             return [(parts.head, "translation", self._position_signs)]
-        if kind == "rotation":
+        if animated == "rotation":
             return [(parts.head, "rotation", self._rotation_signs)]
-        if kind == "scale":
+        if animated == "scale":
             return [(parts.scaled, "scale", _POSITIVE_SIGNS)]
-        if kind == "scale_axes" and parts.shape is not None:
+        if animated == "scale_axes" and parts.shape is not None:
             return [
                 (parts.scaled, "rotation", self._rotation_signs),
                 (parts.shape, "rotation", self._inverse_rotation_signs),
@@ -195,10 +143,9 @@ class ClipWriter:
     def _samplers(self) -> dict[tuple[int, str], Sampler]:
         """Return the samplers of translations, rotations and scales of nodes."""
         samplers: dict[tuple[int, str], Sampler] = {}
-        for (node, kind), motion in self._motions.items():
-            if not motion.sampler.is_still:
-                for target, path, signs in self._targets(node, kind):
-                    samplers[target, path] = motion.sampler.mirrored(signs)
+        for (node, animated), sampler in self._motions.samplers().items():
+            for target, path, signs in self._targets(node, animated):
+                samplers[target, path] = sampler.mirrored(signs)
         if self._number:
             self._add_still_values(samplers)
         return samplers
@@ -232,18 +179,18 @@ class ClipWriter:
         ):
             differs = ~np.isclose(values, first_values, rtol=1e-6, atol=1e-7).all(axis=1)
             for node in np.flatnonzero(differs).tolist():
-                for target, path, signs in self._targets(node, kind):
+                for target, path, signs in self._targets(node, self._motions.property_of(node, kind)):
                     if (target, path) not in samplers:
                         constant = single(values[node : node + 1] * signs_of_axes * signs)
                         samplers[target, path] = Sampler.of(LINEAR, np.zeros(1, np.float32), constant)
 
     def _other_channels(self, channels: Channels, settings: Channels) -> None:
         """Write visibility, morphs, cameras and lights."""
-        properties = Properties(self._context, self._lights, settings, self._rig.channels.bank, self.span, self._frames)
-        for node, tracks in self._tracks.items():
+        properties = Properties(self._context, self._lights, settings, self._motions)
+        for node, tracks in self._motions.tracks.items():
             parts = self._tree.parts[node]
             for kind in ("visible", "morph"):
-                motion = self._motions.get((node, kind))
+                motion = self._motions.motions.get((node, kind))
                 if motion is None or motion.sampler.is_still or parts.geometry is None:
                     continue
                 if kind == "visible":
@@ -274,10 +221,6 @@ def write_animations(
         path, unit = f"/nodes/{node.name}/target", "degree" if error else None
         context.report.add(Outcome.BAKED, path, detail, error=error or None, unit=unit, extras=node.extras)
     return clips
-
-
-Motions = Mapping[tuple[int, str], Motion]
-"""by node and kind; the kinds ``aim`` and ``place`` are the baked rotation and position of aimed nodes"""
 
 
 def clip_extras(context: Context, clip: Clip, span: Span) -> Json:
@@ -314,83 +257,6 @@ def clip_extras(context: Context, clip: Clip, span: Span) -> Json:
         detail = f"the file plays frames {played}: --cut active writes only these"
         context.report.add(Outcome.EXTRAS, f"/clips/{clip.name}/segment", detail, extras=clip.extras)
     return content
-
-
-def report_tracks(
-    context: Context, clip: Clip, parts: list[NodeParts], motions: Motions, aimed: set[int], span: Span
-) -> None:
-    """Report the outcome of each track of a clip, and in one line that authored keys became others."""
-    resampled = 0
-    for channel in clip.channels:
-        track = channel.track
-        morph = context.scene.nodes[channel.node].morph
-        if track.kind == "morph" and not (
-            morph is not None
-            and np.shape(track.values)[1:] == (len(morph.names),)
-            and "mesh" in context.asset.nodes[parts[channel.node].geometry or 0]  # a mesh without faces is left out
-        ):
-            path = f"/nodes/{context.scene.nodes[channel.node].name}/morph"
-            context.report.add(Outcome.DROPPED, path, "the weights do not match the written shapes")
-            continue
-        motion = motions.get((channel.node, track.kind))
-        if len(track.times) < 2:
-            continue
-        resampled += motion is None or not (
-            motion.has_track_keys or motion.sampler.is_still or motion.sampler.mode == STEP
-        )
-        if track.kind == "visible" and parts[channel.node].geometry is None:
-            path = f"/nodes/{context.scene.nodes[channel.node].name}/visible"
-            context.report.add(Outcome.DROPPED, path, "the node has no geometry to hide", extras=track.extras)
-        if track.kind not in (*PROPERTY_KINDS, "visible"):
-            _report(context, channel.node, track, motions, aimed, span)
-    if resampled and not context.options.embed_source:
-        message = f"the authored keys of {counted(resampled, 'track')} became sampled ones; --embed-source keeps them"
-        context.report.add(Outcome.BAKED, f"/clips/{clip.name}/keys", message, extras=clip.extras)
-
-
-def _report(
-    context: Context,
-    node: int,
-    track: Track,
-    motions: Motions,
-    aimed: set[int],
-    span: Span,
-) -> None:
-    """Report the outcome of a track."""
-    motion = motions.get((node, track.kind))
-    path = f"/nodes/{context.scene.nodes[node].name}/{track.kind}"
-
-    def add(outcome: Outcome, detail: str, error: float | None = None, unit: str | None = None) -> None:
-        context.report.add(outcome, path, detail, error=error, unit=unit, extras=track.extras)
-
-    unusable = count_unusable(track.values) + count_unusable(track.times)
-    if unusable:
-        add(Outcome.DROPPED, f"{counted(unusable, 'number')} not finite or too large for single precision")
-    last = float(track.times.max())
-    if not np.isfinite(last):
-        last = float(np.nanmax(np.where(np.isfinite(track.times), track.times, -np.inf)))
-    if last > span.end and track.wrap.value == "single":
-        add(Outcome.DROPPED, f"keys after {span.end:g} (up to {last:g}) are not written")
-    if motion is None or motion.sampler.is_still:
-        add(Outcome.EXACT, "does not move")
-    elif node in aimed and track.kind in ("rotation", "scale"):
-        add(Outcome.DROPPED, "overridden by the target")
-    elif track.kind == "roll":
-        if (node, "aim") in motions:
-            add(Outcome.BAKED, "applied to the rotation", motions[node, "aim"].error, "degree")
-        else:
-            add(Outcome.DROPPED, "a roll has no effect without a target")
-    elif motion.outcome is Outcome.EXACT:
-        add(
-            Outcome.EXACT,
-            motion.sampler.mode + (f", {track.wrap.value} unrolled" if track.wrap.value != "single" else ""),
-        )
-    else:
-        sampler = motion.sampler
-        unit = "degree" if track.is_rotation else "scene unit" if track.kind == "position" else "1"
-        style = "cubic" if sampler.mode == CUBIC else "linear"
-        message = f"{counted(len(track.times), 'key')} became {counted(len(sampler.times), f'{style} key')}"
-        add(motion.outcome, message, motion.error, unit)
 
 
 Samplers = Mapping[tuple[int, str], Sampler]

@@ -8,19 +8,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from keyframer.arrays import Array, Flags, Floats
-from keyframer.curves import CurveBank
+from keyframer.arrays import Array
 from keyframer.exchange.gltf.conventions import Json
 from keyframer.exchange.gltf.write.asset import Asset
 from keyframer.exchange.gltf.write.cameras_lights import Lights
 from keyframer.exchange.gltf.write.nodes import NodeParts
 from keyframer.exchange.gltf.write.options import Context
 from keyframer.exchange.kit.cameras_lights import FIELDS_OF_VIEW, cone_angles, vertical_fov
+from keyframer.exchange.kit.clip_motions import ClipMotions
 from keyframer.exchange.kit.colors import linear_color
-from keyframer.exchange.kit.motion import STEP, VECTORS, Function, Measure, Motion, Sampler, breaks_of, track_motions
+from keyframer.exchange.kit.motion import STEP, Motion, Sampler
 from keyframer.exchange.kit.numbers import single
-from keyframer.exchange.kit.sampling import sample
-from keyframer.exchange.kit.spans import Span
+from keyframer.exchange.kit.property_motions import COLOR_ERROR, PropertyMotions
 from keyframer.scene import LightType
 from keyframer.scene.loss_report import Outcome
 
@@ -75,37 +74,29 @@ class Channels:
         return animation
 
 
-PROPERTY_KINDS = ("fov", "color", "multiplier", "hotspot", "falloff")
-"""kinds of tracks that animate cameras and lights by KHR_animation_pointer"""
-_COLOR_ERROR = 1e-3
-"""allowed error of colours and multipliers"""
-
-
 class Properties:
     """Writes the channels of one clip that animate cameras and lights."""
 
-    def __init__(
-        self, context: Context, lights: Lights, channels: Channels, bank: CurveBank, span: Span, frames: Floats | None
-    ) -> None:
-        """If there are ``frames``, each of them gets a key."""
+    def __init__(self, context: Context, lights: Lights, channels: Channels, motions: ClipMotions) -> None:
         self._context = context
         self._lights = lights
         self._channels = channels
-        self._bank = bank
-        self._span = span
-        self._frames = frames
+        self._bank = motions.rig.channels.bank
+        self._motions = PropertyMotions(motions, context.report)
 
     def write(self, node: int, tracks: dict[str, int]) -> None:
         """Write the tracks of one node; ``tracks`` maps kinds to indices in the curve bank."""
+        scene = self._context.scene
         if not self._context.may_use_extensions:
             for kind, number in tracks.items():
                 detail, extras = "core glTF cannot animate this property", self._bank.tracks[number].extras
-                self._context.report.add(Outcome.EXTRAS, self._path(node, kind), detail, extras=extras)
+                path = f"/nodes/{scene.nodes[node].name}/{kind}"
+                self._context.report.add(Outcome.EXTRAS, path, detail, extras=extras)
             return
-        camera, light = self._context.scene.nodes[node].camera, self._context.scene.nodes[node].light
+        camera, light = scene.nodes[node].camera, scene.nodes[node].light
         degrees = self._context.options.max_degrees
         if camera is not None and "fov" in tracks:
-            motion = self._converted(tracks["fov"], np.radians(degrees), vertical_fov, FIELDS_OF_VIEW)
+            motion = self._motions.converted(tracks["fov"], np.radians(degrees), vertical_fov, FIELDS_OF_VIEW)
             self._write_motion(node, "fov", f"/cameras/{camera}/perspective/yfov", motion, np.degrees(1.0), "degree")
         if light is not None and light in self._lights.numbers:
             self._light(node, light, tracks, degrees)
@@ -115,50 +106,25 @@ class Properties:
         base = f"/extensions/KHR_lights_punctual/lights/{self._lights.numbers[number]}"
         if "color" in tracks:
             brightest = self._lights.brightest(number)
-            motion = self._converted(tracks["color"], _COLOR_ERROR, lambda v: linear_color(v / brightest))
+            motion = self._motions.converted(tracks["color"], COLOR_ERROR, lambda v: linear_color(v / brightest))
             self._write_motion(node, "color", f"{base}/color", motion, 1.0, "of full light")
         if "multiplier" in tracks:
             factor = self._lights.unit_intensities[number] * self._lights.brightest(number) if light.on else 0.0
-            motion = self._converted(tracks["multiplier"], _COLOR_ERROR * factor, lambda v: factor * np.maximum(v, 0.0))
+            motion = self._motions.converted(
+                tracks["multiplier"], COLOR_ERROR * factor, lambda v: factor * np.maximum(v, 0.0)
+            )
             self._write_motion(node, "multiplier", f"{base}/intensity", motion, 1.0 / (factor or 1.0), "of full light")
         if light.type is LightType.SPOT and ("hotspot" in tracks or "falloff" in tracks):
-            self._cones(node, number, tracks, base, degrees)
-
-    def _cones(self, node: int, number: int, tracks: dict[str, int], base: str, degrees: float) -> None:
-        """Write both cone angles, each from both tracks, because the inner cone must be inside the outer one."""
-        motions = dict(zip(tracks, self._motions(*tracks.values()), strict=True))
-        light_start = self._lights.starts[number]
-        start_degrees = {"hotspot": light_start.hotspot_degrees, "falloff": light_start.falloff_degrees or 45.0}
-        cones = {kind: motions.get(kind) for kind in start_degrees}
-
-        def full_angles(kind: str, times: Floats) -> Floats:
-            motion = cones[kind]
-            return np.full((len(times), 1), start_degrees[kind]) if motion is None else motion.truth(times)
-
-        breaks, jumps = breaks_of([motion for motion in cones.values() if motion is not None], self._span)
-        for index, name, kind in ((0, "innerConeAngle", "hotspot"), (1, "outerConeAngle", "falloff")):
-
-            def angle(times: Floats, index: int = index) -> Floats:
-                return cone_angles(full_angles("hotspot", times), full_angles("falloff", times))[index]
-
-            motion = self._sampled(angle, breaks, jumps, np.radians(degrees), VECTORS)
-            self._write_motion(node, kind, f"{base}/spot/{name}", motion, np.degrees(1.0), "degree")
-
-    def _converted(self, track: int, tolerance: float, convert: Function, measure: Measure = VECTORS) -> Motion | None:
-        """Return the motion of a track whose values are converted by a function; None without a usable key."""
-        (motion,) = self._motions(track)
-        if motion is None:
-            return None
-        truth = motion.truth
-        return self._sampled(lambda times: convert(truth(times)), motion.breaks, motion.jumps, tolerance, measure)
-
-    def _motions(self, *tracks: int) -> list[Motion | None]:
-        return track_motions(self._bank, tracks, self._span, cubic=False)
-
-    def _sampled(self, truth: Function, breaks: Floats, jumps: Flags, tolerance: float, measure: Measure) -> Motion:
-        motion = Motion(truth, measure, breaks, jumps, Outcome.APPROXIMATED)
-        sample([motion], [tolerance], self._span, self._frames)
-        return motion
+            kinds = {"innerConeAngle": "hotspot", "outerConeAngle": "falloff"}
+            tolerances = dict.fromkeys(kinds, float(np.radians(degrees)))
+            cones = self._motions.cones(
+                tracks,
+                self._lights.starts[number],
+                tolerances,
+                lambda *full: dict(zip(kinds, cone_angles(*full), strict=True)),
+            )
+            for name, motion in cones.items():
+                self._write_motion(node, kinds[name], f"{base}/spot/{name}", motion, np.degrees(1.0), "degree")
 
     def _write_motion(
         self, node: int, kind: str, pointer: str, motion: Motion | None, factor: float, unit: str
@@ -167,15 +133,7 @@ class Properties:
         if motion is None or motion.sampler.is_still:
             return
         self._channels.pointer(pointer, motion.sampler)
-        error = motion.error * float(factor)
-        detail = "resampled; players need KHR_animation_pointer"
-        path, extras = self._path(node, kind), self._context.scene.nodes[node].extras
-        if missing_motion := motion.missing_motion(self._span):
-            self._context.report.add_incomplete_motion(path, missing_motion, extras)
-        self._context.report.add(Outcome.APPROXIMATED, path, detail, error=error, unit=unit, extras=extras)
-
-    def _path(self, node: int, kind: str) -> str:
-        return f"/nodes/{self._context.scene.nodes[node].name}/{kind}"
+        self._motions.report(node, kind, motion, "resampled; players need KHR_animation_pointer", factor, unit)
 
 
 _EXTENSION = "KHR_node_visibility"

@@ -7,12 +7,19 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from keyframer.arrays import Array, Flags, Floats, Indices, Singles
+from keyframer.arrays import Array, Indices
 from keyframer.exchange.gltf.conventions import Json, attach_extras, non_default_fields, raw_name
 from keyframer.exchange.gltf.write.materials import Materials
 from keyframer.exchange.gltf.write.options import Context
-from keyframer.exchange.kit.colors import linear_color
-from keyframer.exchange.kit.numbers import count_unusable, single
+from keyframer.exchange.kit.faces import (
+    DrawableFaces,
+    colors_of,
+    drawable_faces,
+    report_faces,
+    smoothing_masks,
+    unit_normals,
+)
+from keyframer.exchange.kit.numbers import single
 from keyframer.exchange.kit.skinning import bind_error, has_unbound_vertices, influences
 from keyframer.exchange.kit.vertex_splitting import (
     Split,
@@ -25,15 +32,11 @@ from keyframer.exchange.kit.vertex_splitting import (
     vertex_tangents,
 )
 from keyframer.formats import properties_of
-from keyframer.maths.distinct_values import unique_values
 from keyframer.scene import Mesh, Morph, Skin
 from keyframer.scene.loss_report import Outcome
-from keyframer.scene.mesh import CORNER_TABLES
 from keyframer.text import counted, safe_text
 
 _TEXTURE_SETS = {"uv": "TEXCOORD_0", "uv2": "TEXCOORD_1"}
-_UNIT_LENGTH = 1e-3
-"""normals this close to unit length are written as they are; glTF allows more"""
 _FACES_SPLIT = 20_000
 """maximum number of faces of small meshes that are split together: some megabytes of temporaries"""
 
@@ -81,7 +84,7 @@ class Meshes:
         return self._drafts.pop(number)
 
     def _new_draft(self, mesh: Mesh) -> _MeshDraft:
-        drawable = self._drawable_faces(mesh)
+        drawable = drawable_faces(mesh, len(self._context.scene.materials))
         if not len(drawable):
             return _MeshDraft(drawable, None)
         given = np.asarray(mesh.positions)
@@ -90,15 +93,10 @@ class Meshes:
         materials = drawable.used_materials() if self._materials.any_normal_map else []
         attributes = self._attribute_indices(mesh, drawable, any(map(self._materials.needs_tangents, materials)))
         # Stated normals are attributes of corners: then smoothing groups split nothing.
-        masks = self._masks(drawable) if mesh.normals is None else np.ones(len(drawable), np.int64)
+        masks: Array | None = np.ones(len(drawable), np.int64)
+        if mesh.normals is None:
+            masks = smoothing_masks(drawable, self._materials.flat, self._smooth)
         return _MeshDraft(drawable, Surface(drawable.faces, positions, masks, drawable.materials, attributes))
-
-    def _masks(self, drawable: _DrawableFaces) -> Array | None:
-        """Return the smoothing groups of faces: none for those of flat materials."""
-        if drawable.materials is None or not self._materials.flat:
-            return drawable.masks
-        masks = np.full(len(drawable), int(self._smooth)) if drawable.masks is None else np.asarray(drawable.masks)
-        return np.where(np.isin(drawable.materials, self._materials.flat), 0, masks)
 
     def _write(self, number: int, morph: Morph | None, skin: int | None) -> int | None:
         mesh = self._context.scene.meshes[number]
@@ -106,18 +104,9 @@ class Meshes:
         report = self._context.report
         draft = self._draft(number)
         drawable, surface = draft.drawable, draft.surface
-        if drawable.dropped:
-            detail = f"{counted(drawable.dropped, 'face')} with invalid indices"
-            report.add(Outcome.DROPPED, f"{path}/corners", detail, extras=mesh.extras)
+        report_faces(mesh, drawable, report)
         if surface is None:
-            if len(mesh.positions):
-                detail = f"{counted(len(mesh.positions), 'vertex')} not used by any face"
-                report.add(Outcome.DROPPED, path, detail, extras=mesh.extras)
             return None
-        unusable = count_unusable(mesh.positions)
-        if unusable:
-            detail = f"{counted(unusable, 'number')} not finite or too large for single precision"
-            report.add(Outcome.DROPPED, f"{path}/positions", detail, extras=mesh.extras)
         split = draft.split
         attributes = self._attributes(mesh, drawable, split)
         if skin is not None:
@@ -137,24 +126,12 @@ class Meshes:
         report.add(Outcome.EXACT, path, extras=mesh.extras)
         return len(self._context.asset.meshes) - 1
 
-    def _drawable_faces(self, mesh: Mesh) -> _DrawableFaces:
-        faces = np.asarray(mesh.corners).astype(np.int64).reshape(-1, 3)
-        valid = _valid_faces(faces, len(mesh.positions), 0)
-        for name, corners_name in CORNER_TABLES.items():
-            table, numbers = getattr(mesh, name), getattr(mesh, corners_name)
-            if table is not None and numbers is not None:  # -1: no value
-                in_table = _valid_faces(np.asarray(numbers), len(table), -1)
-                valid = in_table if valid is None else valid if in_table is None else valid & in_table
-        if valid is None:
-            return _DrawableFaces(faces, mesh, None, len(self._context.scene.materials))
-        return _DrawableFaces(faces[valid], mesh, valid, len(self._context.scene.materials))
-
-    def _attribute_indices(self, mesh: Mesh, drawable: _DrawableFaces, with_mirroring: bool) -> list[Indices]:
+    def _attribute_indices(self, mesh: Mesh, drawable: DrawableFaces, with_mirroring: bool) -> list[Indices]:
         """Return `Surface.attributes`: the values of corners and, ``with_mirroring``, mirrored corners."""
         attributes: list[Indices] = []
         for name, numbers in drawable.numbers.items():
             # Equal colours of different opacity are different values.
-            values = getattr(mesh, name) if name != "colors" else _colors(mesh)
+            values = getattr(mesh, name) if name != "colors" else colors_of(mesh)
             if name == "normals" or numbers is not None:
                 indices = drawable.faces if numbers is None else np.maximum(numbers, 0)
                 attributes.append(equal_row_indices(values)[np.minimum(indices, len(values) - 1)].reshape(-1))
@@ -164,7 +141,7 @@ class Meshes:
             attributes.append(mirrored_corners(np.asarray(mesh.uv, np.float64), corners))
         return attributes
 
-    def _attributes(self, mesh: Mesh, drawable: _DrawableFaces, split: Split) -> dict[str, Array]:
+    def _attributes(self, mesh: Mesh, drawable: DrawableFaces, split: Split) -> dict[str, Array]:
         """Return arrays over all vertices, by glTF names."""
         attributes: dict[str, Array] = {"POSITION": split.positions, "NORMAL": split.normals}
         for name, numbers in drawable.numbers.items():
@@ -172,9 +149,10 @@ class Meshes:
             number = split.vertex if numbers is None else np.maximum(numbers.reshape(-1)[split.corner], 0)
             number = np.minimum(number, count - 1)
             if name == "normals":
-                attributes["NORMAL"] = self._authored_normals(mesh, number, split.normals)
+                given = self._context.axes.vectors(np.asarray(mesh.normals, np.float64))
+                attributes["NORMAL"] = unit_normals(given, number, split.normals)
             elif name == "colors":
-                attributes["COLOR_0"] = single(_colors(mesh, linear=True))[number]
+                attributes["COLOR_0"] = single(colors_of(mesh, linear=True))[number]
             else:
                 uv = single(getattr(mesh, name)).take(number, axis=0)
                 if self._context.scene.space.v_up:
@@ -183,16 +161,6 @@ class Meshes:
         if "TEXCOORD_1" in attributes:
             attributes.setdefault("TEXCOORD_0", attributes["TEXCOORD_1"])  # sets must be numbered from 0
         return attributes
-
-    def _authored_normals(self, mesh: Mesh, number: Indices, computed: Singles) -> Singles:
-        """Return the normals of the mesh for all vertices; computed ones where they have no direction."""
-        normals = single(self._context.axes.vectors(np.asarray(mesh.normals, np.float64))).take(number, axis=0)
-        length = np.sqrt((normals.astype(np.float64) ** 2).sum(axis=1))
-        usable = (length > 1e-6) & np.isfinite(length)
-        inexact = usable & (np.abs(length - 1.0) > _UNIT_LENGTH)
-        normals[inexact] = (normals[inexact] / length[inexact, None]).astype(np.float32)
-        normals[~usable] = computed[~usable]
-        return np.ascontiguousarray(normals)
 
     def _targets(self, mesh: Mesh, morph: Morph, surface: Surface, split: Split) -> list[dict[str, Array]]:
         """Return the differences of each shape from the mesh."""
@@ -252,7 +220,7 @@ class Meshes:
             written.append(primitive)
         return written
 
-    def _extras(self, mesh: Mesh, drawable: _DrawableFaces, split: Split, target: Json) -> None:
+    def _extras(self, mesh: Mesh, drawable: DrawableFaces, split: Split, target: Json) -> None:
         """Attach data that glTF cannot store; arrays of faces are in the order of the written triangles."""
         content = non_default_fields(mesh, "axes", "casts_shadows", "receives_shadows", "dynamic", "bounding_sphere")
         content.update(raw_name(mesh.raw_name, mesh.name, target.get("name")))
@@ -271,66 +239,17 @@ class Meshes:
         attach_extras(target, content)
 
 
-def _colors(mesh: Mesh, *, linear: bool = False) -> Floats:
-    """Return (C, 3) colours, or (C, 4) with their opacity, if some are not opaque."""
-    colors = np.asarray(mesh.colors, np.float64)
-    if linear:
-        colors = linear_color(colors)
-    if mesh.color_alpha is None or bool((np.asarray(mesh.color_alpha) == 1.0).all()):
-        return colors
-    return np.column_stack([colors, np.nan_to_num(np.asarray(mesh.color_alpha, np.float64)).clip(0.0, 1.0)])
-
-
-def _valid_faces(numbers: Array, count: int, lowest: int) -> Flags | None:
-    """Return (F,) whether the indices of each face are valid; None if all are valid."""
-    if not numbers.size or (int(numbers.min()) >= lowest and int(numbers.max()) < count):
-        return None
-    return np.asarray(((numbers >= lowest) & (numbers < count)).all(axis=1))
-
-
 def _is_translucent(arrays: dict[str, Array]) -> bool:
     """Return whether some vertices are not opaque."""
     colors = arrays.get("COLOR_0")
     return colors is not None and colors.shape[1] == 4 and bool((colors[:, 3] < 1.0).any())
 
 
-class _DrawableFaces:
-    """The faces that can be drawn, with their data."""
-
-    def __init__(self, faces: Indices, mesh: Mesh, valid: Flags | None, material_count: int) -> None:
-        def valid_rows(column: Array | None) -> Array | None:
-            return column if column is None or valid is None else np.asarray(column)[valid]
-
-        self.faces = faces
-        self.dropped = 0 if valid is None else len(valid) - len(faces)
-        """faces with invalid indices"""
-        self.numbers: dict[str, Indices | None] = {}
-        """for each table of values of corners that the mesh has: the indices into it; None: those of the vertices"""
-        for name, corners_name in CORNER_TABLES.items():
-            values, numbers = getattr(mesh, name), getattr(mesh, corners_name)
-            if values is not None and len(values):
-                self.numbers[name] = None if numbers is None else np.asarray(valid_rows(numbers)).astype(np.int64)
-        self.masks = valid_rows(mesh.smoothing)
-        self.edges = valid_rows(mesh.edges)
-        face_materials = valid_rows(mesh.face_materials)
-        if face_materials is not None:
-            numbers = np.asarray(face_materials).astype(np.int64)
-            face_materials = np.where((numbers >= 0) & (numbers < material_count), numbers, -1)
-        self.materials = face_materials
-
-    def __len__(self) -> int:
-        return len(self.faces)
-
-    def used_materials(self) -> list[int]:
-        """Return the indices of the used materials."""
-        return [-1] if self.materials is None else unique_values(self.materials).tolist()
-
-
 @dataclass(eq=False, repr=False, slots=True)
 class _MeshDraft:
     """A mesh under construction: its drawable faces and the resulting vertices."""
 
-    drawable: _DrawableFaces
+    drawable: DrawableFaces
     surface: Surface | None
     """None without faces"""
     split: Split = field(init=False)
