@@ -78,8 +78,8 @@ MAX_ERROR = WriteOption(
 FPS = WriteOption("fps", "float", "frames per second, instead of the rate of the clip", is_flag=True)
 SMOOTH = WriteOption(
     *("smooth", "bool"),
-    "shading of meshes without smoothing groups; by default flat for formats that have smoothing groups (their programs "
-    "drew such meshes flat), smooth for the others",
+    "shading of meshes without smoothing groups; by default flat for formats that have smoothing groups, as their "
+    "programs drew such meshes, smooth for the others",
 )
 UNIT = WriteOption(
     *("unit", LENGTH),

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from keyframer.arrays import Flags, Floats
+from keyframer.curves.key_reduction import PROBES
 from keyframer.exchange.kit.aims import AimConstraint, AimMotion
 from keyframer.exchange.kit.motion import ROTATIONS, VECTORS, Motion, Sampler, breaks_of, track_motions
 from keyframer.exchange.kit.options import SceneOptions
@@ -16,6 +19,8 @@ PROPERTY_KINDS = ("fov", "color", "multiplier", "hotspot", "falloff")
 _TRANSFORM_KINDS = ("position", "rotation", "scale", "scale_axes")
 _TRACK_SHARE = 0.5
 """fraction of the allowed error for one track: errors add up along a chain, and long arms magnify those of rotations"""
+_MOST_WORST = 32
+"""largest number of motions of a measure whose worst moments are compared"""
 
 
 class ClipMotions:
@@ -108,6 +113,21 @@ class ClipMotions:
             for (node, kind), motion in self.motions.items()
             if not motion.sampler.is_still and (animated := self.property_of(node, kind))
         }
+
+    def aim_error(self, node: int) -> float:
+        """Return the largest error of the rotation of an aimed node, in degrees."""
+        motion = self.motions.get((node, "aim"))
+        return 0.0 if motion is None else motion.error
+
+    def worst_moments(self) -> Floats:
+        """Return moments, in seconds, at which the keys of the least exact motions differ most from the motion."""
+        inexact = [motion for motion in self.motions.values() if motion.worst is not None and motion.error > 0]
+        inexact.sort(key=lambda motion: -motion.error)
+        turning = [motion for motion in inexact if motion.measure is ROTATIONS]
+        others = [motion for motion in inexact if motion.measure is not ROTATIONS]
+        chosen = turning[:_MOST_WORST] + others[:_MOST_WORST]
+        pieces = np.array([motion.worst for motion in chosen]).reshape(-1, 2)
+        return self.span.seconds(pieces[:, :1] + np.diff(pieces) * PROBES).reshape(-1)
 
     def report_incomplete(self, report: LossReport) -> None:
         """Report motions that the keys do not follow."""

@@ -10,7 +10,6 @@ import numpy as np
 
 from keyframer.arrays import Floats, Indices, Singles
 from keyframer.curves import Interpolation, RotationForm, Track
-from keyframer.curves.key_reduction import PROBES
 from keyframer.exchange.gltf.conventions import Json, Names, attach_extras, json_value, non_default_fields
 from keyframer.exchange.gltf.write.animation_channels import Channels, Properties, animate_visibility
 from keyframer.exchange.gltf.write.cameras_lights import Lights
@@ -84,7 +83,9 @@ class ClipWriter:
         samplers = self._samplers()
         if samplers:
             allowed = self._context.options.max_error * self._context.size
-            error = _world_error(self._context, self._rig, self.span, self._tree.parts, samplers, self._worst_moments())
+            error = _world_error(
+                self._context, self._rig, self.span, self._tree.parts, samplers, self._motions.worst_moments()
+            )
             measured = self._context.report.measured
             measured["size"] = self._context.size
             measured["world_error"] = max(error, measured.get("world_error", 0.0))
@@ -152,18 +153,7 @@ class ClipWriter:
 
     def aim_error(self, node: int) -> float:
         """Return the largest error of the rotation of an aimed node, in degrees."""
-        motion = self._motions.get((node, "aim"))
-        return 0.0 if motion is None else motion.error
-
-    def _worst_moments(self) -> Floats:
-        """Return moments, in seconds, at which the keys of the least exact motions differ most from the motion."""
-        inexact = [motion for motion in self._motions.values() if motion.worst is not None and motion.error > 0]
-        inexact.sort(key=lambda motion: -motion.error)
-        turning = [motion for motion in inexact if motion.measure is ROTATIONS]
-        others = [motion for motion in inexact if motion.measure is not ROTATIONS]
-        chosen = turning[:_MOST_WORST] + others[:_MOST_WORST]
-        pieces = np.array([motion.worst for motion in chosen]).reshape(-1, 2)
-        return self.span.seconds(pieces[:, :1] + np.diff(pieces) * PROBES).reshape(-1)
+        return self._motions.aim_error(node)
 
     def _add_still_values(self, samplers: dict[tuple[int, str], Sampler]) -> None:
         """For a clip after the first: add constant values that differ from the start of the first clip, also for nodes
@@ -266,8 +256,6 @@ _MOST_MATRICES = 40_000
 _MOST_TIMES = 600
 _SAMPLES_PER_MATRIX = 64
 """samples of the budget that a matrix counts for: more than it uses"""
-_MOST_WORST = 32
-"""largest number of motions of a measure whose worst moments are compared"""
 _FRACTIONS = np.array((0.05, 0.5, 0.95))
 """fractions between two key times at which poses are compared"""
 _INTERPOLATIONS = {STEP: Interpolation.STEP, LINEAR: Interpolation.LINEAR, CUBIC: Interpolation.CUBIC}
