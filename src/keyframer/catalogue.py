@@ -248,7 +248,7 @@ DATA_OUT_OF_RANGE = issue_type("DATA_OUT_OF_RANGE", _W, "{what} is {value}: {all
 DATA_ZERO_ROWS = issue_type(
     "DATA_ZERO_ROWS",
     _W,
-    "rows {first} to {last} of {total} are zero and no other row is: the file may have lost a sector here",
+    "rows {first} to {last} of {total} are zero, unlike the others: the file may have lost a sector here",
 )
 DATA_ANGLE_HUGE = issue_type(
     "DATA_ANGLE_HUGE", _W, "entry {index} is an angle of {angle:g}: too large to be precise within a turn"

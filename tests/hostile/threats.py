@@ -37,12 +37,12 @@ def _spot(hotspot: float, falloff: float) -> bytes:
     return w.editor(w.chunk(0x4000, b"s\0", w.chunk(0x4600, w.floats(1, 2, 3), cone)))
 
 
-def _zeros(chunk_id: int, rows: list[tuple[float, ...]], layout: str) -> bytes:
-    """A mesh with a table of which all rows from the tenth to the fortieth are zero."""
+def _zeros(chunk_id: int, rows: list[tuple[float, ...]], layout: str, name: bytes = b"") -> bytes:
+    """A mesh with a table of which the rows from the tenth to the fortieth are zero, and a name before it."""
     rows[10:40] = [(0,) * len(rows[0])] * 30
     points = b"" if chunk_id == 0x4110 else w.points(*((float(n), 1.0, 0.0) for n in range(52)))
     table = b"".join(struct.pack(layout, *row) for row in rows)
-    return w.editor(w.mesh(points, w.chunk(chunk_id, struct.pack("<H", len(rows)), table)))
+    return w.editor(w.mesh(points, w.chunk(chunk_id, name, struct.pack("<H", len(rows)), table)))
 
 
 _MESH = w.points(*w.TRIANGLE)
@@ -160,6 +160,7 @@ THREEDS: dict[str, list[Attack]] = {
     ],
     "rows of zeros": [
         ("faces", _zeros(0x4120, [(n, n + 1, n + 2, 7) for n in range(50)], "<4H"), "DATA_ZERO_ROWS"),
+        ("faces of a material", _zeros(0x4130, [(n,) for n in range(50)], "<H", b"wood\0"), "DATA_ZERO_ROWS"),
         ("vertices", _zeros(0x4110, [(1.0, n, 0.0) for n in range(50)], "<3f"), "DATA_ZERO_ROWS"),
     ],
     "lenses and cones": [

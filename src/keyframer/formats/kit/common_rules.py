@@ -90,18 +90,19 @@ _LEAST_ZEROS = 24
 
 
 def check_zero_rows(reporter: Reporter, record: Record, field: str, rows: Array) -> None:
-    """Report a run of rows that are all zero, if there are others and none of them is: a lost sector is read as zeros.
+    """Report a run of rows that are all zero, if there are others and at most one of them is: a lost sector is read as
+    zeros.
 
-    For tables that do not repeat a row, such as vertices and faces.
+    For tables that do not repeat a row, such as vertices and faces. Texture coordinates do: 20 of 2572 real tables have
+    such runs.
     """
-    zero = np.asarray((rows == 0).all(axis=1))
-    count = int(np.count_nonzero(zero))
-    if not _LEAST_ZEROS <= count < len(rows):
+    zero = (rows == 0).all(axis=1).astype(np.int8)
+    begins, ends = (np.flatnonzero(np.diff(zero, prepend=0, append=0) == step) for step in (1, -1))
+    lengths = ends - begins
+    if not len(lengths) or not _LEAST_ZEROS <= lengths.max() < len(rows) or lengths.sum() > lengths.max() + 1:
         return
-    first = int(zero.argmax())
-    if zero[first : first + count].all():
-        last = first + count - 1
-        reporter.report(DATA_ZERO_ROWS, record, f"{field}[{first}]", first=first, last=last, total=len(rows))
+    first, last = int(begins[lengths.argmax()]), int(ends[lengths.argmax()]) - 1
+    reporter.report(DATA_ZERO_ROWS, record, f"{field}[{first}]", first=first, last=last, total=len(rows))
 
 
 def check_flags(reporter: Reporter, record: Record, field: str, flags: int, known: int) -> None:

@@ -132,6 +132,8 @@ def apply_rules(document: Document, scene: Scene | None, reporter: Reporter) -> 
             name: bytes = getattr(record, field)
             if name or not isinstance(record, _MAY_BE_EMPTY):
                 check_name(reporter, record, field, name, longest)
+            if isinstance(record, r.MaterialGroup):
+                check_zero_rows(reporter, record, "faces", record.faces[:, None])
         elif cls in _FILE_NAMES:
             check_file_name(reporter, record, _FILE_NAMES[cls], getattr(record, _FILE_NAMES[cls]), _DOS_NAME)
         elif isinstance(record, r.Track):
