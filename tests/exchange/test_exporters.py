@@ -36,7 +36,11 @@ def test_every_declared_option_is_offered(exporter: Exporter) -> None:
 
 @pytest.mark.parametrize("exporter", EXPORTERS, ids=lambda exporter: exporter.name)
 def test_options_of_other_exporters_are_refused(exporter: Exporter) -> None:
-    known = set(exporter.option_types())
+    try:
+        known = set(exporter.option_types())
+    except ValueError as refused:  # of a format that is only read
+        assert "scenes cannot be written as" in str(refused)
+        return
     for other in WITH_OPTIONS:
         for option in other.options:
             if option.name not in known:
