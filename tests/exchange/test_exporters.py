@@ -12,7 +12,7 @@ import pytest
 import keyframer
 from keyframer.batch.operations import OPERATIONS
 from keyframer.cli import operation_options
-from keyframer.exchange import EXPORTERS, Exporter
+from keyframer.exchange import EXPORTERS, Exporter, NativeExporter
 from keyframer.exchange.gltf import EXPORTER as GLTF
 from keyframer.exchange.gltf.write.options import GltfOptions
 from keyframer.viewer.saving import SAVE_CHOICES
@@ -36,11 +36,9 @@ def test_every_declared_option_is_offered(exporter: Exporter) -> None:
 
 @pytest.mark.parametrize("exporter", EXPORTERS, ids=lambda exporter: exporter.name)
 def test_options_of_other_exporters_are_refused(exporter: Exporter) -> None:
-    try:
-        known = set(exporter.option_types())
-    except ValueError as refused:  # of a format that is only read
-        assert "scenes cannot be written as" in str(refused)
-        return
+    if isinstance(exporter, NativeExporter) and exporter.format.scene_bridge().writer() is None:
+        pytest.skip("the format is only read")
+    known = set(exporter.option_types())
     for other in WITH_OPTIONS:
         for option in other.options:
             if option.name not in known:
