@@ -203,7 +203,7 @@ def test_detection_of_versions_and_truncated_headers() -> None:
     assert keyframer.detect(struct.pack("<4s5I", b"H3DA", 7, 0, 24, 0, 0)).format is None
     assert keyframer.detect(struct.pack("<4s3I", b"H3DM", 2, 0, 0)).format is None
     assert keyframer.detect(b"H3DA\x01\0").score == 0.7
-    assert keyframer.detect(b"H3DA\x02\0").format is None
+    assert keyframer.detect(b"H3DA\x02\0").format.name == "horde3d"
     assert keyframer.detect(header(1000, 1, 1)).score == 0.8
 
 

@@ -16,8 +16,8 @@ import numpy as np
 from keyframer.arrays import Floats, Ints, Singles
 from keyframer.formats._matching import Path
 from keyframer.formats.document import Document
-from keyframer.formats.hale3d.bridge.scene import with_negative_w, with_w
-from keyframer.formats.hale3d.records import (
+from keyframer.formats.kit.joint_pairs.reading import with_negative_w, with_w
+from keyframer.formats.kit.joint_pairs.records import (
     BOUNDS_FLOATS,
     COMPONENTS,
     VERTEX,

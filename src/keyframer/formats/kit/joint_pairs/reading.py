@@ -23,9 +23,9 @@ from keyframer.curves import RotationForm, Track
 from keyframer.errors import FormatError
 from keyframer.files import PathLike
 from keyframer.formats.document import Document
-from keyframer.formats.hale3d.document import decode
-from keyframer.formats.hale3d.records import COMPONENTS, Animation, Frames, Joint, Model, ModelJoint, unquoted
-from keyframer.formats.hale3d.records import Mesh as MeshRecord
+from keyframer.formats.kit.joint_pairs import Family
+from keyframer.formats.kit.joint_pairs.records import COMPONENTS, Frames, Joint, ModelJoint, unquoted
+from keyframer.formats.kit.joint_pairs.records import Mesh as MeshRecord
 from keyframer.formats.kit.scene_reading import (
     COMPANION,
     Reporter,
@@ -103,7 +103,7 @@ def bind_locals(world: Floats, parents: list[int | None]) -> tuple[Floats, Float
 
 
 def read_surface(
-    reporter: Reporter, record: MeshRecord, bind: Floats, number: int, budget: Budget
+    name: str, reporter: Reporter, record: MeshRecord, bind: Floats, number: int, budget: Budget
 ) -> tuple[Mesh, Skin, Material]:
     """Read one mesh in its bind pose, its skin and its material. Invalid faces and weights are left out."""
     path = decode_name(unquoted(record.material))
@@ -126,7 +126,7 @@ def read_surface(
     inverse = affine.inverse(bind) if len(bind) else bind
     skin = Skin(mesh.name, list(range(len(bind))), inverse, owners, joints, bias, offsets)
     for extras in (mesh.extras, skin.extras, material.extras, *(texture.extras for texture in material.maps.values())):
-        extras["hale3d"] = reporter.location_of(record)
+        extras[name] = reporter.location_of(record)
     return mesh, skin, material
 
 
@@ -189,31 +189,31 @@ class Options:
     """Options. An animation has no meshes and a model has no motion: together they are a scene."""
 
     model: PathLike | Document | None = None
-    """the ``.mdl`` that an animation moves"""
+    """the model that an animation moves"""
     animation: PathLike | Document | None = None
-    """the ``.anim`` that moves a model"""
+    """the animation that moves a model"""
     found: str = ""
     """the file name of an automatically detected companion; if it cannot be used, this is a warning, not an error"""
 
 
-def to_scene(document: Document, options: Options) -> Scene:
+def to_scene(family: Family, document: Document, options: Options) -> Scene:
     """Return the scene of a document and of its companion, if the options have one."""
-    scene = Scene(source_format="hale3d", space=_SPACE)
-    is_model = document.first(Model) is not None
-    if not is_model and document.first(Animation) is None:
+    scene = Scene(source_format=family.name, space=_SPACE)
+    is_model = document.first(family.model) is not None
+    if not is_model and document.first(family.animation) is None:
         return scene  # the header could not be read
-    companion = _companion(scene, document, is_model, options)
+    companion = _companion(family, scene, document, is_model, options)
     animation, model = (companion, document) if is_model else (document, companion)
     root = companion_prefix(options.found or (options.animation if is_model else options.model))
     if animation is not None:
-        _add_animation(scene, Reporter(animation, scene.issues, root if is_model else ""), animation, model)
+        _add_animation(family, scene, Reporter(animation, scene.issues, root if is_model else ""), animation, model)
     if model is not None:
         reporter = Reporter(model, scene.issues, "" if is_model else root)
-        _add_model(scene, reporter, model, with_joints=animation is None)
+        _add_model(family, scene, reporter, model, with_joints=animation is None)
     return scene
 
 
-def _companion(scene: Scene, document: Document, is_model: bool, options: Options) -> Document | None:
+def _companion(family: Family, scene: Scene, document: Document, is_model: bool, options: Options) -> Document | None:
     """Return the other file of the pair; None if there is none, or if it cannot be used, which is reported.
 
     A companion cannot be used if it does not match, or if it was detected automatically and is damaged.
@@ -224,7 +224,7 @@ def _companion(scene: Scene, document: Document, is_model: bool, options: Option
         raise ValueError(f"this file is {kind} itself: the option for its companion is {option!r}")
     if given is None:
         return None
-    companion = read_companion_document(given, "the animation" if is_model else "the model")
+    companion = read_companion_document(family, given, "the animation" if is_model else "the model")
     unsafe = companion.issues.first_unsafe()
     if unsafe is not None and options.found:
         _report_mismatch(scene, f"the companion is damaged ({unsafe.code} at {unsafe.offset:#x})", True)
@@ -232,37 +232,37 @@ def _companion(scene: Scene, document: Document, is_model: bool, options: Option
     for issue in companion.issues:
         path = f"{companion_prefix(options.found or given)}{issue.path}"
         scene.issues.add_issue(Issue(issue.type, path, issue.offset, issue.args, issue.severity_override))
-    mismatch = pair_mismatch(companion, document) if is_model else pair_mismatch(document, companion)
+    pair = (companion, document) if is_model else (document, companion)
+    mismatch = pair_mismatch(family, *pair)
     if mismatch is not None:
         _report_mismatch(scene, mismatch, bool(options.found))
         return None
     return companion
 
 
-def pair_of(document: Document, options: Options) -> tuple[Document | None, Document | None]:
+def pair_of(family: Family, document: Document, options: Options) -> tuple[Document | None, Document | None]:
     """Return the animation and the model of the pair, None for a missing one."""
-    is_model = document.first(Model) is not None
-    companion = _companion(Scene(), document, is_model, options)
+    is_model = document.first(family.model) is not None
+    companion = _companion(family, Scene(), document, is_model, options)
     return (companion, document) if is_model else (document, companion)
 
 
-def read_companion_document(source: object, role: str) -> Document:
+def read_companion_document(family: Family, source: object, role: str) -> Document:
     if isinstance(source, Document):
         return source
     if isinstance(source, (str, os.PathLike)):
         try:
-            return decode(read_companion(source, role))
+            return family.decode(read_companion(source, role))
         except FormatError as error:
             raise error if error.path.startswith(COMPANION) else companion_error(error, role) from None
     raise ValueError(f"the companion must be a path or a document, not {source!r}")
 
 
-def pair_mismatch(animation: Document, model: Document) -> str | None:
+def pair_mismatch(family: Family, animation: Document, model: Document) -> str | None:
     """Return why an animation does not match a model, with the first joint that differs; None if it matches."""
-    if animation.first(Animation) is None:
-        return "the file given as the animation is not a Hale3D animation"
-    if model.first(Model) is None:
-        return "the file given as the model is not a Hale3D model"
+    for kind, given, header in (("animation", animation, family.animation), ("model", model, family.model)):
+        if given.first(header) is None:
+            return f"the file given as the {kind} is not a {family.format.title} {kind}"
     animated, bound = list(animation.find(Joint)), list(model.find(ModelJoint))
     for index, (joint, model_joint) in enumerate(zip(animated, bound, strict=False)):
         if joint.parent != model_joint.parent:
@@ -287,8 +287,10 @@ def _report_mismatch(scene: Scene, reason: str, is_warning: bool) -> None:
     scene.issues.add(LINK_SKELETON_MISMATCH, "/", 0, severity=severity, reason=reason)
 
 
-def _add_animation(scene: Scene, reporter: Reporter, animation: Document, model: Document | None) -> None:
-    top = animation.first(Animation)
+def _add_animation(
+    family: Family, scene: Scene, reporter: Reporter, animation: Document, model: Document | None
+) -> None:
+    top = animation.first(family.animation)
     assert top is not None
     joints = list(animation.find(Joint))
     names = UniqueNames()
@@ -296,18 +298,20 @@ def _add_animation(scene: Scene, reporter: Reporter, animation: Document, model:
     stored = [joint.name for joint in (model.find(ModelJoint) if model is not None else joints)]
     display_names = [names.claim(_display_name(name)) for name in stored]
     parents = safe_parents(reporter, joints, [joint.parent for joint in joints])
-    scene.nodes += _joint_nodes(reporter, joints, parents, display_names)
+    scene.nodes += _joint_nodes(family.name, reporter, joints, parents, display_names)
     clip = Clip(rate=float(top.frame_rate) or 1.0)
     if top.frame_rate == 0:
         reporter.report(DATA_RATE_INVALID, top, "frame_rate", rate=top.frame_rate)
-    clip.extras["hale3d"] = {"version": top.version}
+    clip.extras[family.name] = {"version": top.version}
     frames = animation.first(Frames)
     if frames is not None:
-        _animate(reporter, joints, frames, clip, animation.budget)
+        _animate(family.name, reporter, joints, frames, clip, animation.budget)
     scene.clips.append(clip)
 
 
-def _joint_nodes(reporter: Reporter, joints: list[Joint], parents: list[int | None], names: list[str]) -> list[Node]:
+def _joint_nodes(
+    format_name: str, reporter: Reporter, joints: list[Joint], parents: list[int | None], names: list[str]
+) -> list[Node]:
     """Return the nodes of joints in the base frame. A joint with non-finite numbers rests at its parent."""
     nodes = []
     for joint, parent, name in zip(joints, parents, names, strict=True):
@@ -319,12 +323,12 @@ def _joint_nodes(reporter: Reporter, joints: list[Joint], parents: list[int | No
             non_finite = [index for index, number in enumerate(base) if not math.isfinite(number)]
             field, start = ("position", 0) if non_finite[0] < 3 else ("orientation", 3)
             reporter.report(DATA_NON_FINITE, joint, field, count=len(non_finite), index=non_finite[0] - start)
-        reporter.mark(node, "hale3d", joint, {"flags": joint.flags, "start_index": joint.start_index})
+        reporter.mark(node, format_name, joint, {"flags": joint.flags, "start_index": joint.start_index})
         nodes.append(node)
     return nodes
 
 
-def _animate(reporter: Reporter, joints: list[Joint], frames: Frames, clip: Clip, budget: Budget) -> None:
+def _animate(name: str, reporter: Reporter, joints: list[Joint], frames: Frames, clip: Clip, budget: Budget) -> None:
     """Add the boxes, the range and a channel for each animated position and rotation to the clip.
 
     Joints with invalid columns, and all joints after the budget is used up, get no channels.
@@ -366,18 +370,18 @@ def _animate(reporter: Reporter, joints: list[Joint], frames: Frames, clip: Clip
                 first, count = int(non_finite.any(axis=1).argmax()), np.count_nonzero(non_finite)
                 reporter.report(DATA_NON_FINITE, joint, f"frames[{first}]", count=count, index=first)
             track = Track.sampled("position", rows[:, :3])
-            reporter.mark(track, "hale3d", joint)
+            reporter.mark(track, name, joint)
             clip.channels.append(Channel(index, track))
         if any(bit >= 3 for bit in bits):
             turns, invalid = with_w(rows[:, 3:])
             if invalid is not None:
                 reporter.report(DATA_QUATERNION_INVALID, joint, f"frames[{invalid}]", frame=f"frame {invalid}")
             track = Track.sampled("rotation", turns, form=RotationForm.QUATERNION_ABSOLUTE)
-            reporter.mark(track, "hale3d", joint)
+            reporter.mark(track, name, joint)
             clip.channels.append(Channel(index, track))
 
 
-def _add_model(scene: Scene, reporter: Reporter, model: Document, with_joints: bool) -> None:
+def _add_model(family: Family, scene: Scene, reporter: Reporter, model: Document, with_joints: bool) -> None:
     """Add the meshes, and the joints in bind pose if no animation has added them."""
     joints = list(model.find(ModelJoint))
     bind = bind_matrices(reporter, joints)
@@ -392,16 +396,16 @@ def _add_model(scene: Scene, reporter: Reporter, model: Document, with_joints: b
         for joint, parent, position, turn in zip(joints, parents, positions, turns, strict=True):
             node = Node(names.claim(_display_name(joint.name)), NodeKind.BONE, parent, raw_name=joint.name)
             node.position, node.rotation_xyzw = position, turn
-            reporter.mark(node, "hale3d", joint)
+            reporter.mark(node, family.name, joint)
             scene.nodes.append(node)
     for number, record in enumerate(model.find(MeshRecord)):
-        mesh, skin, material = read_surface(reporter, record, bind, number, model.budget)
+        mesh, skin, material = read_surface(family.name, reporter, record, bind, number, model.budget)
         scene.materials.append(material)
         scene.meshes.append(mesh)
         scene.skins.append(skin)
         mesh_node = Node(names.claim(mesh.name), NodeKind.OBJECT, mesh=number, skin=number)
-        mesh_node.extras["hale3d"] = reporter.location_of(record)
+        mesh_node.extras[family.name] = reporter.location_of(record)
         scene.nodes.append(mesh_node)
-    top = model.first(Model)
+    top = model.first(family.model)
     assert top is not None
-    scene.extras["hale3d"] = {"model_version": top.version}
+    scene.extras[family.name] = {"model_version": top.version}

@@ -1,4 +1,4 @@
-"""Write a scene as a Hale3D animation and its model, new or with the conventions of the original pair.
+"""Write a scene as an animation and its model, new or with the conventions of the original pair.
 
 An animation is one table of frames: an edited one is written anew, with the original numbers of what did not change.
 Header fields, trailing bytes and columns that no joint reads stay. Meshes and joints of the model that did not change
@@ -21,19 +21,19 @@ from keyframer.formats import bridge
 from keyframer.formats._matching import Path
 from keyframer.formats.bridge import SceneWriter
 from keyframer.formats.document import Document
-from keyframer.formats.hale3d.bridge.pair_writer import (
+from keyframer.formats.kit.coordinates import in_space
+from keyframer.formats.kit.declared_fields import Capabilities
+from keyframer.formats.kit.frame_times import at_whole_frames, frame_count, rate_of_keys
+from keyframer.formats.kit.joint_pairs import Family
+from keyframer.formats.kit.joint_pairs.pair_writer import (
     OriginalPair,
     PairWriter,
     has_free_vertices,
     stored_columns,
     texture_of,
 )
-from keyframer.formats.hale3d.bridge.scene import Options, pair_of, read_companion_document, to_scene
-from keyframer.formats.hale3d.document import decode, encode, new_animation, new_model
-from keyframer.formats.hale3d.records import BOUNDS_FLOATS, COMPONENTS, Animation, Dialect, Frames, Joint, Mesh, Model
-from keyframer.formats.kit.coordinates import in_space
-from keyframer.formats.kit.declared_fields import Capabilities
-from keyframer.formats.kit.frame_times import at_whole_frames, frame_count, rate_of_keys
+from keyframer.formats.kit.joint_pairs.reading import Options, pair_of, read_companion_document, to_scene
+from keyframer.formats.kit.joint_pairs.records import BOUNDS_FLOATS, COMPONENTS, Frames, Joint, Mesh
 from keyframer.formats.kit.mesh_writing import with_constant_shapes
 from keyframer.formats.kit.rigid_joints import (
     Joints,
@@ -79,8 +79,6 @@ class WriteOptions:
     fps: int | None = None
     """frames per second; None: those of the clip, rounded to a whole number, or up to 120 at which no key of the clip
     is between frames"""
-    dialect: str = Dialect.NUL_ENDED.value
-    """how text is stored"""
     max_error: float = DEFAULT_MAX_ERROR
     """not used: every frame is written"""
 
@@ -89,16 +87,24 @@ class WriteOptions:
             raise ValueError(f"file must be animation or model, not {self.file!r}")
         if self.fps is not None and not 0 < self.fps <= FASTEST:
             raise ValueError(f"fps must be a positive whole number up to {FASTEST:g}, not {self.fps}")
-        Dialect(self.dialect)
 
 
 class Writer(SceneWriter[WriteOptions]):
-    options = WriteOptions
+    options: type[WriteOptions] = WriteOptions
     capabilities = CAPABILITIES
+
+    def __init__(self, family: Family, merger: Merger) -> None:
+        super().__init__(merger)
+        self.family = family
+
+    def layout(self, options: WriteOptions) -> dict[str, Any]:
+        """Return arguments for new documents that follow from further options of a format."""
+        return {}
 
     def write(self, scene: Scene, options: WriteOptions) -> Written:
         """Write the animation (or the model) of a scene, and the other file; report losses."""
-        report = LossReport("hale3d")
+        family, layout = self.family, self.layout(options)
+        report = LossReport(family.name)
         converted = in_space(scene, Space("z", metres_per_unit=scene.space.metres_per_unit, v_up=False))
         converted = with_constant_shapes(converted, report)
         clip = first_clip(converted, report)
@@ -113,27 +119,27 @@ class Writer(SceneWriter[WriteOptions]):
             report.forget(plain_path("nodes", name))
         if not joints.nodes:
             raise CannotWrite("nothing to write: the scene has no joints and no meshes")
-        dialect = Dialect(options.dialect)
         if has_free_vertices(converted, range(len(converted.nodes))):
             joints = joints.with_anchor()
         writer = PairWriter(converted, joints, report)
         meshes = [mesh for records in writer.meshes().values() for mesh in records]
-        model = new_model(meshes, writer.bound_joints(), dialect=dialect) if meshes else None
+        model = family.new_model(meshes, writer.bound_joints(), **layout) if meshes else None
         if options.file == "model":
             if model is None:
                 raise CannotWrite("nothing to write: the scene has no meshes")
-            companion = ((".anim", encode(_animation(writer, clip, fps, dialect, report))),)
+            animation = _animation(family, writer, clip, fps, layout, report)
+            companion = ((family.animation_ending, family.encode(animation)),)
             return Written(model, report, companion if options.companion and joints.moves() else ())
-        document = _animation(writer, clip, fps, dialect, report)
+        document = _animation(family, writer, clip, fps, layout, report)
         if model is None or not options.companion:
             if model is not None:
                 report.add(Outcome.DROPPED, "/meshes", "no model was requested")
             return Written(document, report)
-        return Written(document, report, ((".mdl", encode(model)),))
+        return Written(document, report, ((family.model_ending, family.encode(model)),))
 
     def options_for(self, suffix: str) -> dict[str, object]:
         """Return the writer option that selects the file of the pair with this suffix."""
-        file = {".anim": "animation", ".mdl": "model"}.get(suffix)
+        file = {self.family.animation_ending: "animation", self.family.model_ending: "model"}.get(suffix)
         return {} if file is None else {"file": file}
 
 
@@ -153,7 +159,9 @@ def _implied(scene: Scene) -> tuple[set[str], list[str]]:
     return {name for name, is_implied in found.items() if is_implied}, added
 
 
-def _animation(writer: PairWriter, clip: Clip, fps: int, dialect: Dialect, report: LossReport) -> Document:
+def _animation(
+    family: Family, writer: PairWriter, clip: Clip, fps: int, layout: dict[str, Any], report: LossReport
+) -> Document:
     """Write an animation with components only for values that change: a flag for each of Tx Ty Tz Qx Qy Qz."""
     joints, records = writer.joints, []
     moving: list[Singles] = []
@@ -167,7 +175,7 @@ def _animation(writer: PairWriter, clip: Clip, fps: int, dialect: Dialect, repor
     if clip.bounds is not None:
         report.add(Outcome.BAKED, "/clips/bounds", "bounding boxes were recomputed")
     rows = np.stack(moving, axis=1) if moving else np.zeros((count, 0), np.float32)
-    return new_animation(records, rows, bounds=boxes(writer.scene, joints), frame_rate=fps, dialect=dialect)
+    return family.new_animation(records, rows, bounds=boxes(writer.scene, joints), frame_rate=fps, **layout)
 
 
 def boxes_at(scene: Scene, times: Floats) -> Floats:
@@ -202,23 +210,27 @@ def boxes(scene: Scene, joints: Joints) -> Floats:
     return np.stack([low, high], axis=1) + 0.0
 
 
-_COMPANIONS = (("model", ".mdl"), ("animation", ".anim"))
-"""option and suffix of each file that can be the companion"""
 _SKIN_FIELDS = ("joints", "inverse_bind", "vertex_indices", "joint_indices", "weights", "positions")
 
 
 class Merger(bridge.Merger[Options]):
     is_table = True
 
+    def __init__(self, family: Family) -> None:
+        self.family = family
+        self.companion_endings = (("model", family.model_ending), ("animation", family.animation_ending))
+        """option and suffix of each file that can be the companion"""
+
     def read(self, document: Document, options: Options) -> tuple[Scene, OriginalPair]:
-        scene = to_scene(document, options)
-        return scene, OriginalPair(*pair_of(document, options), scene)
+        scene = to_scene(self.family, document, options)
+        return scene, OriginalPair(*pair_of(self.family, document, options), scene)
 
     def write(self, scene: Scene, original: bridge.Original) -> Written:
         """Return the file that was loaded, and the other one of the pair as an option for reading."""
         pair = _remaining(scene, original)
         _refuse(scene, pair)
-        report = LossReport("hale3d")
+        family = self.family
+        report = LossReport(family.name)
         clip = first_clip(scene, report)
         count = frame_count(clip) if len(pair.rows) else 0
         order, _ = joints_in_original_order(scene, pair.numbers, depth_first=False)
@@ -230,10 +242,10 @@ class Merger(bridge.Merger[Options]):
         _report_unused_materials(scene, report)
         documents: dict[str, Document] = {}
         if pair.animation is not None:
-            documents["animation"] = replace(pair.animation, records=[_merged_animation(writer, clip, count)])
+            documents["animation"] = replace(pair.animation, records=[_merged_animation(family, writer, clip, count)])
         if pair.model is not None or meshes:
-            documents["model"] = _model(writer, [mesh for records in meshes.values() for mesh in records])
-        main = documents.pop(_kind(original.document))
+            documents["model"] = _model(family, writer, [mesh for records in meshes.values() for mesh in records])
+        main = documents.pop(family.kind(original.document))
         parts = {number: ("nodes", node) for number, node in enumerate({*joints.nodes, *meshes} - {-1})}
         return Written(main, report, reader_options={**documents, "found": ""} if documents else {}, parts=parts)
 
@@ -273,27 +285,31 @@ class Merger(bridge.Merger[Options]):
 
     def keeps_layout(self, original: Document, requested: Mapping[str, Any], options: Mapping[str, Any]) -> bool:
         """Return whether the layout stays and the requested file of the pair exists."""
-        file = requested.get("file", _kind(original))
-        if not set(requested) <= {"dialect", "file"} or (file != _kind(original) and options.get(file) is None):
+        file = requested.get("file", self.family.kind(original))
+        if not set(requested) <= {"dialect", "file"} or (
+            file != self.family.kind(original) and options.get(file) is None
+        ):
             return False
-        return "dialect" not in requested or Dialect(requested["dialect"]) is original.dialect
+        return "dialect" not in requested or str(requested["dialect"]) == str(original.dialect)
 
     def choose_file(self, written: Written, requested: Mapping[str, Any]) -> Written:
-        if requested.get("file", _kind(written.document)) == _kind(written.document) or not written.companions:
+        family, kind = self.family, self.family.kind(written.document)
+        if requested.get("file", kind) == kind or not written.companions:
             return written
         ((_, data),) = written.companions
-        suffix = ".mdl" if _kind(written.document) == "model" else ".anim"
-        return Written(decode(data), written.report, ((suffix, encode(written.document)),))
+        suffix = dict(self.companion_endings)[kind]
+        return Written(family.decode(data), written.report, ((suffix, family.encode(written.document)),))
 
     def companion_files(self, document: Document, options: Mapping[str, Any]) -> tuple[tuple[str, bytes], ...]:
-        for name, suffix in _COMPANIONS:
+        for name, suffix in self.companion_endings:
             if options.get(name) is not None:
-                return ((suffix, encode(read_companion_document(options[name], f"the {name}"))),)
+                companion = read_companion_document(self.family, options[name], f"the {name}")
+                return ((suffix, self.family.encode(companion)),)
         return ()
 
     def companion_options(self, written: Written) -> dict[str, object]:
-        names = {suffix: name for name, suffix in _COMPANIONS}
-        return {names[suffix]: decode(data) for suffix, data in written.companions}
+        names = {suffix: name for name, suffix in self.companion_endings}
+        return {names[suffix]: self.family.decode(data) for suffix, data in written.companions}
 
 
 def _remaining(scene: Scene, original: bridge.Original) -> OriginalPair:
@@ -333,11 +349,11 @@ def _report_unused_materials(scene: Scene, report: LossReport) -> None:
             report.add(Outcome.DROPPED, plain_path("materials", material.name), "no mesh uses it")
 
 
-def _merged_animation(writer: PairWriter, clip: Clip, count: int) -> Animation:
+def _merged_animation(family: Family, writer: PairWriter, clip: Clip, count: int) -> Any:
     """Return the animation with new joints and frames; without frames, only its joints change."""
     pair = writer.original
     assert pair.animation is not None
-    animation = copy.copy(pair.animation.first(Animation))
+    animation: Any = copy.copy(pair.animation.first(family.animation))
     assert animation is not None
     animation.frame_rate = int(clip.rate)
     written = list(writer.animated_joints(clip))
@@ -399,17 +415,13 @@ def _places(joint: Joint) -> range:
     return range(joint.start_index, joint.start_index + len(joint.moving))
 
 
-def _model(writer: PairWriter, meshes: list[Mesh]) -> Document:
+def _model(family: Family, writer: PairWriter, meshes: list[Mesh]) -> Document:
     pair = writer.original
     original = pair.model
     if original is None:
         assert pair.animation is not None
-        original = Document(pair.animation.format, [Model()], dialect=pair.animation.dialect)
-    model = copy.copy(original.first(Model))
+        original = Document(pair.animation.format, [family.model()], dialect=pair.animation.dialect)
+    model = copy.copy(original.first(family.model))
     assert model is not None
-    model.children = [*meshes, *writer.bound_joints()]
+    model.children = family.in_order(meshes, writer.bound_joints())
     return replace(original, records=[model])
-
-
-def _kind(document: Document) -> str:
-    return "model" if document.first(Model) is not None else "animation"
