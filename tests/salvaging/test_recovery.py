@@ -147,6 +147,17 @@ def test_bad_links_cost_neither_name_nor_node() -> None:
     assert parts_of(keyframer.load(keyframer.salvage(data).data)) == parts_of(shown)
 
 
+def test_a_node_without_its_id_stays() -> None:
+    """Its place among the nodes is its id then, which another node has."""
+    header = chunk(0xB010, strz("B"), u16(0x4000, 0, 0xFFFF))
+    without_id = chunk(0xB002, header, track(0xB020, position(0), position(9)))
+    nodes = [linked("A", 1, 0xFFFF), without_id, linked("C", 2, 1)]
+    data = file_of(named("A"), chunk(0xB000, *nodes))
+    shown = keyframer.load(data, salvage=True)
+    assert [(node.name, node.parent) for node in shown.nodes] == [("A", None), ("B", None), ("C", 0)]
+    assert parts_of(keyframer.load(keyframer.salvage(data).data)) == parts_of(shown)
+
+
 @needs_corpus
 @pytest.mark.parametrize("path", sorted((CORPUS / "damaged").glob("*.3ds")), ids=lambda path: path.stem)
 def test_clean_files_of_real_damage_have_what_salvage_shows(path: Path) -> None:

@@ -410,8 +410,10 @@ def mend(record: Record, parent: Record | None, field: str) -> bool:
     around = () if parent is None else parent.children
     if isinstance(record, NodeHeader) and field in ("parent", "") and record.parent != -1:
         record.parent = -1
-    elif isinstance(record, Node) and not field and (node_id := _id_of(record)) is not None:
+    elif isinstance(record, Node) and not field and (node_id := _id_of(record)).id_ != -1:
         node_id.id_ = -1  # another node has this id, and nothing refers to -1
+        if not any(part is node_id for part in record.children):
+            record.children = [node_id, *record.children]
     elif isinstance(record, MaterialGroup) and field == "faces":
         holder = next((part for part in (parent, *around) if isinstance(part, FaceArray)), None)
         record.faces = frozen(record.faces[record.faces < (0 if holder is None else len(holder.faces))])
@@ -431,9 +433,9 @@ def mend(record: Record, parent: Record | None, field: str) -> bool:
     return True
 
 
-def _id_of(node: Node) -> NodeId | None:
-    """Return the chunk with the id of a node, if it has an id."""
-    return next((part for part in node.children if isinstance(part, NodeId) and part.id_ != -1), None)
+def _id_of(node: Node) -> NodeId:
+    """Return the chunk with the id of a node; a new one if it has none, which means its place among the nodes."""
+    return next((part for part in node.children if isinstance(part, NodeId)), NodeId(0))
 
 
 _MOST_LOST = 64
