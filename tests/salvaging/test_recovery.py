@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import keyframer
+from keyframer.formats import format_by_name
 from keyframer.formats.document import is_whole
 from keyframer.formats.hale3d.records import ModelJoint
 from keyframer.formats.nodeanim.records import Node
@@ -17,6 +18,7 @@ from keyframer.formats.recovery import Recovery
 from keyframer.formats.recovery import recover as recover_whole
 from keyframer.formats.threeds.recovery import recover
 from keyframer.inspecting.identity import identify
+from keyframer.limits import Limits
 from keyframer.salvaging import carve
 from keyframer.salvaging.byte_map import DROPPED, byte_counts
 from keyframer.scene.scene import Scene
@@ -231,6 +233,28 @@ def test_what_has_no_content_is_refused_with_the_cause(name: str) -> None:
     cut = (FOLDER / name).read_bytes()[:60]
     with pytest.raises(keyframer.FormatError, match="STRUCT_"):
         keyframer.salvage(cut)
+
+
+def test_a_limit_is_no_damage(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that exceeds a limit is refused at once: recovering its records would cost as much again."""
+    format, few = format_by_name("3ds"), Limits(records=5)
+    recovered: list[int] = []
+    codec = format.codec()
+
+    def counted(data: bytes, limits: Limits) -> keyframer.Document:
+        recovered.append(len(data))
+        return recover(data, limits)
+
+    monkeypatch.setattr(type(format), "codec", lambda self: codec._replace(recover=counted))
+    for refused in (
+        lambda: keyframer.salvage(WINDMILL, limits=few),
+        lambda: keyframer.load(WINDMILL, limits=few, salvage=True),
+    ):
+        with pytest.raises(keyframer.FormatError, match="LIMIT_RECORDS"):
+            refused()
+    assert recovered == []
+    keyframer.salvage(WINDMILL[:-9])
+    assert recovered
 
 
 def test_what_nobody_would_recognise_is_refused(tmp_path: Path) -> None:

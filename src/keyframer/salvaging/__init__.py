@@ -78,8 +78,7 @@ def salvage_opened(opened: OpenedFile) -> Salvaged:
     missing = None if lacks is None or in_text_mode else lacks(recovery.data, document)
     clean, doubtful = _leave_out_unsafe(document, opened.limits, causes)
     found = opened.detection
-    is_damaged = bool(causes) or found.format is None
-    if (is_damaged and not _has_content(document)) or not _would_be_recognised(document, clean, found.format):
+    if (causes and not _has_content(document)) or not _would_be_recognised(document, clean, found.format):
         reason = found.reason or f"it does not begin like a file of {document.format.title}"
         raise causes[0].as_error() if causes else IO_UNRECOGNISED.failure(0, "/", reason=reason)
     spans = spans_of(recovery.data, document, clean, causes)
