@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.building.containers import rar
 from tests.building.gltf import glb
 from tests.exchange.reading.test_compressed import compressed
 
@@ -145,14 +146,16 @@ sys.exit(perform(Job("convert", "memory://in/mill.3ds", "memory://out/mill.glb")
 @pytest.mark.slow
 @pytest.mark.parametrize("python", PYTHONS)
 def test_extras_work_in_an_empty_environment(release: Path, tmp_path: Path, python: str) -> None:
-    """Each extra does what docs/install.md says: Draco, a cluster, and URLs."""
-    programs = installed(release, tmp_path, python, "[gltf,cluster,cloud]")
+    """Each extra does what docs/install.md says: Draco, a cluster, URLs, and archives."""
+    programs = installed(release, tmp_path, python, "[gltf,cluster,cloud,archives]")
     (tmp_path / "draco.glb").write_bytes(glb(*compressed()))
     run(programs / "keyframer", "convert", tmp_path / "draco.glb", tmp_path / "draco.3ds")
     (tmp_path / "cluster.py").write_text(CLUSTER)
     run(programs / "python", tmp_path / "cluster.py", EXAMPLE, "-o", tmp_path / "converted", cwd=tmp_path)
     assert (tmp_path / "converted/windmill.glb").is_file()
     run(programs / "python", "-c", CLOUD, EXAMPLE, cwd=tmp_path)
+    rar(tmp_path / "converted", tmp_path / "a.rar")
+    run(programs / "keyframer", "identify", tmp_path / "a.rar")
 
 
 def run(program: Path, *words: object, cwd: Path | None = None, **variables: str) -> None:

@@ -4,6 +4,7 @@
 set -u
 packages="gcc lib3ds-dev libassimp-dev assimp-utils chromium-headless-shell shared-mime-info libglib2.0-bin ffmpeg file zsh fish man-db"
 packages="$packages libgl1 libsm6 libxfixes3 libxi6 libxkbcommon0 libxrender1"  # libraries that Blender's bpy loads
+packages="$packages libarchive13 genisoimage xorriso jlha-utils 7zip gcab mtools dosfstools"  # containers and their makers
 command -v node >/dev/null 2>&1 || packages="$packages nodejs npm"  # node 18 or newer is enough
 
 command -v dpkg-query >/dev/null 2>&1 || { echo "not Debian: tests that need $packages are skipped"; exit 0; }

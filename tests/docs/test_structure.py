@@ -182,7 +182,7 @@ FOUND_BY_NAME = {
     "keyframer.plugins": "entry points of other packages",
 }
 """modules that import modules of ours by their names in strings"""
-OTHER_PACKAGES = {"DracoPy", "fsspec.core", "distributed"}
+OTHER_PACKAGES = {"DracoPy", "fsspec.core", "distributed", "libarchive"}
 """optional packages, which mypy does not know"""
 
 

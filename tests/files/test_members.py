@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import json
+import lzma
 import shutil
 import zipfile
 from pathlib import Path
@@ -36,7 +39,7 @@ def disc(tmp_path: Path) -> Path:
     (folder / "3DS4/MESHES/HOUSE.3DS").write_bytes(scene_with(b"WOOD.TGA", b"STONEWAL.TGA", b"NONE.TGA"))
     (folder / "3DS4/MAPS/WOOD.TGA").write_bytes(picture("TGA", RED))
     (folder / "BESIDE/CAR.3DS").write_bytes(scene_with(b"PAINT.TGA", b"TYRE.TGA"))
-    (folder / "BESIDE/paint.png").write_bytes(picture("PNG", GREEN))
+    (folder / "BESIDE/PAINT.PNG").write_bytes(picture("PNG", GREEN))
     (folder / "BESIDE/MAPS/TYRE.TGA").write_bytes(picture("TGA", BLUE))
     shutil.copy(SAMPLES / "hale3d/arm-length.mdl", folder / "BESIDE/WAVE.MDL")
     shutil.copy(SAMPLES / "hale3d/wave-length.anim", folder / "BESIDE/WAVE.ANIM")
@@ -60,7 +63,7 @@ def statuses(run: Run, name: str, *more: str) -> dict[str, tuple[str, str | None
 
 def test_images_are_found_beside_members_and_in_maps(run: Run, image: Path) -> None:
     assert statuses(run, f"{image}!/BESIDE/CAR.3DS") == {
-        "PAINT.TGA": ("guessed", "paint.png"),
+        "PAINT.TGA": ("guessed", "PAINT.PNG"),
         "TYRE.TGA": ("guessed", "MAPS/TYRE.TGA"),
     }
     assert statuses(run, f"{image}!/3DS4/MESHES/HOUSE.3DS") == {
@@ -166,3 +169,28 @@ def test_members_are_read_by_path(tmp_path: Path) -> None:
     (tmp_path / "a.zip").write_bytes(b"PK\3\4 and no more")
     with pytest.raises(FormatError, match="archive"):
         keyframer.read(f"{tmp_path}/a.zip!/x/mill.3ds")
+
+
+@pytest.mark.parametrize("opener", [gzip.open, bz2.open, lzma.open])
+def test_compressed_files(run: Run, tmp_path: Path, opener: Any) -> None:
+    path = tmp_path / "mill.3ds.gz"
+    with opener(path, "wb") as stream:
+        stream.write(EXAMPLE.read_bytes())
+    assert run("identify", path).out.startswith(f"{path}!/mill.3ds: 3D Studio")
+    assert len(keyframer.load(f"{path}!/mill.3ds").nodes) == len(keyframer.load(EXAMPLE).nodes)
+
+
+@pytest.mark.parametrize("name", ["fat16", "fat32"])
+def test_larger_disks(disc: Path, tmp_path: Path, run: Run, name: str) -> None:
+    path = tmp_path / f"{name}.ima"
+    containers.floppy(disc, path)
+    assert run("identify", path).out.count("\n") == 4
+
+
+def test_other_inputs_are_not_taken_for_containers(run: Run, tmp_path: Path) -> None:
+    """A program without an archive is one foreign file, as before."""
+    path = tmp_path / "setup.exe"
+    path.write_bytes(b"MZ" + bytes(60_000) + b"PK\3\4 is what a zip archive begins with")
+    ran = run("identify", path)
+    assert ran.code == 3
+    assert "!/" not in ran.out + ran.err

@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group = inputs.add_arguments(
         parser,
         "IN",
-        "a folder, a file, a glob in quotes, an archive, ARCHIVE!/MEMBER, or a URL such as s3://bucket/models",
+        "a folder, a file, a glob in quotes, an archive or disc image, ARCHIVE!/MEMBER, or a URL such as s3://bucket/models",
         always_recursive=True,
     )
     for option, verb in (("--include", "take only"), ("--exclude", "leave out")):

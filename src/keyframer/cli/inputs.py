@@ -213,7 +213,7 @@ class FolderInput(BadInput):
 def add_arguments(
     parser: argparse.ArgumentParser,
     metavar: str = "FILE",
-    files: str = "a file, a folder (with -r), a glob in quotes, an archive, ARCHIVE!/MEMBER, or - for stdin",
+    files: str = "a file, a folder (with -r), a glob in quotes, an archive or disc image, ARCHIVE!/MEMBER, - for stdin",
     *,
     always_recursive: bool = False,
 ) -> argparse._ArgumentGroup:
@@ -472,7 +472,9 @@ def _walked(
     """Yield files as inputs, sorted by name; ``place`` is the name of the container, ``folder`` its path below the
     outermost one."""
     seen: dict[str, int] = {}
-    for member in sorted(members, key=lambda member: member.filename):
+    for path, error in container.damage:
+        yield BadInput(member_name(place, path), error)
+    for member in members if container.is_sequential else sorted(members, key=lambda member: member.filename):
         name = member.filename
         if name == "":
             yield BadInput(member_name(place, name), _read_failure("a member of the archive has no name"))

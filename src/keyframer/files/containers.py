@@ -5,15 +5,18 @@ A new kind of container is a module and a line in `KINDS`.
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from importlib import import_module
 from io import BytesIO
 from typing import IO, Generic, NamedTuple, Protocol, TypeVar
+from zipfile import is_zipfile
 
-from keyframer.catalogue import LIMIT_RECORDS
+from keyframer.catalogue import IO_READ_FAILED
 from keyframer.errors import FormatError
+from keyframer.files.byte_sources import ByteSource, open_stream
 from keyframer.files.member_names import safe_parts
 from keyframer.files.runs import check_size
 from keyframer.limits import DEFAULT_LIMITS, MOST_ENTRIES, Budget, Limits, add_input
@@ -37,9 +40,13 @@ class Container(ABC, Generic[M]):
 
     members: Sequence[M]
     """including folders"""
+    is_sequential = False
+    """whether members should be read in their order: to go back takes long"""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
+        self.damage: list[tuple[str, FormatError]] = []
+        """paths of folders that cannot be listed"""
         self._refused: dict[int, FormatError] = {}
         """why members cannot be read, by `id`"""
         self._by_name: dict[str, list[M]] = {}
@@ -125,30 +132,89 @@ class Container(ABC, Generic[M]):
 
 
 class Kind(NamedTuple):
-    """A kind of container. Its module has a class ``Archive``, called with a path or stream, the size, limits, and the
+    """A kind of container. Its module has a class ``Archive``, called with a stream, the size, limits, and the
     number of bytes that it takes in the outermost container."""
 
     title: str
     module: str
-    signatures: tuple[tuple[int, bytes], ...]
-    """offsets and what is there; one of them is enough"""
+    signatures: tuple[tuple[tuple[int, bytes], ...], ...]
+    """what identifies it: offsets and bytes, which must all be there"""
     extensions: tuple[str, ...]
     """of files that are searched when they are in another container"""
 
 
-KINDS = (Kind("zip archive", "keyframer.files.zip_archives", ((0, b"PK\x03\x04"), (0, b"PK\x05\x06")), (".zip",)),)
-TITLES = " or ".join(kind.title for kind in KINDS)
-EXTENSIONS = tuple(extension for kind in KINDS for extension in kind.extensions)
+_MODULES = "keyframer.files."
+_RAW_SECTOR = (0, b"\0" + b"\xff" * 10 + b"\0")
+_FAT = ((2, b"\x90"), (11, b"\0\2"), (16, b"\2"), (510, b"\x55\xaa"))
+KINDS = (
+    Kind("zip archive", f"{_MODULES}zip_archives", (((0, b"PK\3\4"),), ((0, b"PK\5\6"),)), (".zip",)),
+    Kind(
+        "disc image",
+        f"{_MODULES}disc_images",
+        (((0x8001, b"CD001"),), (_RAW_SECTOR, (0x9311, b"CD001")), (_RAW_SECTOR, (0x9319, b"CD001"))),
+        (".iso", ".bin", ".img"),
+    ),
+    Kind("disk image", f"{_MODULES}fat_images", (((0, b"\xeb"), *_FAT), ((0, b"\xe9"), *_FAT[1:])), (".ima", ".img")),
+    Kind(
+        "tar archive or compressed file",
+        f"{_MODULES}packed_streams",
+        (((257, b"ustar"),), ((0, b"\x1f\x8b\x08"),), ((0, b"BZh"), (4, b"1AY&SY")), ((0, b"\xfd7zXZ\0"),)),
+        (".tar", ".tgz", ".gz", ".bz2", ".xz"),
+    ),
+    Kind(
+        "LHA, CAB, RAR or 7z archive",
+        f"{_MODULES}libarchive_archives",
+        (
+            ((2, b"-lh"), (6, b"-")),
+            ((2, b"-lz"), (6, b"-")),
+            ((0, b"MSCF\0\0\0\0"),),
+            ((0, b"7z\xbc\xaf\x27\x1c"),),
+            ((0, b"Rar!\x1a\7\0"),),
+            ((0, b"Rar!\x1a\7\1\0"),),
+        ),
+        (".lzh", ".lha", ".cab", ".rar", ".7z"),
+    ),
+)
+EXTENSIONS = (*dict.fromkeys(extension for kind in KINDS for extension in kind.extensions), ".exe")
+_PROGRAM = b"MZ"
+_PACKED = re.compile(
+    rb"PK\x03\x04|MSCF\x00{4}|7z\xbc\xaf\x27\x1c\x00|Rar!\x1a\x07[\x00\x01]|..-l[hz][0-7sd]-.{13}[\x00-\x02]", re.DOTALL
+)
+"""what follows the program in an archive that unpacks itself"""
+_MOST_PROGRAM = 1 << 20
+"""bytes of a program in which an archive is searched for"""
 
 
 def kind_of(stream: IO[bytes]) -> Kind | None:
     """Return the kind of container in a stream that can seek; None if it is none."""
+    found = _found(stream)
+    return None if found is None else found[0]
+
+
+def _found(stream: IO[bytes]) -> tuple[Kind, int] | None:
+    """Return the kind of a container, and its offset behind the program of an archive that unpacks itself."""
+    stream.seek(0)
+    head = stream.read(512)
     for kind in KINDS:
-        for offset, signature in kind.signatures:
-            stream.seek(offset)
-            if stream.read(len(signature)) == signature:
-                return kind
-    return None
+        for signature in kind.signatures:
+            if all(_has(stream, head, offset, wanted) for offset, wanted in signature):
+                return kind, 0
+    if not head.startswith(_PROGRAM):
+        return None
+    stream.seek(0)
+    packed = _PACKED.search(stream.read(_MOST_PROGRAM))
+    if packed is None:
+        return None
+    if packed[0].startswith(b"PK"):
+        return (KINDS[0], 0) if is_zipfile(stream) else None
+    return KINDS[-1], packed.start()
+
+
+def _has(stream: IO[bytes], head: bytes, offset: int, wanted: bytes) -> bool:
+    if offset + len(wanted) <= len(head):
+        return head.startswith(wanted, offset)
+    stream.seek(offset)
+    return stream.read(len(wanted)) == wanted
 
 
 def open_container(
@@ -158,19 +224,22 @@ def open_container(
 
     ``packed`` is the number of bytes that it takes in the outermost container, if it is a member.
     """
-    if isinstance(source, str):
-        with open(source, "rb") as stream:
-            kind = kind_of(stream)
-    else:
-        kind = kind_of(source)
-        source.seek(0)
-    module = import_module((kind or KINDS[0]).module)
-    container: Container[Member] = module.Archive(source, size, limits, packed)
+    stream = open_stream(source) if isinstance(source, str) else source
+    kind, offset = _found(stream) or (KINDS[0], 0)
+    stream.seek(0)
+    if offset:
+        stream = ByteSource(stream, size).stream(((offset, size - offset),))
+    try:
+        container: Container[Member] = import_module(kind.module).Archive(stream, size - offset, limits, packed)
+    except BaseException:
+        if isinstance(source, str):
+            stream.close()
+        raise
     return container
 
 
 def too_many_members() -> FormatError:
-    return LIMIT_RECORDS.failure(0, "/", limit=MOST_ENTRIES)
+    return IO_READ_FAILED.failure(0, "/", reason=f"the archive has more than {MOST_ENTRIES:,} members")
 
 
 def date_text(year: int, month: int, day: int, hour: int, minute: int, second: int) -> str:
@@ -178,4 +247,12 @@ def date_text(year: int, month: int, day: int, hour: int, minute: int, second: i
     try:
         return datetime(year, month, day, hour, minute, min(second, 59)).isoformat()
     except ValueError:
+        return ""
+
+
+def seconds_text(seconds: int) -> str:
+    """Return a date as text, in universal time; empty for 0 and what is not a date."""
+    try:
+        return datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None).isoformat() if seconds else ""
+    except (ValueError, OverflowError, OSError):
         return ""

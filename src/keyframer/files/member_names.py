@@ -55,3 +55,11 @@ def safe_parts(name: str) -> list[str]:
     if parts and parts[0][1:] == ":":  # C:\\MODELS: a drive, which some systems do not treat as a relative path
         parts[0] = parts[0][0]
     return parts
+
+
+def decoded_name(raw: bytes) -> str:
+    """Return a stored name as text: UTF-8 if it is valid UTF-8, otherwise CP437, the characters of DOS."""
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return raw.decode("cp437")

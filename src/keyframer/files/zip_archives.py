@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from lzma import LZMAError
 from struct import error as StructError
 from typing import IO
@@ -11,23 +12,29 @@ from zipfile import BadZipFile, ZipFile, ZipInfo
 from zlib import error as ZlibError
 
 from keyframer.catalogue import IO_READ_FAILED
-from keyframer.files.containers import Container, date_text
-from keyframer.limits import DEFAULT_LIMITS, Limits
+from keyframer.files.containers import Container, date_text, too_many_members
+from keyframer.files.member_names import decoded_name
+from keyframer.limits import DEFAULT_LIMITS, MOST_ENTRIES, Limits
 
 _ENCRYPTED = 1
 _UTF8 = 0x800
 """bits in the flags of a member"""
+_END_SIZE = 1 << 17
+"""bytes at the end of an archive that have the end of its directory, which a comment follows"""
+_ENTRY_SIZE = 46
+"""minimum size of an entry of the directory"""
 
 
 class Archive(Container[ZipInfo]):
     """An open zip archive."""
 
     def __init__(
-        self, source: str | IO[bytes], size: int, limits: Limits = DEFAULT_LIMITS, packed: int | None = None
+        self, stream: IO[bytes], size: int, limits: Limits = DEFAULT_LIMITS, packed: int | None = None
     ) -> None:
         super().__init__(limits)
         with _archive_errors():
-            self._zip = ZipFile(source)
+            _check_directory(stream)
+            self._zip = ZipFile(stream)
         members = self._zip.infolist()
         for member in members:
             _use_utf8_name(member)
@@ -53,12 +60,26 @@ class Archive(Container[ZipInfo]):
         return date_text(*member.date_time)
 
 
+def _check_directory(stream: IO[bytes]) -> None:
+    """Refuse an archive with too many members before `zipfile` makes an object of each."""
+    end = stream.seek(0, os.SEEK_END)
+    start = stream.seek(max(0, end - _END_SIZE))
+    tail = stream.read()
+    stream.seek(0)
+    at = tail.rfind(b"PK\5\6")
+    if at < 0 or len(tail) < at + 22:
+        return
+    size = min(int.from_bytes(tail[at + 12 : at + 16], "little"), start + at)  # in a large archive, not the true size
+    if size // _ENTRY_SIZE > MOST_ENTRIES:
+        at = tail.rfind(b"PK\6\6", 0, at)
+        if at < 0 or int.from_bytes(tail[at + 40 : at + 48], "little") // _ENTRY_SIZE > MOST_ENTRIES:
+            raise too_many_members()
+
+
 def _use_utf8_name(member: ZipInfo) -> None:
-    """Read a name as UTF-8 if it is valid UTF-8: not every program sets the flag for it. Others are CP437, as the
-    specification says."""
+    """Read a name as UTF-8 if it is valid UTF-8: not every program sets the flag for it."""
     if not member.flag_bits & _UTF8 and not member.filename.isascii():
-        with suppress(UnicodeDecodeError):
-            member.filename = member.filename.encode("cp437").decode()
+        member.filename = decoded_name(member.filename.encode("cp437"))
 
 
 @contextmanager
