@@ -110,3 +110,18 @@ def switch_to(action: Any) -> int:
     slot_of = {owners[identifier]: slot for identifier, slot in slots.items() if identifier in owners}
     play(slot_of, action)
     return len(slot_of)
+
+
+def key_frames(block: Any) -> dict[str, frozenset[float]]:
+    """Return the frames of the keys that a data-block plays, by the path of the property."""
+    data = block.animation_data
+    if data is None or data.action is None or data.action_slot is None:
+        return {}
+    frames: dict[str, set[float]] = {}
+    for layer in data.action.layers:
+        for strip in layer.strips:
+            channels = strip.channelbag(data.action_slot)
+            for curve in channels.fcurves if channels is not None else ():
+                places = (round(point.co[0], 3) for point in curve.keyframe_points)
+                frames.setdefault(curve.data_path, set()).update(places)
+    return {path: frozenset(each) for path, each in frames.items()}

@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +14,12 @@ import bpy
 import numpy as np
 
 import keyframer
-from keyframer.curves import RotationForm, Track
-from keyframer.curves.key_reduction import fewest_keys, sample_together, turn_degrees, vector_distance
+from keyframer.curves.key_reduction import turn_degrees, vector_distance
 from keyframer.exchange import Exporter
 from keyframer.exchange.kit.colors import shown_color
 from keyframer.formats.kit.coordinates import in_space
 from keyframer.maths import affine
+from keyframer.operating.host_edits import TOLERANCE, HostScene, bring_in, reduced_track
 from keyframer.posing.bounds_and_duration import scene_size
 from keyframer.posing.local_matrices import aim_matrices
 from keyframer.scene import (
@@ -27,7 +30,6 @@ from keyframer.scene import (
     Handedness,
     Light,
     LightType,
-    Material,
     Mesh,
     Morph,
     Node,
@@ -35,24 +37,100 @@ from keyframer.scene import (
     Scene,
     Skin,
     Space,
-    TextureMap,
 )  # fmt: skip
 from keyframer.scene.loss_report import LossReport, Outcome
 
-from .animation import clip_actions
-from .importing import TARGET, WATTS
+from .animation import clip_actions, key_frames
+from .identity import AIM, is_own, material_values, name_of, note, restored
+from .importing import TARGET, WATTS, Options, rebuild, roll_degrees
+from .reading import read_material
 
 _LIGHTS = {"POINT": LightType.OMNI, "SPOT": LightType.SPOT, "SUN": LightType.DIRECTIONAL, "AREA": LightType.SPOT}
 _SURFACES = ("MESH", "CURVE", "SURFACE", "META", "FONT")
 _AIMED = 1e-4
 """largest difference between the direction of a camera or light and the direction to its target"""
-_TOLERANCE = 1e-5
-"""largest error of reduced keys at a frame: relative to the size of the scene, or in radians"""
+_SMALLEST_ROLL = 1e-3
+"""degrees: a smaller roll is none"""
 
 
 def scene_of(context: Any, report: LossReport, *, selected: bool, animated: bool, scale: float) -> Scene:
     """Return the current Blender scene as a `Scene`; ``report`` gets everything that could not be exported."""
-    return _Reader(context, report, selected, animated).read(scale)
+    reader = _Reader(context, report, _frames(context, animated), selected=selected)
+    scene = reader.read()
+    return scene if scale == 1.0 else in_space(scene, scene.space, scale)
+
+
+def source_of(context: Any, format: str) -> tuple[Any, str]:
+    """Return the collection of the imported file that an export into the original edits, or None and why there is
+    none; without a reason if nothing was imported in this format."""
+    found = [each for each in bpy.data.collections if "source" in note(each) and each.name in _children(context)]
+    if len(found) > 1:
+        return None, "several imported files are in the scene"
+    if not found or note(found[0])["options"]["format"] != format:
+        return None, ""
+    noted = note(found[0])
+    path = Path(noted["source"])
+    try:
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return None, f"{path.name}, which was imported, is not there any more"
+    if digest != noted["sha256"]:
+        return None, f"{path.name} changed after it was imported"
+    return found[0], ""
+
+
+def edited_original(context: Any, collection: Any, report: LossReport) -> Scene:
+    """Return the imported file with what a user changed in Blender."""
+    noted = note(collection)
+    options = Options(**noted["options"])
+    path, factor = Path(noted["source"]), float(noted["factor"])
+    original = keyframer.load(path, format=options.format, **options.reader_options)
+    with _other_scene(context) as temporary:
+        builder = rebuild(temporary, original, path, options, factor)
+        try:
+            first, last = (temporary.scene.frame_start, temporary.scene.frame_end)
+            frames = _frames(context, animated=True)
+            frames = np.arange(min(first, frames[0]), max(last, frames[-1]) + 1.0)
+            known = LossReport("blender")
+            before = _Reader(temporary, known, frames).host()
+        finally:
+            builder.remove_new_blocks()
+    found = LossReport("blender")
+    after = _Reader(context, found, frames).host()
+    usual = {(loss.path, loss.detail) for loss in known}
+    report.losses += [loss for loss in found if (loss.path, loss.detail) not in usual]
+    space = Space("z", Handedness.RIGHT, None, v_up=True)
+    return bring_in(original, before, after, space, factor, options.fps, report)
+
+
+@contextmanager
+def _other_scene(context: Any) -> Iterator[Any]:
+    """Work in a new scene, which is removed in the end."""
+    window, shown = context.window, context.scene
+    other = bpy.data.scenes.new("Keyframer")
+    other.unit_settings.scale_length = shown.unit_settings.scale_length
+    try:
+        if window is None:
+            with context.temp_override(scene=other, view_layer=other.view_layers[0]):
+                yield bpy.context
+        else:
+            window.scene = other
+            yield bpy.context
+    finally:
+        if window is not None:
+            window.scene = shown
+        bpy.data.scenes.remove(other)
+
+
+def _children(context: Any) -> set[str]:
+    return {each.name for each in context.scene.collection.children_recursive}
+
+
+def _frames(context: Any, animated: bool) -> np.ndarray:
+    first, last = context.scene.frame_start, context.scene.frame_end
+    if not animated:
+        first = last = context.scene.frame_current
+    return np.arange(first, last + 1.0)
 
 
 def save(scene: Scene, path: Path, exporter: Exporter, options: dict[str, Any]) -> LossReport:
@@ -61,24 +139,82 @@ def save(scene: Scene, path: Path, exporter: Exporter, options: dict[str, Any]) 
 
 
 class _Reader:
-    """Reads the current Blender scene as a `Scene`."""
+    """Reads the current Blender scene as a `Scene`, at some frames."""
 
-    def __init__(self, context: Any, report: LossReport, selected: bool, animated: bool) -> None:
+    def __init__(self, context: Any, report: LossReport, frames: np.ndarray, *, selected: bool = False) -> None:
         self.context = context
         self.report = report
         chosen = [obj for obj in context.view_layer.objects if not selected or obj.select_get()]
         self.objects: list[Any] = sorted(chosen, key=_depth)
-        blender_scene = context.scene
-        first, last = blender_scene.frame_start, blender_scene.frame_end
-        if not animated:
-            first = last = blender_scene.frame_current
-        self.frames = np.arange(first, last + 1.0)
-        self.scene = Scene(space=Space("z", Handedness.RIGHT, _metres_per_unit(blender_scene), v_up=True))
+        self.frames = frames
+        self.scene = Scene(space=Space("z", Handedness.RIGHT, _metres_per_unit(context.scene), v_up=True))
         self.numbers: dict[tuple[str, str], int] = {}
         """index of a node, by the names of its object and bone (no bone: an empty name)"""
         self.materials: dict[str, int] = {}
+        self.meshes: dict[str, int] = {}
+        """index of a mesh that objects may share, by the name of its data"""
+        self.files_materials: dict[int, int] = {}
+        """number in the imported file, by index"""
 
-    def read(self, scale: float) -> Scene:
+    def read(self) -> Scene:
+        """Return the scene with its motion as tracks."""
+        world, states = self._read_parts()
+        if len(self.frames) > 1:
+            self.scene.clips.append(self.clip)
+            self._add_tracks(world, states)
+        self._report_other_clips()
+        return self.scene
+
+    def host(self) -> HostScene:
+        """Return the scene with its values at the frames."""
+        world, states = self._read_parts()
+        self.scene.clips.append(self.clip)
+        helpers: set[int] = set()
+        shown: dict[tuple[int, bool], list[tuple[bool, int]]] = {}
+        for (name, bone), number in self.numbers.items():
+            block = bpy.data.objects[name]
+            holder = block.data.bones[bone] if bone else block
+            noted = note(holder)
+            if "helper" in noted or (bone and not noted):
+                helpers.add(number)
+            elif "node" in noted:
+                shown.setdefault((int(noted["node"]), bool(bone)), []).append((not is_own(holder), number))
+        # Of copies of an object the one with its name is the imported one, or the first one if all were renamed.
+        chosen = {key: min(found)[1] for key, found in shown.items()}
+        parts = {node: number for (node, is_bone), number in chosen.items() if not is_bone}
+        moving = {number: node for (node, is_bone), number in chosen.items() if is_bone or (node, True) not in chosen}
+        helpers |= set(chosen.values()) - set(moving)
+        self._report_other_clips()
+        return HostScene(
+            self.scene, self.frames, world, states, self._keys(), moving, parts, helpers, self.files_materials
+        )
+
+    def _keys(self) -> dict[tuple[int, str], frozenset[float]]:
+        """Return the frames of keys of nodes, by kind of track."""
+        found: dict[tuple[int, str], frozenset[float]] = {}
+        for (name, bone), number in self.numbers.items():
+            obj = bpy.data.objects[name]
+            if bone:
+                path = f'pose.bones["{bpy.utils.escape_identifier(bone)}"].'
+                paths = {path + name: kind for name, kind in _TRANSFORM_PATHS.items()}
+                found |= {(number, paths[path]): frames for path, frames in key_frames(obj).items() if path in paths}
+                continue
+            moving = key_frames(_placed(obj))
+            found |= {(number, kind): moving[path] for path, kind in _TRANSFORM_PATHS.items() if path in moving}
+            of_data = {} if obj.data is None else key_frames(obj.data)
+            found |= {
+                (number, kind): of_data[path]
+                for path, kinds in _DATA_PATHS.items()
+                if path in of_data
+                for kind in kinds
+            }
+            turned = key_frames(obj).get("rotation_euler")
+            if turned is not None:
+                found[number, "roll"] = turned
+        return found
+
+    def _read_parts(self) -> tuple[np.ndarray, dict[tuple[int, str], np.ndarray]]:
+        """Read everything but motion; return world matrices and other values at the frames."""
         scene, blender_scene = self.scene, self.context.scene
         for obj in self.objects:
             self._add_node(obj)
@@ -86,41 +222,42 @@ class _Reader:
         self._set_transforms(world)
         self.clip = Clip(
             name=blender_scene.name,
-            start=float(self.frames[0]),
-            end=float(self.frames[-1]),
+            start=float(blender_scene.frame_start),
+            end=float(blender_scene.frame_end),
             rate=blender_scene.render.fps / blender_scene.render.fps_base,
         )
         for obj in self.objects:
-            self._add_object_data(obj)
-            self._aim(obj, world, states)
-        if len(self.frames) > 1:
-            scene.clips.append(self.clip)
-            self.length = _TOLERANCE * scene_size(scene)
-            self._add_tracks(world, states)
-        self._report_other_clips()
+            if (obj.name, "") in self.numbers:
+                self._add_object_data(obj)
+                self._aim(obj, world, states)
+        self.length = TOLERANCE * scene_size(scene)
         background = self._background()
         if background is not None:
             scene.environment = Environment(background_color=background, uses={"background_color"})
-        return scene if scale == 1.0 else in_space(scene, scene.space, scale)
+        return world, states
 
     def _add_node(self, obj: Any) -> None:
+        if note(obj).get("helper") == AIM:
+            return
         kind = {"CAMERA": NodeKind.CAMERA, "LIGHT": NodeKind.LIGHT, "EMPTY": NodeKind.DUMMY}
-        parent = None
-        if obj.parent is not None:
-            bone = obj.parent_bone if obj.parent_type == "BONE" else ""
-            parent = self.numbers.get((obj.parent.name, bone), self.numbers.get((obj.parent.name, "")))
+        parent, placed = None, _placed(obj)
+        if placed.parent is not None:
+            bone = placed.parent_bone if placed.parent_type == "BONE" else ""
+            above = placed.parent.name
+            parent = self.numbers.get((above, bone), self.numbers.get((above, "")))
         if obj.instance_type != "NONE":
             detail = "instances are not written; make them real objects first"
-            self.report.add(Outcome.DROPPED, f"/nodes/{obj.name}/instances", detail)
-        self._append((obj.name, ""), Node(obj.name, kind.get(obj.type, NodeKind.OBJECT), parent))
+            self.report.add(Outcome.DROPPED, f"/nodes/{name_of(obj)}/instances", detail)
+        self._append((obj.name, ""), Node(name_of(obj), kind.get(obj.type, NodeKind.OBJECT), parent))
         if obj.type == "ARMATURE":
             self.scene.nodes[-1].kind = NodeKind.DUMMY
             for bone in obj.pose.bones:  # parents come before their children
                 parent_key = (obj.name, bone.parent.name if bone.parent else "")
-                self._append((obj.name, bone.name), Node(bone.name, NodeKind.BONE, self.numbers[parent_key]))
+                name = name_of(obj.data.bones[bone.name])
+                self._append((obj.name, bone.name), Node(name, NodeKind.BONE, self.numbers[parent_key]))
         elif obj.type not in (*_SURFACES, "CAMERA", "LIGHT", "EMPTY"):
             self.report.add(
-                Outcome.DROPPED, f"/nodes/{obj.name}", f"the content of a {obj.type.lower()} is not exported"
+                Outcome.DROPPED, f"/nodes/{name_of(obj)}", f"the content of a {obj.type.lower()} is not exported"
             )
 
     def _append(self, key: tuple[str, str], node: Node) -> None:
@@ -189,13 +326,13 @@ class _Reader:
         node.hidden = bool(obj.hide_render)
         if obj.type == "CAMERA":
             node.camera = len(scene.cameras)
-            planes = (obj.data.clip_start, obj.data.clip_end)
+            planes = _clip_planes(obj.data)
             if obj.data.type != "PERSP":
                 detail = "written as a perspective camera"
-                self.report.add(Outcome.DROPPED, f"/cameras/{obj.data.name}/{obj.data.type.lower()}", detail)
+                self.report.add(Outcome.DROPPED, f"/cameras/{name_of(obj.data)}/{obj.data.type.lower()}", detail)
             if obj.data.shift_x or obj.data.shift_y:
-                self.report.add(Outcome.DROPPED, f"/cameras/{obj.data.name}/shift", "lens shift cannot be stored")
-            scene.cameras.append(Camera(obj.data.name, fov_degrees=math.degrees(obj.data.angle_x), clip=planes))
+                self.report.add(Outcome.DROPPED, f"/cameras/{name_of(obj.data)}/shift", "lens shift cannot be stored")
+            scene.cameras.append(Camera(name_of(obj.data), fov_degrees=math.degrees(obj.data.angle_x), clip=planes))
         elif obj.type == "LIGHT":
             node.light = len(scene.lights)
             scene.lights.append(self._light(obj.data))
@@ -204,19 +341,19 @@ class _Reader:
 
     def _aim(self, obj: Any, world: np.ndarray, states: dict[tuple[int, str], np.ndarray]) -> None:
         """Restore the target that a camera or light was imported with, if it points there at every frame."""
-        target_object = obj.get(TARGET)
-        if obj.type not in ("CAMERA", "LIGHT") or not isinstance(target_object, bpy.types.Object):
+        target_object = _target(obj)
+        if obj.type not in ("CAMERA", "LIGHT") or target_object is None:
             return
         number, target = self.numbers[obj.name, ""], self.numbers.get((target_object.name, ""))
         if target is None:
             return
         aimed = aim_matrices(self.scene, world[:, number, :3, 3], world[:, target, :3, 3], np.zeros(len(world)))
-        axes = world[:, number, :3, :3] / np.linalg.norm(world[:, number, :3, :3], axis=1, keepdims=True)
-        if not np.abs(axes[:, :, 2] - aimed[:, :3, 2]).max() < _AIMED:  # false for NaN, too
+        ahead = world[:, number, :3, 2] / np.linalg.norm(world[:, number, :3, 2], axis=1, keepdims=True)
+        if not np.abs(ahead - aimed[:, :3, 2]).max() < _AIMED:  # false for NaN, too
             return
-        across, up = (np.sum(axes[:, :, 0] * aimed[:, :3, axis], axis=1) for axis in (0, 1))
-        roll = np.degrees(np.unwrap(-np.arctan2(up, across)))
+        roll = roll_degrees(world[:, number], aimed)
         node = self.scene.nodes[number]
+        roll = np.where(np.abs(roll) < _SMALLEST_ROLL, 0.0, roll)
         node.target, self.scene.nodes[target].kind = target, NodeKind.TARGET
         camera_or_light = self.scene.cameras[-1] if obj.type == "CAMERA" else self.scene.lights[-1]
         camera_or_light.roll_degrees = float(roll[0])
@@ -225,8 +362,10 @@ class _Reader:
 
     def _light(self, data: Any) -> Light:
         if data.type == "AREA":
-            self.report.add(Outcome.APPROXIMATED, f"/lights/{data.name}", "an area light is written as a spot light")
-        light = Light(data.name, _LIGHTS[data.type], tuple(shown_color(data.color).tolist()))
+            self.report.add(
+                Outcome.APPROXIMATED, f"/lights/{name_of(data)}", "an area light is written as a spot light"
+            )
+        light = Light(name_of(data), _LIGHTS[data.type], tuple(shown_color(data.color).tolist()))
         light.multiplier = data.energy / _watts(data)
         light.casts_shadows = bool(data.use_shadow)
         if light.type is LightType.SPOT:
@@ -242,6 +381,10 @@ class _Reader:
         )
         keys = obj.data.shape_keys if obj.type == "MESH" else None
         rig = modifier.object if modifier is not None and (modifier.object.name, "") in self.numbers else None
+        is_shared = obj.type == "MESH" and obj.data.users > 1 and keys is None and not len(obj.modifiers)
+        if is_shared and obj.data.name in self.meshes:
+            node.mesh = self.meshes[obj.data.name]
+            return
         if rig is None and keys is None:
             source = obj.evaluated_get(self.context.evaluated_depsgraph_get())
         else:
@@ -249,7 +392,7 @@ class _Reader:
             others = [other.name for other in obj.modifiers if other != modifier]
             if others:
                 detail = f"not applied to a mesh with a skin or shape keys: {', '.join(others)}"
-                self.report.add(Outcome.DROPPED, f"/nodes/{obj.name}/modifiers", detail)
+                self.report.add(Outcome.DROPPED, f"/nodes/{name_of(obj)}/modifiers", detail)
         data = source.to_mesh()
         if data is None:
             return
@@ -259,6 +402,8 @@ class _Reader:
             source.to_mesh_clear()
         node.mesh = len(self.scene.meshes)
         self.scene.meshes.append(mesh)
+        if is_shared:
+            self.meshes[obj.data.name] = node.mesh
         if keys is not None:
             shapes = [_column(block.data, "co", 3) for block in keys.key_blocks]
             mesh.positions = shapes[0]
@@ -268,12 +413,12 @@ class _Reader:
             self.scene.skins.append(self._skin(obj, rig))
 
     def _mesh(self, obj: Any, data: Any) -> Mesh:
-        self._report_layers(data)
+        self._report_layers(obj, data)
         data.calc_loop_triangles()
         triangles = data.loop_triangles
         loops = _column(triangles, "loops", 3, np.int32)
         polygon_of = _column(triangles, "polygon_index", 1, np.int32)[:, 0]
-        mesh = Mesh(data.name, _column(data.vertices, "co", 3), _column(triangles, "vertices", 3, np.int32))
+        mesh = Mesh(name_of(obj.data), _column(data.vertices, "co", 3), _column(triangles, "vertices", 3, np.int32))
         groups, _ = data.calc_smooth_groups(use_bitflags=True)
         smooth = _column(data.polygons, "use_smooth", 1, np.bool_)[:, 0]
         if len(polygon_of):
@@ -295,16 +440,15 @@ class _Reader:
             mesh.face_materials = np.array(numbers)[np.minimum(chosen, len(numbers) - 1)]
         return mesh
 
-    def _report_layers(self, data: Any) -> None:
+    def _report_layers(self, obj: Any, data: Any) -> None:
         """Report data of a mesh that the old formats cannot store."""
+        path = f"/meshes/{name_of(obj.data)}"
         for name, count in (("uv", len(data.uv_layers)), ("colors", len(data.color_attributes))):
             if count > 1:
-                self.report.add(
-                    Outcome.DROPPED, f"/meshes/{data.name}/{name}", f"only the active one of {count} layers is exported"
-                )
+                self.report.add(Outcome.DROPPED, f"{path}/{name}", f"only the active one of {count} layers is exported")
         if data.has_custom_normals:
             detail = "custom normals become smoothing groups"
-            self.report.add(Outcome.APPROXIMATED, f"/meshes/{data.name}/normals", detail)
+            self.report.add(Outcome.APPROXIMATED, f"{path}/normals", detail)
 
     def _report_other_clips(self) -> None:
         """Report imported clips that the scene does not play."""
@@ -337,14 +481,28 @@ class _Reader:
         if material is None:
             return -1
         if material.name not in self.materials:
-            self.materials[material.name] = len(self.scene.materials)
-            self.scene.materials.append(_read_material(material, self.report))
-            self.report.add(
-                Outcome.APPROXIMATED,
-                f"/materials/{material.name}",
-                "only colour, gloss, opacity, emission and images are exported",
-            )
+            self.materials[material.name] = self._add_material(material)
         return self.materials[material.name]
+
+    def _add_material(self, material: Any) -> int:
+        """Add a material; what Blender cannot show of an imported one comes back. The parts of an imported material
+        that look different in Blender, with and without images or vertex colours, are one again."""
+        read, noted = read_material(material, self.report), note(material)
+        number = noted.get("material") if is_own(material) or noted.get("shown") else None
+        if "stored" in noted and "seen" in noted:
+            read = restored(read, noted["stored"], noted["seen"])
+        else:
+            detail = "only colour, gloss, opacity, emission and images are exported"
+            self.report.add(Outcome.APPROXIMATED, f"/materials/{material.name}", detail)
+        read.name = name_of(material)
+        for index, known in self.files_materials.items():
+            if known == number and material_values(self.scene.materials[index]) == material_values(read):
+                return index
+        index = len(self.scene.materials)
+        self.scene.materials.append(read)
+        if number is not None and number not in self.files_materials.values():
+            self.files_materials[index] = int(number)
+        return index
 
     def _background(self) -> tuple[float, float, float] | None:
         world = self.context.scene.world
@@ -358,12 +516,12 @@ class _Reader:
     # Keys
 
     def _add_tracks(self, world: np.ndarray, states: dict[tuple[int, str], np.ndarray]) -> None:
-        degrees = math.degrees(_TOLERANCE)
+        degrees = math.degrees(TOLERANCE)
         for number, node in enumerate(self.scene.nodes):
             parent = 1.0 if node.parent is None else max(1.0, float(np.abs(world[0, node.parent, :3, :3]).max()))
             self._add_track(number, "position", self.positions[number], self.length / parent)
             self._add_track(number, "rotation", self.turns[number], degrees)
-            self._add_track(number, "scale", self.scales[number], _TOLERANCE)
+            self._add_track(number, "scale", self.scales[number], TOLERANCE)
         for (number, kind), values in states.items():
             node = self.scene.nodes[number]
             if (kind == "morph" and node.morph is None) or (kind == "fov" and node.camera is None):
@@ -371,23 +529,42 @@ class _Reader:
             self._add_track(number, kind, values, degrees if kind in ("fov", "roll", "hotspot", "falloff") else 1e-4)
 
     def _add_track(self, number: int, kind: str, values: np.ndarray, tolerance: float) -> None:
-        if kind == "visible":
-            changes = np.flatnonzero(np.diff(values[:, 0], prepend=np.nan) != 0)
-            if len(changes) > 1:
-                steps = keyframer.Interpolation.STEP
-                track = Track(kind, self.frames[changes], values[changes, 0], steps)
-                self.clip.channels.append(Channel(number, track))
-            return
-        turning = kind == "rotation"
-        distance = turn_degrees if turning else vector_distance
-        if float(distance(values, values[:1]).max()) <= tolerance and kind != "morph":
-            return
-        form = RotationForm.QUATERNION_ABSOLUTE if turning else RotationForm.NONE
-        samples = values[:, 0] if keyframer.curves.track.KINDS[kind] == 1 else values
-        largest_change = 120.0 if turning else np.inf
-        search = fewest_keys(kind, self.frames, samples, form, tolerance, distance, largest_change)
-        ((track, _),) = sample_together([search])
-        self.clip.channels.append(Channel(number, track))
+        distance = turn_degrees if kind == "rotation" else vector_distance
+        still = float(np.asarray(distance(values, values[:1])).max()) <= tolerance
+        if not still or kind == "morph":
+            self.clip.channels.append(Channel(number, reduced_track(kind, self.frames, values, tolerance)))
+
+
+_TRANSFORM_PATHS = {"location": "position", "rotation_quaternion": "rotation", "scale": "scale"}
+_DATA_PATHS = {
+    "lens": ("fov",),
+    "color": ("color",),
+    "energy": ("multiplier",),
+    "spot_size": ("falloff", "hotspot"),
+}
+"""kinds of tracks by the property of an object or of its data"""
+
+
+def _clip_planes(data: Any) -> tuple[float, float] | None:
+    """Return the clip planes of a camera: those of the file, which Blender may not show, unless they were changed."""
+    noted, shown = note(data), [data.clip_start, data.clip_end]
+    if noted.get("clip_shown") == shown:
+        return None if noted["clip"] is None else (noted["clip"][0], noted["clip"][1])
+    return shown[0], shown[1]
+
+
+def _placed(obj: Any) -> Any:
+    """Return the object that has the position of a camera or light: itself, or the helper that is aimed for it."""
+    return obj.parent if obj.parent is not None and note(obj.parent).get("helper") == AIM else obj
+
+
+def _target(obj: Any) -> Any:
+    """Return the object that a camera or light is aimed at, by a constraint or as it was imported."""
+    for constraint in _placed(obj).constraints:
+        if constraint.type == "TRACK_TO" and constraint.enabled and constraint.target is not None:
+            return constraint.target
+    stated = obj.get(TARGET)
+    return stated if isinstance(stated, bpy.types.Object) else None
 
 
 def _metres_per_unit(blender_scene: Any) -> float | None:
@@ -415,50 +592,3 @@ def _column(rows: Any, name: str, width: int, kind: Any = np.float32) -> np.ndar
     values = np.empty(len(rows) * width, kind)
     rows.foreach_get(name, values)
     return values.reshape(-1, width).astype(np.float64 if kind is np.float32 else kind)
-
-
-def _read_material(material: Any, report: LossReport) -> Material:
-    """Read colour, gloss, opacity, emission and images of the Principled BSDF; in a material without it, only the
-    colour in the viewport."""
-    nodes = list(material.node_tree.nodes) if material.node_tree is not None else []
-    shader = next((node for node in nodes if node.type == "BSDF_PRINCIPLED"), None)
-    if shader is None:
-        return Material(material.name, diffuse=tuple(shown_color(material.diffuse_color[:3]).tolist()))
-    inputs = shader.inputs
-    created = Material(material.name, diffuse=tuple(shown_color(inputs["Base Color"].default_value[:3]).tolist()))
-    created.transparency = 1.0 - min(max(inputs["Alpha"].default_value, 0.0), 1.0)
-    created.two_sided = not material.use_backface_culling
-    rough = min(max(inputs["Roughness"].default_value, 0.05), 1.0)
-    # The roughness for an exponent of 2^(10 s) is sqrt(2 / (exponent + 2)); see `roughness` in the library.
-    created.shininess = min(max(math.log2(max(2.0 / rough**2 - 2.0, 1.0)) / 10.0, 0.0), 1.0)
-    created.shininess_strength = min(2.0 * max(inputs["Specular IOR Level"].default_value, 0.0), 1.0)
-    created.self_illumination = min(max(inputs["Emission Strength"].default_value, 0.0), 1.0)
-    written: list[Any] = []
-    for socket, slot in _SLOTS.items():
-        image = next((image for image in _images_behind(inputs[socket]) if image not in written), None)
-        is_supported = slot != "bump" or any(link.from_node.type == "BUMP" for link in inputs[socket].links)
-        if image is not None and is_supported:
-            created.maps[slot] = TextureMap(Path(bpy.path.abspath(image.filepath) or image.name).name)
-            written.append(image)
-    unsupported = {image.name for socket in inputs for image in _images_behind(socket) if image not in written}
-    for name in sorted(unsupported):
-        report.add(Outcome.DROPPED, f"/materials/{material.name}/images", f"{name} cannot be stored in this material")
-    return created
-
-
-_SLOTS = {"Base Color": "texture1", "Alpha": "opacity", "Emission Color": "self_illumination", "Normal": "bump"}
-"""inputs of the shader whose images are written; an image is written once"""
-
-
-def _images_behind(socket: Any) -> list[Any]:
-    """Return the images that a socket is linked to, directly or through other nodes."""
-    waiting, seen, images = [link.from_node for link in socket.links], set(), []
-    while waiting:
-        node = waiting.pop(0)
-        if node.name in seen:
-            continue
-        seen.add(node.name)
-        if node.type == "TEX_IMAGE" and node.image is not None:
-            images.append(node.image)
-        waiting += [link.from_node for entry in node.inputs for link in entry.links]
-    return images

@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from keyframer.formats.kit.coordinates import in_space
 from keyframer.formats.kit.declared_fields import Capabilities, StoredAs
 from keyframer.formats.kit.unsupported_features import report_dropped
 from keyframer.posing.bounds_and_duration import clip_span, scene_size
+from keyframer.posing.local_matrices import aim_matrices
 from keyframer.scene import Clip, Environment, Handedness, LightType, Node, NodeKind, Scene, Space
 from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.text import safe_text
@@ -35,6 +37,7 @@ from keyframer.text import safe_text
 from .animation import WXYZ, Target, make_action, play
 from .armature import Armature, bone_nodes, bound_points
 from .geometry import add_shape_keys, build_mesh, usable
+from .identity import AIM, HELPER, add_note, mark
 from .materials import Materials
 
 _SYMBOL = 0.05
@@ -99,6 +102,14 @@ _TOLERANCE = 1e-6
 """differences of weights and positions below this are treated as 0"""
 _SHORTEST_UNIT, _LONGEST_UNIT = 1e-9, 1e9
 """limits of Blender's unit scale, in metres"""
+_START_UP = {"Cube", "Light", "Camera"}
+"""the objects of the scene that Blender starts with"""
+_SMALLEST_ROLL = 1e-3
+"""degrees: a smaller roll is none"""
+_VERTICAL = 1e-4
+"""a line of sight nearer to vertical is not left to Blender, which turns the object another way there"""
+_MOST_AIMS = 500
+"""maximum number of frames of a clip at which the lines of sight are looked at"""
 _UNITS = {"position": "Blender unit", "rotation": "degree", "scale_axes": "degree", "lens": "mm"}
 """units of the errors of curves; errors of other curves are plain numbers"""
 _CONJUGATE = np.diag([-1.0, -1.0, -1.0, 1.0])
@@ -130,6 +141,8 @@ class ImportResult:
     armature: Armature | None
     actions: list[Any]
     report: LossReport
+    factor: float
+    """length in Blender of a unit of the file"""
     tracks: str
     """how many tracks kept their keys, were fitted, and were sampled"""
 
@@ -137,7 +150,9 @@ class ImportResult:
 def import_file(context: Any, path: Path, options: Options) -> ImportResult:
     """Read a file and build it; raises `FormatError`, OSError or ValueError if it cannot be read."""
     scene = keyframer.load(path, format=options.format, salvage=options.salvage, **options.reader_options)
-    return build(context, scene, path, options)
+    built = build(context, scene, path, options)
+    add_source(built, scene, path, options)
+    return built
 
 
 def build(context: Any, scene: Scene, path: Path, options: Options) -> ImportResult:
@@ -152,10 +167,30 @@ def build(context: Any, scene: Scene, path: Path, options: Options) -> ImportRes
     host_space = Space("z", Handedness.RIGHT, metres, v_up=True)
     builder = _Builder(context, in_space(scene, host_space, factor), path, options)
     try:
-        return builder.build()
+        return builder.build(factor)
     except BaseException:
         builder.remove_new_blocks()
         raise
+
+
+def add_source(built: ImportResult, scene: Scene, path: Path, options: Options) -> None:
+    """Note at the collection which file its objects show, for an export into the original."""
+    if scene.origin is not None and not options.salvage:
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        stated = {**asdict(options), "format": scene.source_format}
+        add_note(built.collection, source=str(path.absolute()), sha256=digest, options=stated, factor=built.factor)
+
+
+def rebuild(context: Any, scene: Scene, path: Path, options: Options, factor: float) -> _Builder:
+    """Build a scene again, as it was imported; the caller removes it with `_Builder.remove_new_blocks`."""
+    host_space = Space("z", Handedness.RIGHT, None, v_up=True)
+    builder = _Builder(context, in_space(scene, host_space, factor), path, options)
+    try:
+        builder.build()
+    except BaseException:
+        builder.remove_new_blocks()
+        raise
+    return builder
 
 
 class _Builder:
@@ -168,7 +203,9 @@ class _Builder:
         self.options = options
         self.report = LossReport("blender")
         self.existing_blocks = set(_blocks())
-        self.has_other_objects = len(context.scene.objects) > 0
+        names = {obj.name for obj in context.scene.objects}
+        self.has_other_objects = len(names) > 0
+        self.is_start_up = names == _START_UP
         self.size = scene_size(scene)
         self.materials = Materials(scene.materials, path.parent, self.report)
         self.collection = bpy.data.collections.new(path.name)
@@ -180,6 +217,11 @@ class _Builder:
         self.armature: Armature | None = None
         self.targets: dict[tuple[int, str], list[Target]] = {}
         self.meshes: dict[tuple[object, ...], Any] = {}
+        self.aim_helpers: set[Any] = set()
+        """the empties that are aimed in the place of a camera or light"""
+        self.aim_worlds: list[np.ndarray] | None = None
+        self.tracking: set[int] = set()
+        """the cameras and lights that Blender aims at their targets"""
         self.nodes_with_weight_sum: set[int] = set()
         """nodes whose morph weights do not always sum to 1"""
 
@@ -194,7 +236,7 @@ class _Builder:
         """Remove all data-blocks that did not exist before the import."""
         bpy.data.batch_remove([block for block in _blocks() if block not in self.existing_blocks])
 
-    def build(self) -> ImportResult:
+    def build(self, factor: float = 1.0) -> ImportResult:
         clips = [self._curves(number) for number in range(len(self.scene.clips))]
         self._find_weight_sums(clips)
         parents = [transform.parent for transform in self.transforms]
@@ -210,10 +252,10 @@ class _Builder:
             self._add(number)
         for number in range(len(self.scene.nodes)):
             self._place_object(number)
-        for number, node in enumerate(self.scene.nodes):
-            target = None if node.target is None else self.objects.get(node.target)
-            if target is not None and number in self.objects and self.objects[number].type in ("CAMERA", "LIGHT"):
-                self.objects[number][TARGET] = target
+        for number in self._aimed():
+            self._aim(number)
+        for clip in clips:  # a constraint turns what tracks a target
+            clip.curves = [each for each in clip.curves if each.name != "rotation" or each.node not in self.tracking]
         self._environment()
         self._report_conversion(clips)
         counts = Counter(curves.how for clip in clips for curves in clip.curves)
@@ -223,7 +265,31 @@ class _Builder:
         self._set_unit()
         self._show_distant_objects()
         self.context.view_layer.update()
-        return ImportResult(self.scene, self.collection, self.objects, self.armature, actions, self.report, tracks)
+        self._note_parts()
+        parts = self.scene, self.collection, self.objects, self.armature, actions, self.report
+        return ImportResult(*parts, factor, tracks)
+
+    def _note_parts(self) -> None:
+        """Note at every data-block which part of the scene it shows."""
+        mark(self.collection, self.collection.name)
+        for number, obj in self.objects.items():
+            mark(obj, self.scene.nodes[number].name, node=number)
+        for obj in self.collection.objects:
+            if obj not in self.objects.values():
+                mark(obj, obj.name, helper=AIM if obj in self.aim_helpers else HELPER)
+        if self.armature is not None:
+            for number, name in self.armature.bone_of.items():
+                mark(self.armature.object.data.bones[name], self.scene.nodes[number].name, node=number)
+        for number, obj in self.objects.items():
+            node = self.scene.nodes[number]
+            for part, index in ((self.scene.meshes, node.mesh), (self.scene.cameras, node.camera)):
+                if index is not None and obj.type in ("MESH", "CAMERA"):
+                    mark(obj.data, part[index].name)
+            if obj.type == "CAMERA" and node.camera is not None:
+                clip = self.scene.cameras[node.camera].clip
+                add_note(obj.data, clip=clip, clip_shown=[obj.data.clip_start, obj.data.clip_end])
+            if obj.type == "LIGHT" and node.light is not None:
+                mark(obj.data, self.scene.lights[node.light].name)
 
     # Objects
 
@@ -306,8 +372,69 @@ class _Builder:
         self.targets[number, "rotation"] = [Target(turned, "rotation_quaternion", WXYZ)]
         self.targets[number, "scale"] = [Target(sized, "scale", np.eye(3))]
 
+    def _aimed(self) -> list[int]:
+        """Return the cameras and lights that are aimed at an object."""
+        return [
+            number
+            for number, node in enumerate(self.scene.nodes)
+            if node.target in self.objects
+            and number in self.objects
+            and self.objects[number].type in ("CAMERA", "LIGHT")
+        ]
+
+    def _aim(self, number: int) -> None:
+        """Let a camera or light track its target, if Blender points it where the file does: not if the line of sight is
+        ever vertical. With a roll, an empty in its place is aimed, and the object turns about its own axis."""
+        node, obj = self.scene.nodes[number], self.objects[number]
+        assert node.target is not None
+        obj[TARGET] = self.objects[node.target]
+        rolls = self._rolls(number)
+        if rolls is None or self._is_bone(number):
+            return
+        aimed = obj
+        if np.abs(rolls).max() > _SMALLEST_ROLL:
+            aimed = self._helper(node, "aim")
+            self.aim_helpers.add(aimed)
+            aimed.parent, aimed.parent_type, aimed.parent_bone = obj.parent, obj.parent_type, obj.parent_bone
+            aimed.matrix_parent_inverse = obj.matrix_parent_inverse.copy()
+            aimed.location, aimed.scale = obj.location, obj.scale
+            obj.parent, obj.parent_type = aimed, "OBJECT"
+            obj.matrix_parent_inverse.identity()
+            obj.location, obj.scale, obj.rotation_mode = (0.0, 0.0, 0.0), (1.0, 1.0, 1.0), "XYZ"
+            obj.rotation_euler = (0.0, 0.0, -math.radians(rolls[0]))
+            self.targets[number, "position"] = [Target(aimed, "location", np.eye(3))]
+            self.targets[number, "scale"] = [Target(aimed, "scale", np.eye(3))]
+            self.targets[number, "roll angle"] = [Target(obj, "rotation_euler", np.array([[0.0], [0.0], [1.0]]))]
+        constraint = aimed.constraints.new("TRACK_TO")
+        constraint.target, constraint.track_axis, constraint.up_axis = obj[TARGET], "TRACK_NEGATIVE_Z", "UP_Y"
+        self.targets.pop((number, "rotation"), None)
+        self.tracking.add(number)
+
+    def _rolls(self, number: int) -> np.ndarray | None:
+        """Return the rolls of an aimed node in degrees, at the frames of all clips; None if it is ever vertical."""
+        target = self.scene.nodes[number].target
+        rolls = []
+        for world in self._worlds():
+            eye, goal = world[:, number, :3, 3], world[:, target, :3, 3]
+            across = np.hypot(*(goal - eye).T[:2])
+            if not (across > _VERTICAL * np.linalg.norm(goal - eye, axis=1)).all():
+                return None
+            aimed = aim_matrices(self.scene, eye, goal, np.zeros(len(world)))
+            rolls.append(roll_degrees(world[:, number], aimed))
+        return np.concatenate(rolls)
+
+    def _worlds(self) -> list[np.ndarray]:
+        """Return the world matrices (T, N, 4, 4) at frames of each clip."""
+        if self.aim_worlds is None:
+            self.aim_worlds = []
+            for number, clip in enumerate(self.scene.clips or [Clip()]):
+                begin, end = (time / (clip.units_per_frame or 1.0) for time in clip_span(clip))
+                frames = np.linspace(begin, end, min(int(end - begin) + 1, _MOST_AIMS) or 1)
+                self.aim_worlds.append(keyframer.pose(self.scene, frames=frames, clip=number).world)
+        return self.aim_worlds
+
     def _helper(self, node: Node, suffix: str) -> Any:
-        """Add an empty for the scale axes of a node, which Blender objects do not have."""
+        """Add an empty for what Blender objects do not have: scale axes, and a roll about the line of sight."""
         empty = bpy.data.objects.new(safe_text(f"{node.name} ({suffix})"), None)
         empty.rotation_mode, empty.empty_display_size = "QUATERNION", 0.1 * _SYMBOL * self.size
         self.collection.objects.link(empty)
@@ -391,13 +518,11 @@ class _Builder:
         data.sensor_fit, data.sensor_width = "HORIZONTAL", SENSOR
         data.lens = float(_lens(number, self.pose.camera_fov_degrees[:1, node.camera])[0])
         data.display_size = _SYMBOL * self.size
-        data.clip_start, data.clip_end = 1e-4 * self.size, 100.0 * self.size
-        if camera.clip is not None and 0 < camera.clip[0] < camera.clip[1] < math.inf:
-            data.clip_start, data.clip_end = camera.clip
+        data.clip_start, data.clip_end = 1e-4 * self.size, 100.0 * self.size  # ranges in files are mostly those of fog
         self.targets[number, "lens"] = [Target(data, "lens", np.eye(1))]
         obj = bpy.data.objects.new(safe_text(node.name), data)
-        if self.context.scene.camera is None:
-            self.context.scene.camera = obj
+        if self.context.scene.camera is None or self.is_start_up:
+            self.context.scene.camera, self.is_start_up = obj, False
         return obj
 
     def _light_object(self, number: int) -> Any:
@@ -465,6 +590,7 @@ class _Builder:
             DerivedProperty("light color", ("color",), lambda _, values: linear_color(values), 1e-3),
             DerivedProperty("energy", ("multiplier",), self._energy, 1e-3 * max(self.intensities, default=1.0)),
             DerivedProperty("cone", ("hotspot", "falloff"), _cone, 1e-4),
+            DerivedProperty("roll angle", ("roll",), lambda _, degrees: -np.radians(degrees), 1e-5),
         )
         options = self.options
         return clip_curves(self.scene, number, fps=options.fps, bake=options.bake, derived=derived)
@@ -550,8 +676,19 @@ class _Builder:
         for number, node in enumerate(self.scene.nodes):
             is_aimed = node.target is not None and (node.camera is not None or self._has_light_object(node))
             if is_aimed and number in self.objects:
-                detail = "aimed by its rotation; the target is an empty"
-                self.report.add(Outcome.BAKED, f"/nodes/{node.name}/target", detail, extras=node.extras)
+                path = f"/nodes/{node.name}/target"
+                if number in self.tracking:
+                    self.report.add(Outcome.EXACT, path, "a constraint aims it at the target", extras=node.extras)
+                else:
+                    detail = "aimed by its rotation; the target is an empty"
+                    self.report.add(Outcome.BAKED, path, detail, extras=node.extras)
+
+
+def roll_degrees(world: np.ndarray, aimed: np.ndarray) -> np.ndarray:
+    """Return the roll (T,) of matrices (T, 4, 4) about their lines of sight, compared with aimed ones without roll."""
+    axes = world[:, :3, 0] / np.linalg.norm(world[:, :3, 0], axis=1, keepdims=True)
+    across, up = (np.sum(axes * aimed[:, :3, axis], axis=1) for axis in (0, 1))
+    return np.asarray(np.degrees(np.unwrap(-np.arctan2(up, across))))
 
 
 def _values(transform: NodeTransform) -> dict[str, np.ndarray]:

@@ -19,6 +19,9 @@ from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.text import safe_text
 from keyframer.textures import TextureFinder
 
+from .identity import mark, material_values
+from .reading import read_material
+
 
 class Materials:
     """Makes materials, each once for every combination that meshes need: with or without vertex colours and images."""
@@ -38,7 +41,10 @@ class Materials:
         if key not in self._created:
             if not any(known == number for known, _, _ in self._created):
                 self._report_conversion(self._materials[number])
-            self._created[key] = self._make(self._materials[number], colored=colored, mapped=mapped)
+            material = self._materials[number]
+            self._created[key] = created = self._make(material, colored=colored, mapped=mapped)
+            seen = material_values(read_material(created, LossReport("")))
+            mark(created, material.name, material=number, stored=material_values(material), seen=seen)
         return self._created[key]
 
     def _report_conversion(self, material: Material) -> None:

@@ -13,10 +13,12 @@ from bpy.props import BoolProperty, CollectionProperty, EnumProperty, FloatPrope
 from bpy_extras.io_utils import ExportHelper, ImportHelper
 
 from keyframer.errors import FormatError
-from keyframer.exchange import EXPORTERS, IMPORTERS, Importer, exporter_for
+from keyframer.exchange import EXPORTERS, IMPORTERS, Exporter, Importer, exporter_for
 from keyframer.exchange.opening import open_file
 from keyframer.formats import FORMATS
 from keyframer.formats.contract import Format, companion_names, options_from_text
+from keyframer.formats.kit.coordinates import in_space
+from keyframer.scene import Scene
 from keyframer.scene.loss_report import LossReport
 from keyframer.text import counted
 
@@ -41,6 +43,10 @@ def _reason(error: Exception) -> str:
         return " ".join(str(error).split())
     traceback.print_exception(error)
     return f"internal error: {type(error).__name__}: {' '.join(str(error).split())[:300]} (please report it)"
+
+
+def _is_damage(error: Exception) -> bool:
+    return isinstance(error, FormatError) and not error.code.startswith(("IO_", "LIMIT_"))
 
 
 def _parse_options(text: str) -> dict[str, object]:
@@ -138,7 +144,8 @@ class IMPORT_SCENE_OT_keyframer(bpy.types.Operator, ImportHelper):
             except Exception as error:
                 failed += 1
                 # Reporting an error raises an exception in scripts: for one of several files it is only a warning.
-                self.report({"ERROR" if len(paths) == 1 else "WARNING"}, f"{path.name}: {_reason(error)}")
+                advice = "" if self.salvage or not _is_damage(error) else "; the option Salvage imports what is whole"
+                self.report({"ERROR" if len(paths) == 1 else "WARNING"}, f"{path.name}: {_reason(error)}{advice}")
                 continue
             reports.append(report.FileReport("Imported", path.name, built.report, built.scene.issues, built.tracks))
             report.write_text_block(reports[-1])
@@ -204,6 +211,15 @@ class EXPORT_SCENE_OT_keyframer(bpy.types.Operator, ExportHelper):
         name="Animation", default=True, description="Export the animation from the first to the last frame"
     )
     scale: FloatProperty(name="Scale", default=1.0, min=1e-6, description="Multiply all lengths by this factor")
+    into: EnumProperty(
+        name="Into",
+        items=[
+            ("ORIGINAL", "The Original", "What was not changed in Blender stays as it is in the imported file"),
+            ("NEW", "A New File", "Everything is written as Blender has it"),
+        ],
+        default="ORIGINAL",
+        description="Used if a file of this format was imported; otherwise a new file is written",
+    )
     options: StringProperty(
         name="Options", default="", description="Options of the format, such as max_error=0.001; separated by commas"
     )
@@ -218,10 +234,10 @@ class EXPORT_SCENE_OT_keyframer(bpy.types.Operator, ExportHelper):
             exporter = exporter_for(path, None if self.format == "AUTO" else self.format)
             if not path.suffix:
                 path = path.with_suffix(exporter.extension(None))
+            if not path.parent.is_dir():
+                raise FileNotFoundError(f"there is no folder {path.parent}")
             losses = LossReport(exporter.name)
-            scene = exporting.scene_of(
-                context, losses, selected=self.selected, animated=self.animated, scale=self.scale
-            )
+            scene, why_new = self._scene(context, exporter, losses)
             options = options_from_text(exporter.option_types(), _parse_options(self.options))
             written = exporting.save(scene, path, exporter, options)
         except Exception as error:
@@ -229,10 +245,23 @@ class EXPORT_SCENE_OT_keyframer(bpy.types.Operator, ExportHelper):
             return {"CANCELLED"}
         written.losses += losses.losses
         summary = report.FileReport("Exported", path.name, written)
+        if why_new:
+            summary.line += f" (a new file: {why_new})"
         report.write_text_block(summary)
         self.report({"WARNING" if summary.needs_attention else "INFO"}, summary.line)
         report.show(context, "Exported", [summary] if summary.needs_attention else [])
         return {"FINISHED"}
+
+    def _scene(self, context: Any, exporter: Exporter, losses: LossReport) -> tuple[Scene, str]:
+        """Return the scene to write: the imported file with its edits, or all as Blender has it and why."""
+        collection, why_new = None, ""
+        if self.into == "ORIGINAL" and self.animated and not self.selected:
+            collection, why_new = exporting.source_of(context, exporter.name)
+        if collection is None:
+            choice = {"selected": self.selected, "animated": self.animated, "scale": self.scale}
+            return exporting.scene_of(context, losses, **choice), why_new
+        scene = exporting.edited_original(context, collection, losses)
+        return scene if self.scale == 1.0 else in_space(scene, scene.space, self.scale), ""
 
 
 class KEYFRAMER_OT_play_clip(bpy.types.Operator):

@@ -270,7 +270,7 @@ def do_round_trip(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dic
     names = [node.name for node in built[0].scene.nodes]
     first: dict[str, np.ndarray] = {}
     record_frames(built[0], request["frames"], None, first)
-    exported = bpy.ops.export_scene.keyframer(filepath=request["target"])
+    exported = bpy.ops.export_scene.keyframer(filepath=request["target"], into="NEW")
     new_file()
     _, again, messages = run_import({"operator": {"filepath": request["target"]}})
     if not again:
@@ -384,6 +384,105 @@ def do_export(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[st
         return {"result": result, "said": "", "text": text, "unit": unit_of(bpy.context.scene)}
     except RuntimeError as error:
         return {"result": ["ERROR"], "said": str(error)}
+
+
+def do_edit(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    """Import a file, make the edits of `EDITS` that are named, with their arguments, and export; return the report.
+
+    ``again`` imports and exports the result so many times more; ``remove`` removes the source before the export.
+    """
+    source = request["source"]
+    for _ in range(1 + request.get("again", 0)):
+        new_file()
+        _, built, messages = run_import({"operator": {"filepath": source}})
+        if not built:
+            return {"result": ["ERROR"], "said": messages}
+        for name, *arguments in request.get("edits", ()):
+            EDITS[name](*arguments)
+        if request.get("remove"):
+            Path(source).unlink()
+        result = sorted(bpy.ops.export_scene.keyframer(filepath=request["target"], **request.get("options", {})))
+        source = request["target"]
+    text = bpy.data.texts[f"Keyframer: {Path(request['target']).name}"].as_string()
+    left = [len(bpy.data.scenes), sum(name.endswith(".001") for name in [thing.name for thing in bpy.data.objects])]
+    return {"result": result, "said": messages, "text": text, "left": left}
+
+
+def curve_of(name: str, path: str, index: int) -> Any:
+    """Return the F-curve that an object plays, or the empty that is aimed in its place."""
+    thing = bpy.data.objects[name]
+    if thing.animation_data is None:
+        thing = thing.parent
+    data = thing.animation_data
+    curves = data.action.layers[0].strips[0].channelbag(data.action_slot).fcurves
+    return next(curve for curve in curves if (curve.data_path, curve.array_index) == (path, index))
+
+
+def move_key(name: str, path: str, index: int, key: int, by: float) -> None:
+    curve = curve_of(name, path, index)
+    point = curve.keyframe_points[key]
+    for part in (point.co, point.handle_left, point.handle_right):
+        part[1] += by
+    curve.update()
+
+
+def insert_key(name: str, frame: float, by: list[float]) -> None:
+    thing = bpy.data.objects[name]
+    bpy.context.scene.frame_set(int(frame))
+    thing.location = [value + more for value, more in zip(thing.location, by, strict=True)]
+    thing.keyframe_insert("location", frame=frame)
+
+
+def set_place(name: str, path: str, values: list[float]) -> None:
+    setattr(bpy.data.objects[name], path, values)
+
+
+def set_color(number: int, color: list[float]) -> None:
+    material = next(each for each in bpy.data.materials if json.loads(each["keyframer"])["material"] == number)
+    shader = next(node for node in material.node_tree.nodes if node.type == "BSDF_PRINCIPLED")
+    shader.inputs["Base Color"].default_value = (*color, 1.0)
+
+
+def set_image(number: int, file: str) -> None:
+    material = next(each for each in bpy.data.materials if json.loads(each["keyframer"])["material"] == number)
+    node = material.node_tree.nodes.new("ShaderNodeTexImage")
+    node.image = bpy.data.images.new(file, 4, 4)
+    shader = next(each for each in material.node_tree.nodes if each.type == "BSDF_PRINCIPLED")
+    material.node_tree.links.new(node.outputs[0], shader.inputs["Base Color"])
+
+
+def move_vertex(name: str, vertex: int, by: list[float]) -> None:
+    point = bpy.data.objects[name].data.vertices[vertex]
+    point.co = [value + more for value, more in zip(point.co, by, strict=True)]
+
+
+def rename(name: str, new: str) -> None:
+    bpy.data.objects[name].name = new
+
+
+def remove(name: str) -> None:
+    bpy.data.objects.remove(bpy.data.objects[name])
+
+
+def add_triangle(name: str, parent: str, place: list[float]) -> None:
+    mesh = bpy.data.meshes.new(name)
+    mesh.from_pydata([(0, 0, 0), (5, 0, 0), (0, 5, 0)], [], [(0, 1, 2)])
+    thing = bpy.data.objects.new(name, mesh)
+    bpy.context.scene.collection.objects.link(thing)
+    thing.parent, thing.location = bpy.data.objects[parent], place
+
+
+def copy(name: str, new: str, by: list[float]) -> None:
+    thing = bpy.data.objects[name].copy()
+    thing.name = new
+    thing.location = [value + more for value, more in zip(thing.location, by, strict=True)]
+    bpy.context.scene.collection.objects.link(thing)
+
+
+EDITS = {
+    "move key": move_key, "insert key": insert_key, "set": set_place, "color": set_color, "image": set_image,
+    "vertex": move_vertex, "rename": rename, "remove": remove, "add": add_triangle, "copy": copy,
+}  # fmt: skip
 
 
 def do_state(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:

@@ -60,7 +60,7 @@ def through_blender(archive: Path, folder: Path, version: str) -> Returned:
             "do": "export",
             "operator": {"filepath": str(source)},
             "select": [],
-            "exporter": {"filepath": str(target)},
+            "exporter": {"filepath": str(target), "into": "NEW"},
         }
         for source, target in zip(sources, targets, strict=True)
     ]

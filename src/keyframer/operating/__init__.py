@@ -61,6 +61,13 @@ def choose_nodes(scene: Scene, names: Iterable[str], *, with_children: bool = Tr
     return _with_only(scene, sorted(kept), chosen)
 
 
+def without_nodes(scene: Scene, numbers: Iterable[int]) -> Scene:
+    """Return the scene without some nodes, given by index. Their children become roots, with the same transform."""
+    removed = set(numbers)
+    kept = [number for number in range(len(scene.nodes)) if number not in removed]
+    return _with_only(scene, kept, set(kept))
+
+
 def _with_only(scene: Scene, kept: list[int], chosen: set[int]) -> Scene:
     """Return the scene with only the ``kept`` nodes, renumbered; those that are not ``chosen`` become dummies."""
     new_nodes = {number: position for position, number in enumerate(kept)}
