@@ -158,10 +158,11 @@ def unedited_files() -> list[Path]:
     loaded = []
     for path in files:
         try:
-            keyframer.load(path)
+            scene = keyframer.load(path)
         except FormatError:
             continue
-        loaded.append(path)
+        if scene.origin is not None and scene.origin.document.format.writes_scenes:
+            loaded.append(path)
     return loaded
 
 

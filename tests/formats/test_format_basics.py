@@ -264,3 +264,9 @@ def test_walking_with_indices_and_with_places_gives_the_same_paths() -> None:
         names.append(f"{above}/{record.segment}" + (f"[{index}]" if index or record.numbered else ""))
     assert names == [str(place) for place, _ in document.walk()]
     assert [record for record, _, _ in document.walk_indices()] == [record for _, record in document.walk()]
+
+
+@pytest.mark.parametrize("format", keyframer.supported_formats(), ids=lambda format: format.name)
+def test_a_format_says_whether_scenes_can_be_written(format: keyframer.Format) -> None:
+    bridge = format.bridge()
+    assert format.writes_scenes == (bridge is not None and bridge.writer() is not None)

@@ -20,7 +20,7 @@ class NativeExporter(Exporter):
 
     def __init__(self, format: Format) -> None:
         self.name, self.title, self.extensions = format.name, format.title, format.extensions
-        self.dialects, self.axes = format.dialects, format.axes
+        self.dialects, self.axes, self.takes_any_scene = format.dialects, format.axes, format.writes_scenes
         self.format = format
 
     def check_dialect(self, dialect: str) -> None:

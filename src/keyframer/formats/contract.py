@@ -152,6 +152,8 @@ class Format:
     """whether the colour of the material shows through transparent parts of an image; otherwise the surface is
     transparent there. Maps may say `TextureMap.alpha_source`
     """
+    writes_scenes: bool = True
+    """whether its bridge has a writer; False if files are only read, and written back as they are"""
     plays_between_frames: bool = True
     """whether the original program showed anything between two whole frames"""
     tables: tuple[str, ...] = ()

@@ -36,6 +36,7 @@ class Horde3D(Format):
         Signature("Horde3D animation", ((0, _BEGINNINGS[ANIMATION_ID]),), extensions=()),  # many have .anim
     )
     axes = ("y", "right")
+    writes_scenes = False
     companions = (Companion("model", SCENE_ENDING, "the .scene.xml that a Horde3D animation moves"),)
     tables = ("streams",)
     bookkeeping = ("element", "joint_index", "batch", "lod_level", "path", "version")
