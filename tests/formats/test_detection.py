@@ -14,6 +14,7 @@ import pytest
 import keyframer
 from keyframer.formats import FORMATS
 from tests.building import hale3d, midtown
+from tests.cli.running import EXAMPLE
 from tests.samples import all_samples
 from tests.slow import SLOW
 
@@ -50,6 +51,19 @@ def test_two_formats_with_the_extension_anim_are_distinguished() -> None:
         for data in files:
             claims = [format_.name for format_ in FORMATS if format_.sniff(data[:HEAD], len(data)) is not None]
             assert claims == [expected]
+
+
+def test_a_damaged_id_of_the_version_does_not_hide_a_scene() -> None:
+    """One bit of an intact file of 3D Studio: the length of the file and the editor still say what it is."""
+    whole = EXAMPLE.read_bytes()
+    damaged = whole[:7] + b"\x04" + whole[8:]  # 0002 becomes 0402
+    assert keyframer.detect(damaged).format is keyframer.detect(whole).format
+    assert [mesh.name for mesh in keyframer.load(damaged).meshes] == [
+        mesh.name for mesh in keyframer.load(whole).meshes
+    ]
+    assert keyframer.salvage(damaged).data == damaged
+    for other in (damaged[:-1], damaged[:16] + b"\x3e" + damaged[17:]):  # a cut file, another section
+        assert keyframer.detect(other).format is None
 
 
 def files_of_this_machine(seed: int = 1) -> Iterator[Path]:

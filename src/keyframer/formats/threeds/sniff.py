@@ -50,7 +50,10 @@ SIGNATURES = (
 
 
 def sniff(head: bytes, size: int) -> Match | None:
-    """Return a match, scored by the top chunk's length; None if the top chunk or its first sub-chunk is invalid."""
+    """Return a match, scored by the top chunk's length; None if the top chunk or its first sub-chunk is invalid.
+
+    The first sub-chunk of a scene may have a damaged id if the length is that of the file and its second one is valid.
+    """
     if len(head) < 6:
         return None
     top, length = _header(head, 0)
@@ -63,8 +66,12 @@ def sniff(head: bytes, size: int) -> Match | None:
         return None
     first, first_length = _header(head, 6)
     known = 0xC000 <= first < 0xE000 or first in (0x0002, 0x3D3D) if top == 0xC23D else first in _FIRST_INSIDE[top]
-    if not known or first_length < 6:
+    if first_length < 6:
         return None
+    if not known:
+        following = _header(head, 6 + first_length)[0] if 12 + first_length <= len(head) else None
+        whole = top == 0x4D4D and length == size and following in (0x3D3D, 0xB000)
+        return Match(0.7, f"{file_type}: 4d4d with the length of the file, and {following:04x}") if whole else None
     version = None
     if first == 0x0002 and first_length >= 10 and len(head) >= 16:
         version = str(int.from_bytes(head[12:16], "little"))
