@@ -214,3 +214,13 @@ def test_plain_summary_links_to_the_pages_of_the_site(site: Path) -> None:
     assert [link for link in links if not (site / link).is_file() and not link.startswith("try/")] == []
     for folder in ("howto", "formats"):
         assert {str(page.relative_to(site)) for page in (site / folder).glob("*.html")} <= set(links)
+
+
+def test_replaced_decisions_say_so_first_and_are_one_paragraph() -> None:
+    index = (ROOT / "docs/decisions/README.md").read_text("utf-8")
+    replaced = set(re.findall(r"\((0\d{3}[\w-]+\.md)\) \|.*\(replaced by 0\d{3}", index))
+    assert replaced
+    for page in sorted((ROOT / "docs/decisions").glob("0*.md")):
+        paragraphs = page.read_text("utf-8").strip().split("\n\n")
+        assert paragraphs[1].startswith("*Replaced by [") == (page.name in replaced), page.name
+        assert page.name not in replaced or len(paragraphs) == 3, page.name
