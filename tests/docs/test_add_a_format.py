@@ -12,6 +12,7 @@ import sys
 from contextlib import closing
 from http.client import HTTPConnection
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -21,21 +22,50 @@ from tests.waiting import PATIENCE
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "add-a-format.md").read_text(encoding="utf-8")
 FILES = ["__init__.py", "document.py", "bridge.py"]
+
+
+class Example(NamedTuple):
+    """A format of the page: its name, the file of its tests, and the sample that these have."""
+
+    name: str
+    constant: str
+    sample: str
+    most_lines: int
+
+    @property
+    def tests(self) -> str:
+        return f"test_{self.name}.py"
+
+    @property
+    def package(self) -> str:
+        return f"keyframer_{self.name}"
+
+    @property
+    def suffix(self) -> str:
+        return Path(self.sample).suffix
+
+
+WAGTAIL = Example("wagtail", "TWO_BIRDS", "two_birds.wag", 150)
+HERON = Example("heron", "WADING", "wading.hrn", 360)
+EXAMPLES = {example.name: example for example in (WAGTAIL, HERON)}
 REGISTRATION = re.compile(r"^```toml\n(\[project\.entry-points\.\"(.*?)\"\]\n(.*?) = \"(.*?)\"\n)```", re.M)
 
 OWN_TESTS = """
-import test_wagtail, keyframer
-for name in [name for name in dir(test_wagtail) if name.startswith("test_")]:
-    getattr(test_wagtail, name)()
+import importlib, sys, keyframer
+format, constant, sample = sys.argv[1:]
+tests = importlib.import_module("test_" + format)
+data = getattr(tests, constant)
+for name in [name for name in dir(tests) if name.startswith("test_")]:
+    getattr(tests, name)()
     print(name)
-for size in range(1, len(test_wagtail.TWO_BIRDS)):
-    cut = test_wagtail.TWO_BIRDS[:size]
+for size in range(1, len(data)):
+    cut = data[:size]
     try:
-        assert keyframer.encode(keyframer.decode(cut, format="wagtail")) == cut
+        assert keyframer.encode(keyframer.decode(cut, format=format)) == cut
     except keyframer.FormatError as error:
         assert error.code and error.path
 print("every prefix keeps the law")
-open("birds.wag", "wb").write(test_wagtail.TWO_BIRDS)
+open(sample, "wb").write(data)
 """
 
 COMMANDS = """
@@ -45,7 +75,8 @@ for arguments in json.loads(sys.argv[1]):
     print("$", *arguments, flush=True)
     code = main(arguments)
     sys.stdout.flush()
-    assert code == (1 if arguments[0] == "diff" and "slow.wag" in arguments else 0), (arguments, code)
+    differs = arguments[0] == "diff" and any(name.startswith("slow.") for name in arguments)
+    assert code == differs, (arguments, code)
 """
 
 
@@ -64,75 +95,91 @@ def run(site: Path, folder: Path, *arguments: str) -> subprocess.CompletedProces
     )
 
 
-def code_on_the_page() -> dict[str, str]:
-    """Return the files of the format, and its tests."""
+def code_of(example: Example) -> dict[str, str]:
+    """Return the files of a format, and its tests: a heading says which file the code below it is."""
+    before, _, after = PAGE.partition("## 8. ")
     files = {}
-    for section in re.split(r"^## \d+\. ", PAGE, flags=re.M)[1:]:
+    for section in re.split(r"^##+ ", before if example is WAGTAIL else after, flags=re.M)[1:]:
         title, block = section.split("\n", 1)[0], re.search(r"^```python\n(\"\"\".*?)^```", section, re.M | re.S)
         if block is not None:
-            named = re.search(r"`(\w+\.py)`", title)
-            files[named[1] if named else "test_wagtail.py"] = block[1]
+            named = re.search(r"`(?:\w+/)?(\w+\.py)`", title)
+            files[named[1] if named else example.tests] = block[1]
     return files
 
 
-def test_the_format_is_three_files_and_a_registration_of_at_most_150_lines() -> None:
-    declared = REGISTRATION.search(PAGE)
-    assert declared is not None
-    code = code_on_the_page()
-    assert list(code) == [*FILES, "test_wagtail.py"]
-    assert sum(code[name].count("\n") for name in FILES) + declared[1].count("\n") <= 150
+def poses_of(example: Example) -> str:
+    found = re.findall(r"^```json\n(\{\"source\".*?)^```", PAGE, re.M | re.S)
+    assert len(found) == len(EXAMPLES)
+    return str(found[list(EXAMPLES).index(example.name)])
+
+
+@pytest.mark.parametrize("example", EXAMPLES.values(), ids=EXAMPLES)
+def test_a_format_is_three_files_of_few_lines(example: Example) -> None:
+    code = code_of(example)
+    assert list(code) == [*FILES, example.tests]
+    assert sum(code[name].count("\n") for name in FILES) + 2 <= example.most_lines
 
 
 @pytest.fixture(scope="module")
-def wagtail(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Install the package of the page in a folder."""
+def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Install the packages of the page in a folder."""
     site = tmp_path_factory.mktemp("site")
-    (site / "keyframer_wagtail").mkdir()
-    for name, code in code_on_the_page().items():
-        (site / ("keyframer_wagtail" if name in FILES else "") / name).write_text(code, encoding="utf-8")
     declared = REGISTRATION.search(PAGE)
     assert declared is not None
-    install(site, "keyframer_wagtail", f"[{declared[2]}]\n{declared[3]} = {declared[4]}\n")
+    for example in EXAMPLES.values():
+        (site / example.package).mkdir()
+        for name, code in code_of(example).items():
+            (site / (example.package if name in FILES else "") / name).write_text(code, encoding="utf-8")
+        entry = f"[{declared[2]}]\n{declared[3]} = {declared[4]}\n".replace("wagtail", example.name)
+        install(site, example.package, entry)
     return site
 
 
 @pytest.fixture(scope="module")
 def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Copy this repository, and add the format to the copy as the page says."""
+    """Copy this repository, and add the formats to the copy as the page says."""
     copy = tmp_path_factory.mktemp("copy") / "keyframer"
     ignored = shutil.ignore_patterns("node_modules", "__pycache__", "build", ".*")
     for folder in ("benchmarks", "blender", "docs", "examples", "src", "tests", "tools"):
         shutil.copytree(ROOT / folder, copy / folder, ignore=ignored)
     for name in (".importlinter", "CHANGELOG.md", "CONTRIBUTING.md", "Makefile", "README.md", "pyproject.toml"):
         shutil.copy(ROOT / name, copy)
-    formats, tests, samples = copy / "src/keyframer/formats", copy / "tests/formats/wagtail", copy / "tests/samples"
-    for folder in (formats / "wagtail", tests, samples / "wagtail"):
-        folder.mkdir()
-    for name, code in code_on_the_page().items():
-        place = formats / "wagtail" if name in FILES else tests
-        (place / name).write_text(code.replace("keyframer_wagtail", "keyframer.formats.wagtail"), encoding="utf-8")
-    registry = (formats / "__init__.py").read_text(encoding="utf-8")
-    registry = re.sub(r"^(from keyframer\.formats import .*)$", r"\1, wagtail", registry, flags=re.M)
-    registry = re.sub(r"(^BUILT_IN.*?)^\)", r"\1    wagtail.FORMAT,\n)", registry, flags=re.M | re.S)
-    (formats / "__init__.py").write_text(registry, encoding="utf-8")
-    (copy / "docs/formats/notes/wagtail.md").write_text(
-        "Birds were invented for the documentation.\n", encoding="utf-8"
-    )
-    sample = "import sys, test_wagtail; sys.stdout.buffer.write(test_wagtail.TWO_BIRDS)"
-    environment = {**os.environ, "PYTHONPATH": f"{tests}{os.pathsep}{copy / 'src'}"}
-    written = subprocess.run([sys.executable, "-c", sample], env=environment, capture_output=True, check=True)
-    (samples / "wagtail" / "two_birds.wag").write_bytes(written.stdout)
-    poses = re.search(r"^```json\n(\{\"source\".*?)^```", PAGE, re.M | re.S)
-    assert poses is not None
-    (samples / "wagtail" / "two_birds.wag.pose.json").write_text(poses[1], encoding="utf-8")
+    for example in EXAMPLES.values():
+        add_format(copy, example)
     assert run(copy / "src", copy, "tools/generate_docs.py").returncode == 0
     return copy
 
 
+def add_format(copy: Path, example: Example) -> None:
+    formats, samples = copy / "src/keyframer/formats", copy / "tests/samples" / example.name
+    tests = copy / "tests/formats" / example.name
+    for folder in (formats / example.name, tests, samples):
+        folder.mkdir()
+    for name, code in code_of(example).items():
+        place = formats / example.name if name in FILES else tests
+        code = code.replace(example.package, f"keyframer.formats.{example.name}")
+        (place / name).write_text(code, encoding="utf-8")
+    registry = (formats / "__init__.py").read_text(encoding="utf-8")
+    (imported,) = re.findall(r"^from keyframer\.formats import (.*)$", registry, re.M)
+    registry = registry.replace(imported, ", ".join(sorted([*imported.split(", "), example.name])))
+    registry = re.sub(r"(^BUILT_IN.*?)^\)", rf"\1    {example.name}.FORMAT,\n)", registry, flags=re.M | re.S)
+    (formats / "__init__.py").write_text(registry, encoding="utf-8")
+    notes = "Birds were invented for the documentation.\n"
+    (copy / f"docs/formats/notes/{example.name}.md").write_text(notes, encoding="utf-8")
+    sample = f"import sys, test_{example.name} as t; sys.stdout.buffer.write(t.{example.constant})"
+    environment = {**os.environ, "PYTHONPATH": f"{tests}{os.pathsep}{copy / 'src'}"}
+    written = subprocess.run([sys.executable, "-c", sample], env=environment, capture_output=True, check=True)
+    (samples / example.sample).write_bytes(written.stdout)
+    (samples / f"{example.sample}.pose.json").write_text(poses_of(example), encoding="utf-8")
+
+
+TESTS = [f"tests/formats/{name}" for name in EXAMPLES]
+
+
 def test_a_format_in_the_repository_passes_the_linters(repository: Path) -> None:
     commands = [
-        ["-m", "ruff", "check", "--no-cache", "src/keyframer/formats", "tests/formats/wagtail"],
-        ["-m", "ruff", "format", "--no-cache", "--check", "src/keyframer/formats", "tests/formats/wagtail"],
+        ["-m", "ruff", "check", "--no-cache", "src/keyframer/formats", *TESTS],
+        ["-m", "ruff", "format", "--no-cache", "--check", "src/keyframer/formats", *TESTS],
         ["-c", "from importlinter.cli import lint_imports_command; lint_imports_command(['--no-cache'])"],
     ]
     if SLOW:  # a minute without its cache
@@ -143,7 +190,7 @@ def test_a_format_in_the_repository_passes_the_linters(repository: Path) -> None
 
 
 ALL_TESTS = (
-    "formats/wagtail",
+    *(f"formats/{name}" for name in EXAMPLES),
     "docs/test_generated.py",
     "docs/test_structure.py",
     "formats/test_bridge_reads.py",
@@ -168,7 +215,18 @@ def test_a_format_in_the_repository_passes_the_tests_of_all_formats(repository: 
     environment["PYTHONPATH"] = str(repository / "src")
     names = " or ".join(re.sub(r".*/|\.py", "", path) for path in ALL_TESTS)
     ran = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-k", f"wagtail or {names}"]
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "-p",
+            "no:xdist",
+            "-k",
+            f"{' or '.join(EXAMPLES)} or {names}",
+        ]
         + [f"tests/{path}" for path in (*ALL_TESTS, *ITS_TESTS)],
         cwd=repository,
         env=environment,
@@ -179,57 +237,59 @@ def test_a_format_in_the_repository_passes_the_tests_of_all_formats(repository: 
     assert ran.returncode == 0, ran.stdout[-3000:] + ran.stderr
 
 
-def test_every_command_works_on_files_of_the_package(wagtail: Path, tmp_path: Path) -> None:
-    ran = run(wagtail, tmp_path, "-c", OWN_TESTS)
+def make_sample(packages: Path, folder: Path, example: Example) -> str:
+    """Run the tests of a package in a folder, which write its sample there; return what they print."""
+    ran = run(packages, folder, "-c", OWN_TESTS, example.name, example.constant, example.sample)
     assert ran.returncode == 0, ran.stderr
-    assert ran.stdout.split("\n")[:5] == [
-        "test_a_count_that_exceeds_the_data",
-        "test_an_added_bird",
-        "test_fields",
-        "test_meaning",
-        "every prefix keeps the law",
-    ]
+    return ran.stdout
+
+
+@pytest.mark.parametrize("example", EXAMPLES.values(), ids=EXAMPLES)
+def test_every_command_works_on_files_of_the_package(packages: Path, example: Example, tmp_path: Path) -> None:
+    names = sorted(re.findall(r"^def (test_\w+)", code_of(example)[example.tests], re.M))
+    assert make_sample(packages, tmp_path, example).splitlines() == [*names, "every prefix keeps the law"]
+    sample, end = example.sample, example.suffix
     commands = [
-        ["identify", "birds.wag"],
-        ["info", "birds.wag"],
-        ["check", "birds.wag"],
-        ["dump", "birds.wag", "-o", "birds.json"],
-        ["build", "birds.json", "-o", "again.wag"],
-        ["sample", "birds.wag", "--frames", "0,1"],
-        ["convert", "birds.wag", "birds.glb"],
-        ["convert", "birds.wag", "birds.3ds"],
-        ["convert", "birds.glb", "back.wag"],
-        ["convert", "birds.3ds", "through3ds.wag"],
-        ["convert", "birds.wag", "slow.wag", "--scale", "2", "--rate", "10"],
-        ["diff", "birds.wag", "again.wag"],
-        ["diff", "birds.wag", "slow.wag"],
-        ["plot", "birds.wag", "-o", "birds.svg"],
-        ["thumbnail", "birds.wag", "-o", "birds.png"],
-        ["view", "birds.wag", "--export", "page.html"],
-        ["batch", "convert", "birds.wag", "-o", "out", "-j", "1"],
+        ["identify", sample],
+        ["info", sample],
+        ["check", sample],
+        ["dump", sample, "-o", "birds.json"],
+        ["build", "birds.json", "-o", f"again{end}"],
+        ["sample", sample, "--frames", "0,1"],
+        ["convert", sample, "birds.glb"],
+        ["convert", sample, "birds.3ds"],
+        ["convert", "birds.glb", f"back{end}"],
+        ["convert", "birds.3ds", f"through3ds{end}"],
+        ["convert", sample, f"slow{end}", "--scale", "2", "--rate", "10"],
+        ["diff", sample, f"again{end}"],
+        ["diff", sample, f"slow{end}"],
+        ["plot", sample, "-o", "birds.svg"],
+        ["thumbnail", sample, "-o", "birds.png"],
+        ["view", sample, "--export", "page.html"],
+        ["batch", "convert", sample, "-o", "out", "-j", "1"],
         ["formats"],
     ]
-    ran = run(wagtail, tmp_path, "-c", COMMANDS, json.dumps(commands))
+    ran = run(packages, tmp_path, "-c", COMMANDS, json.dumps(commands))
     assert ran.returncode == 0, ran.stdout[-500:] + ran.stderr
-    assert "Wagtail (wagtail)" in ran.stdout
-    assert (tmp_path / "again.wag").read_bytes() == (tmp_path / "birds.wag").read_bytes()
-    assert (tmp_path / "back.wag").read_bytes()[:4] == b"WAGT"
-    assert (tmp_path / "out" / "birds.glb").is_file()
+    assert f"{example.name.capitalize()} ({example.name})" in ran.stdout
+    assert (tmp_path / f"again{end}").read_bytes() == (tmp_path / sample).read_bytes()
+    assert (tmp_path / f"back{end}").read_bytes()[:4] == (tmp_path / sample).read_bytes()[:4]
+    assert (tmp_path / "out" / Path(sample).with_suffix(".glb")).is_file()
 
 
-def test_all_ways_to_open_files_of_the_package_agree(wagtail: Path, tmp_path: Path) -> None:
-    assert run(wagtail, tmp_path, "-c", OWN_TESTS).returncode == 0
+def test_all_ways_to_open_files_of_the_package_agree(packages: Path, tmp_path: Path) -> None:
+    make_sample(packages, tmp_path, WAGTAIL)
     start = "runpy.run_module('tests.exchange.four_ways', run_name='__main__')"
     script = f"import runpy, sys; sys.path.append({str(ROOT)!r}); {start}"
-    ran = run(wagtail, tmp_path, "-c", script, str(tmp_path / "birds.wag"), str(tmp_path))
+    ran = run(packages, tmp_path, "-c", script, str(tmp_path / WAGTAIL.sample), str(tmp_path))
     assert ran.returncode == 0, ran.stderr
     assert json.loads(ran.stdout)["format"] == "wagtail"
 
 
-def test_viewer_serves_files_of_the_package(wagtail: Path, tmp_path: Path) -> None:
-    assert run(wagtail, tmp_path, "-c", OWN_TESTS).returncode == 0
-    command = [sys.executable, "-m", "keyframer", "view", "birds.wag", "--no-open"]
-    environment = {**os.environ, "PYTHONPATH": f"{wagtail}{os.pathsep}{ROOT / 'src'}", "PYTHONUNBUFFERED": "1"}
+def test_viewer_serves_files_of_the_package(packages: Path, tmp_path: Path) -> None:
+    make_sample(packages, tmp_path, WAGTAIL)
+    command = [sys.executable, "-m", "keyframer", "view", WAGTAIL.sample, "--no-open"]
+    environment = {**os.environ, "PYTHONPATH": f"{packages}{os.pathsep}{ROOT / 'src'}", "PYTHONUNBUFFERED": "1"}
     with subprocess.Popen(
         command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as server:
