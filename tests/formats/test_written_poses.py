@@ -74,6 +74,14 @@ def moving_spot() -> Scene:
     return Scene([node, Node("box", mesh=0)], [mesh("box")], lights=[light], clips=[Clip(channels=channels, end=20)])
 
 
+def aimed_below_a_stretched_node() -> Scene:
+    scene = boxes(spin([0, 12, 20], 0.8), end=20, scale=np.array([0.6, 0.9, 1.4]))
+    spot = Node("spot", NodeKind.LIGHT, 0, np.array([1.0, 2, 3]), light=0, target=2)
+    scene.nodes += [spot, Node("spot.Target", NodeKind.TARGET, position=np.array([3.0, 0, 7]))]
+    scene.lights.append(Light("spot", LightType.SPOT, hotspot_degrees=30, falloff_degrees=40))
+    return scene
+
+
 def many_loops() -> Scene:
     """Short loops in a long clip."""
     nodes = [Node(f"n{i}", mesh=0, position=np.array([i, 0.0, 0])) for i in range(8)]
@@ -123,6 +131,7 @@ CASES = {
         boxes(stretched(-1, -1, 1), end=20, scale=np.array([-1.0, -1, 1])),
     ),
     "ase: sampled rotation that begins late": ("ase", boxes(late_samples(), end=20)),
+    "ase: aimed below a stretched node": ("ase", aimed_below_a_stretched_node()),
     "b3d: steps": ("b3d", boxes(slide([0, 4, 5, 12], interpolation=STEP), end=20)),
     "b3d: a seam": ("b3d", boxes(slide([0, 5, 9], Wrap.REPEAT), end=30)),
     "gltf: steps that repeat": ("gltf", in_seconds(boxes(slide([0, 4, 22], Wrap.REPEAT, STEP), end=73))),

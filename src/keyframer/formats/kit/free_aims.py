@@ -64,11 +64,11 @@ def free_aim(scene: Scene, number: int, fitter: KeyFitter) -> FreeAim:
         moments = np.minimum(times / fitter.factor, until)
         matrices = rig.world(rig.sample(moments), len(moments))[:, number]
         ahead = 1.0 if scene.space.handedness is Handedness.LEFT else -1.0
-        targets = matrices[:, :3, 3] + ahead * distance * _unit(matrices[:, :3, 2])
+        targets = matrices[:, :3, 3] + ahead * distance * unit(matrices[:, :3, 2])
         unrolled = aim_matrices(scene, matrices[:, :3, 3], targets, np.zeros(len(moments)))
-        side, up = _unit(matrices[:, :3, 0]), _unit(unrolled[:, :3, 1])
+        side, up = unit(matrices[:, :3, 0]), unit(unrolled[:, :3, 1])
         # roll is positive if X points down
-        radians = arctan2(-(side * up).sum(axis=1), (side * _unit(unrolled[:, :3, 0])).sum(axis=1))
+        radians = arctan2(-(side * up).sum(axis=1), (side * unit(unrolled[:, :3, 0])).sum(axis=1))
         return matrices, targets, np.degrees(np.unwrap(radians))
 
     known = np.unique(np.concatenate([frames, subframes(frames, PROBES)]))
@@ -91,15 +91,15 @@ def free_aim(scene: Scene, number: int, fitter: KeyFitter) -> FreeAim:
     degrees = compile_track(roll)(times).reshape(-1)
     written = aim_matrices(scene, matrices[:, :3, 3], compile_track(position)(times), degrees)
     axes = (1, 2) if scene.nodes[number].camera is not None else (2,)
-    error = max(_between(written[:, :3, axis], _unit(matrices[:, :3, axis])) for axis in axes)
+    error = max(largest_angle(written[:, :3, axis], unit(matrices[:, :3, axis])) for axis in axes)
     return FreeAim(position, roll, error)
 
 
-def _between(a: Floats, b: Floats) -> float:
+def largest_angle(a: Floats, b: Floats) -> float:
     """Return the largest angle between two lists of unit vectors in degrees."""
     return float(np.degrees(2 * np.arcsin(np.clip(quat.length_of(a - b) / 2, 0.0, 1.0))).max())
 
 
-def _unit(vectors: Floats) -> Floats:
+def unit(vectors: Floats) -> Floats:
     lengths = np.sqrt((vectors * vectors).sum(axis=-1, keepdims=True))
     return np.asarray(vectors / np.where(lengths > 0, lengths, 1.0))

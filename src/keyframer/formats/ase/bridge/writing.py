@@ -12,7 +12,6 @@ import numpy as np
 
 from keyframer.arrays import Floats
 from keyframer.curves import Interpolation, RotationForm, Track, Wrap, compile_track, even_times
-from keyframer.curves.key_reduction import turn_degrees
 from keyframer.formats.ase import FORMAT
 from keyframer.formats.ase.bridge.declared_fields import (
     ATTENUATION,
@@ -42,6 +41,7 @@ from keyframer.formats.document import Document
 from keyframer.formats.kit.coordinates import in_space
 from keyframer.formats.kit.declared_fields import write_declared_fields
 from keyframer.formats.kit.frame_times import rate_of_keys
+from keyframer.formats.kit.free_aims import largest_angle, unit
 from keyframer.formats.kit.key_tracks import KeyFitter, KeyRules
 from keyframer.formats.kit.mesh_writing import bind_world, with_constant_shapes
 from keyframer.formats.kit.repeated_tracks import last_moment, moments_to_check
@@ -455,9 +455,15 @@ class _SceneWriter:
     def _sampled_aim(self, number: int, node: Node, times: Floats, world: Floats) -> Keys:
         """Return the rotation of an aimed node at each frame. As in files of 3ds Max, only this stores the roll."""
         spend("keys", len(times))
-        turns_xyzw = _turns(world, number, node.parent)
+        rest = self._rest(number, node)
+        axes_at_rest = quat.to_matrix3(rest.axes_xyzw)
+        stretch = axes_at_rest * rest.scale @ axes_at_rest.T
+        turns_xyzw = _turns(world, number, node.parent, stretch)
         moments, between = self._between_frames
-        error = float(turn_degrees(_sampled_at(times, turns_xyzw, moments), _turns(between, number, node.parent)).max())
+        above = np.eye(4)[None] if node.parent is None else between[:, node.parent]
+        turned = affine.multiply(above[:, :3, :3], quat.to_matrix3(_sampled_at(times, turns_xyzw, moments)) @ stretch)
+        axes = (2,) if node.camera is None else (1, 2)
+        error = max(largest_angle(unit(turned[:, :, axis]), unit(between[:, number, :3, axis])) for axis in axes)
         message = f"sampled at {counted(len(times), 'frame')}, because the node is aimed at a target"
         outcome = Outcome.APPROXIMATED if error > _NOISY_DEGREES else Outcome.BAKED
         self.report.add(outcome, f"{plain_path('nodes', node.name)}/roll", message, error=error, unit="degree")
@@ -497,10 +503,22 @@ class _SceneWriter:
         return rig.world(rig.sample(np.minimum(moments, self._last_moment)), len(moments))
 
 
-def _turns(world: Floats, number: int, parent: int | None) -> Floats:
-    """Return the rotations (T, 4) of a node relative to its parent, from the world matrices of all nodes."""
+def _turns(world: Floats, number: int, parent: int | None, stretch: Floats) -> Floats:
+    """Return the rotations (T, 4) of an aimed node relative to its parent, from the world matrices of all nodes.
+
+    ``stretch`` (3, 3) is its scale at rest, about axes of its own if its parent shears it. The line of sight is right.
+    """
     matrices = np.eye(4) if parent is None else world[:, parent]
-    return affine.decompose(affine.multiply(affine.inverse(matrices), world[:, number]))[1]
+    local = affine.multiply(affine.inverse(matrices), world[:, number])
+    return quat.multiply(_orientation(local[:, :3, :3]), quat.conjugate(_orientation(stretch)))
+
+
+def _orientation(linear: Floats) -> Floats:
+    """Return the rotation of matrices (..., 3, 3) whose z axis is theirs, and whose y axis is as near as possible."""
+    sides = np.where(affine.determinant(linear) < 0, -1.0, 1.0)[..., None] * linear[..., 0]
+    matrices = np.zeros((*linear.shape[:-2], 4, 4))
+    matrices[..., :3, :3] = np.stack([linear[..., 2], sides, linear[..., 1]], axis=-1)
+    return quat.multiply(affine.decompose(matrices)[1], (0.5, 0.5, 0.5, 0.5))
 
 
 def _sampled_at(ticks: Floats, turns_xyzw: Floats, moments: Floats) -> Floats:
