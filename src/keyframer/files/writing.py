@@ -77,15 +77,27 @@ def write_set(
     for path, _ in (main, *pair):
         check_output(path, overwrite=overwrite)
     replaces_older = overwrite and named is not None and os.path.lexists(target)
+    drafts = _written_drafts(
+        ((shared, False, True), (named or (), overwrite, True), ((*pair, main), overwrite, in_batch)),
+        "" if run is None else run.writer,
+    )
+    if run is not None:
+        for draft in reversed(drafts):
+            run.note_output(draft.target, draft.sha256)
+    if replaces_older:
+        _remove_older(target, {os.path.basename(draft.target) for draft in drafts})
+    if not in_batch:  # if a power cut loses a name, the next run of a batch notices that it is missing
+        _sync_folder(folder)
+
+
+def _written_drafts(groups: Sequence[tuple[Sequence[tuple[PathLike, Parts]], bool, bool]], writer: str) -> list[_Draft]:
+    """Write all files, and only then rename them, in this order. A group of files says whether they replace others, and
+    whether an existing file with the same content is kept."""
     drafts: list[_Draft] = []
     try:
-        for files, replaces, keeps_equal in (
-            (shared, False, True),
-            (named or (), overwrite, True),
-            ((*pair, main), overwrite, in_batch),
-        ):
+        for files, replaces, keeps_equal in groups:
             for path, parts in files:
-                drafts.append(_Draft(os.fspath(path), replaces=replaces, writer="" if run is None else run.writer))
+                drafts.append(_Draft(os.fspath(path), replaces=replaces, writer=writer))
                 drafts[-1].write(parts, keeps_equal=keeps_equal)
         for draft in drafts:
             draft.check()
@@ -94,13 +106,7 @@ def write_set(
     finally:
         for draft in drafts:
             draft.close()
-    if run is not None:
-        for draft in reversed(drafts):
-            run.note_output(draft.target, draft.sha256)
-    if replaces_older:
-        _remove_older(target, {os.path.basename(draft.target) for draft in drafts})
-    if not in_batch:  # if a power cut loses a name, the next run of a batch notices that it is missing
-        _sync_folder(folder)
+    return drafts
 
 
 class _Draft:

@@ -46,7 +46,7 @@ from keyframer.formats.merging import Tree, apply_changes
 from keyframer.limits import budgeted, spend
 from keyframer.posing.bounds_and_duration import measured_once
 from keyframer.scene import NodeKind, Scene
-from keyframer.scene.loss_report import LossReport, Outcome
+from keyframer.scene.loss_report import Loss, LossReport, Outcome
 from keyframer.scene.moving import METHODS
 from keyframer.text import counted, plural
 from keyframer.wire.record import Raw, Record
@@ -228,43 +228,75 @@ def _report_edits(
 
     ``changed_records`` are the parts (with their keys) that have changed records.
     """
-    matching, merger, after, report = edit.original.matching, edit.merger, edit.after, edit.report
-    capabilities = merger.capabilities(edit.original.document).handled
-    new = new_parts(after, matching)
-    if new[0].nodes or new[0].materials:
-        report_dropped(*new, theirs.report, capabilities | {"segment"})
-    base_losses = {(loss.outcome, loss.path, loss.detail) for loss in base}
-    report.losses += [
-        loss
-        for loss in theirs.report
-        if loss.outcome is not Outcome.EXACT and (loss.outcome, loss.path, loss.detail) not in base_losses
-    ]
-    reported = {loss.path for loss in report}
+    edit.report.losses += _new_losses(edit, base, theirs.report)
+    named = {loss.path for loss in edit.report}
     parts_with_records: Any = theirs.parts.values()
     stored = {part[:2] for part in parts_with_records} | {("nodes", number) for number in untouched}
     for kind in ("materials", "nodes"):
-        numbers = {part[1] for part in stored if part[0] == kind}
-        _report_parts(report, kind, after, matching, numbers)
-    names = {path.split("/")[2] for path in reported if path.count("/") > 1}
-    written = {part[:2] if isinstance(part, tuple) else part for part in changed_records}
-    tracks = (tracks_by_node_and_kind(after.clips[0]) if after.clips else None) or {}
+        numbers = {number for stored_kind, number in stored if stored_kind == kind}
+        _report_parts(edit.report, kind, edit.after, edit.original.matching, numbers)
+    changes = _Changes(edit, changed_records, named, has_materials=any(kind == "materials" for kind, _ in stored))
     for path in edit.changes:
+        changes.report(path)
+
+
+def _new_losses(edit: _Edit, base: LossReport, theirs: LossReport) -> list[Loss]:
+    """Return the losses of the edited scene that the scene as it was read does not have; ``theirs`` gets those of new
+    nodes and materials."""
+    new = new_parts(edit.after, edit.original.matching)
+    if new[0].nodes or new[0].materials:
+        report_dropped(*new, theirs, edit.merger.capabilities(edit.original.document).handled | {"segment"})
+    known = {(loss.outcome, loss.path, loss.detail) for loss in base}
+    return [
+        loss
+        for loss in theirs
+        if loss.outcome is not Outcome.EXACT and (loss.outcome, loss.path, loss.detail) not in known
+    ]
+
+
+class _Changes:
+    """Reports what became of each changed field."""
+
+    def __init__(
+        self, edit: _Edit, changed_records: Collection[Hashable], named: Collection[str], *, has_materials: bool
+    ) -> None:
+        """``changed_records`` are the parts with changed records, ``named`` the paths of losses, which need no second
+        word; ``has_materials``: whether materials have records of their own."""
+        clips = edit.after.clips
+        self.edit, self.named, self.has_materials = edit, named, has_materials
+        self.changed = {part[:2] if isinstance(part, tuple) else part for part in changed_records}
+        self.names = {path.split("/")[2] for path in named if path.count("/") > 1}
+        self.tracks = (tracks_by_node_and_kind(clips[0]) if clips else None) or {}
+        self.capabilities = edit.merger.capabilities(edit.original.document).handled
+
+    def report(self, path: Path) -> None:
+        """Report a field as written, unless nothing shows that it was: then it is doubtful."""
+        edit, after = self.edit, self.edit.after
         parts = _parts_of(after, path)
-        if path[0] == "materials" and not any(part[0] == "materials" for part in stored):
+        if path[0] == "materials" and not self.has_materials:
             parts = [("nodes", i) for i, node in enumerate(after.nodes) if node.mesh is not None]
-        if parts and all(number not in getattr(matching, kind) for kind, number in parts):
-            continue  # reported as new
+        if parts and all(number not in getattr(edit.original.matching, kind) for kind, number in parts):
+            return  # reported as new
+        overridden = self._overridden(path)
+        if overridden is None and self._is_written(path, parts):
+            edit.report.add(Outcome.EXACT, path_text(path), _STORED)
+        elif _part_name(after, path) not in self.names and path_text(path) not in self.named:
+            edit.doubtful[path] = overridden or _NOT_STORED
+
+    def _is_written(self, path: Path, parts: list[tuple[str, int]]) -> bool:
+        """Return whether a record of these parts changed, or the table of the format stores the field."""
+        merger, matching = self.edit.merger, self.edit.original.matching
         keys: set[Hashable] = {(kind, matching.key(number, kind)) for kind, number in parts} or {None}
-        is_written = merger.stores(after, path) if merger.is_table else bool(keys & written)
+        is_written = merger.stores(self.edit.after, path) if merger.is_table else bool(keys & self.changed)
+        return is_written and _is_storable(self.edit.after, path, self.capabilities)
+
+    def _overridden(self, path: Path) -> str | None:
+        """Return the words for a rest value that a track of the node overrides; None if none does."""
         track = _REST_FIELDS.get(str(path[-1])) if path[0] == "nodes" else None
-        is_overridden = track is not None and (path[1], track) in tracks
-        if not is_written or is_overridden or not _is_storable(after, path, capabilities):
-            if _part_name(after, path) not in names and path_text(path) not in reported:
-                instead = f"use scene.{METHODS[track]}, " if track in METHODS else ""
-                reason = _OVERRIDDEN.format(kind=track, instead=instead) if is_overridden else _NOT_STORED
-                edit.doubtful[path] = reason
-        else:
-            report.add(Outcome.EXACT, path_text(path), _STORED)
+        if track is None or (path[1], track) not in self.tracks:
+            return None
+        instead = f"use scene.{METHODS[track]}, " if track in METHODS else ""
+        return _OVERRIDDEN.format(kind=track, instead=instead)
 
 
 def _report_doubtful(edit: _Edit, written: Scene) -> None:

@@ -108,14 +108,7 @@ class _Edit:
         if not base and not theirs:
             return ours  # type: ignore[return-value]  # an empty tuple stands for no children
         base_by_key, theirs_by_key = self._by_key(base), self._by_key(theirs)
-        single = {  # one copy in base and theirs stands for all copies in ours
-            kind
-            for kind in self.rules.copied
-            if all(key[0] != kind or key[2] == 0 for key in (*base_by_key, *theirs_by_key))
-        }
-        places: dict[Key, list[int]] = {}
-        for place, (kind, name, number) in enumerate(self._keys(ours)):
-            places.setdefault((kind, name, 0 if kind in single else number), []).append(place)
+        places = self._places(ours, [*base_by_key, *theirs_by_key])
         edited: dict[int, Record | None] = {}
         added: list[Record] = []
         for key, record in theirs_by_key.items():
@@ -131,13 +124,31 @@ class _Edit:
         if not added and all(record is ours[place] for place, record in edited.items()):
             return ours  # type: ignore[return-value]
         merged = [(self.rules.kind(record), edited.get(place, record)) for place, record in enumerate(ours)]
+        self._insert(parent, merged, added, theirs)
+        return [record for _, record in merged if record is not None]
+
+    def _places(self, ours: Sequence[Record], keys: Sequence[Key]) -> dict[Key, list[int]]:
+        """Return where each key is among ours. One copy in base and theirs stands for all copies in ours."""
+        single = {kind for kind in self.rules.copied if all(key[0] != kind or key[2] == 0 for key in keys)}
+        places: dict[Key, list[int]] = {}
+        for place, (kind, name, number) in enumerate(self._keys(ours)):
+            places.setdefault((kind, name, 0 if kind in single else number), []).append(place)
+        return places
+
+    def _insert(
+        self,
+        parent: Record | None,
+        merged: list[tuple[object, Record | None]],
+        added: Sequence[Record],
+        theirs: Sequence[Record],
+    ) -> None:
+        """Insert new records behind their like; all of a kind stay together."""
         added_by_kind: dict[object, list[Record]] = {}
         for record in added:
             added_by_kind.setdefault(self.rules.kind(record), []).append(record)
         for kind, new in added_by_kind.items():
             place = self._place(parent, merged, kind, new[0], theirs)
             merged[place:place] = [(kind, record) for record in new]
-        return [record for _, record in merged if record is not None]
 
     def _mark(self, record: Record, parent_part: Hashable) -> None:
         """Mark the parts of a record that came or went, and of its parent: a list of faces belongs to its material."""

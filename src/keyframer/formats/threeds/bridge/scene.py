@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Set
+from collections.abc import Iterator, Set
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
@@ -327,6 +327,39 @@ class _Reading:
         meshes = {index: mesh for index, entry in enumerate(self.entries) if (mesh := self._mesh_of(entry)) is not None}
         if not meshes:
             return
+        shared_meshes: dict[int, int] = {}
+        uses = Counter(map(id, meshes.values()))
+        for index, choice, node_world, is_first in self._choices(meshes, writer, clip):
+            entry, mesh_object = self.entries[index], meshes[index]
+            node, identity = entry.node, id(mesh_object)
+            to_node: Floats | None = None
+            if not choice.follows_keyframer or identity not in shared_meshes:
+                if not self._may_copy(entry, mesh_object, first=is_first):
+                    return
+                to_node = vertex_space.to_node(mesh_object, node, node_world, choice)
+                if to_node is None:
+                    continue
+            self._report_choice(entry, choice)
+            self.has_node.add(identity)
+            node.hidden = node.hidden or mesh_object.hidden
+            add_extras(node, "3ds", {"geometry": "keyframer" if choice.follows_keyframer else "raw"})
+            if to_node is None:
+                node.mesh = shared_meshes[identity]
+                continue
+            node.mesh = self._add_mesh(mesh_object, to_node, is_only=uses[identity] == 1)
+            if choice.follows_keyframer:
+                shared_meshes[identity] = node.mesh
+            elif node.morph is not None:
+                transform = to_node
+                if mesh_object.to_local is not None:
+                    transform = affine.multiply(to_node, affine.inverse(mesh_object.to_local))
+                node.morph.positions = [affine.transform_points(transform, shape) for shape in node.morph.positions]
+
+    def _choices(
+        self, meshes: dict[int, MeshObject], writer: Program, clip: Clip
+    ) -> Iterator[tuple[int, vertex_space.Choice, Floats, bool]]:
+        """Yield each node with a mesh, with the place of its vertices, its world matrix at rest, and whether it is the
+        first with this mesh."""
         rest_frame = clip.current if writer.is_max and clip.current is not None else 0.0
         self.links.rest_frame = rest_frame
         not_at_rest = self.repeated | {
@@ -342,52 +375,30 @@ class _Reading:
         if doubtful:
             world = self._world_at_rest(doubtful, not_at_rest, clip, rest_frame)
             animated = any(len(track.keys) > 1 for entry in self.entries for track in entry.tracks)  # type: ignore[attr-defined]
-        shared_meshes: dict[int, int] = {}
-        uses = Counter(map(id, meshes.values()))
-        uses_so_far: Counter[int] = Counter()
-        for index, mesh_object in meshes.items():
-            entry = self.entries[index]
-            node, identity = entry.node, id(mesh_object)
-            uses_so_far[identity] += 1
+        uses: Counter[int] = Counter()
+        geometry = self.context.options.geometry
+        for index, mesh in meshes.items():
+            uses[id(mesh)] += 1
             choice, node_world = vertex_space.AGREE, _AS_STORED
             if index in doubtful:
-                node_world = world[index]
-                points = mesh_object.mesh.positions
-                if uses_so_far[identity] > _FULL_COMPARISONS:
-                    points = mesh_object.sample
-                geometry = self.context.options.geometry
-                choice = vertex_space.choose(mesh_object, node, node_world, points, writer, animated, geometry)
-            to_node: Floats | None = None
-            if not choice.follows_keyframer or identity not in shared_meshes:
-                if not self._may_copy(entry, mesh_object, first=uses_so_far[identity] == 1):
-                    return
-                to_node = vertex_space.to_node(mesh_object, node, node_world, choice)
-                if to_node is None:
-                    continue
-            self._report_choice(entry, choice)
-            self.has_node.add(identity)
-            node.hidden = node.hidden or mesh_object.hidden
-            add_extras(node, "3ds", {"geometry": "keyframer" if choice.follows_keyframer else "raw"})
-            if to_node is None:
-                node.mesh = shared_meshes[identity]
-                continue
-            node.mesh = len(self.scene.meshes)
-            mesh_part = mesh_object.mesh
-            positions = affine.transform_points(to_node, mesh_part.positions)
-            if uses[identity] == 1:
-                mesh_part.positions = positions
-            else:  # other nodes start with the stored vertices again
-                mesh_part = replace(mesh_part, positions=positions)
-            self.scene.meshes.append(mesh_part)
-            self.links.meshes.append(mesh_object.chunk)
-            self.links.to_mesh.append(to_node)
-            if choice.follows_keyframer:
-                shared_meshes[identity] = node.mesh
-            elif node.morph is not None:
-                transform = to_node
-                if mesh_object.to_local is not None:
-                    transform = affine.multiply(to_node, affine.inverse(mesh_object.to_local))
-                node.morph.positions = [affine.transform_points(transform, shape) for shape in node.morph.positions]
+                node_world, node = world[index], self.entries[index].node
+                points = mesh.mesh.positions if uses[id(mesh)] <= _FULL_COMPARISONS else mesh.sample
+                choice = vertex_space.choose(mesh, node, node_world, points, writer, animated, geometry)
+            yield index, choice, node_world, uses[id(mesh)] == 1
+
+    def _add_mesh(self, mesh_object: MeshObject, to_node: Floats, *, is_only: bool) -> int:
+        """Add a mesh to the scene, with vertices in the space of its node, and return its number; ``is_only``: no other
+        node shows it."""
+        mesh = mesh_object.mesh
+        positions = affine.transform_points(to_node, mesh.positions)
+        if is_only:
+            mesh.positions = positions
+        else:  # other nodes start with the stored vertices again
+            mesh = replace(mesh, positions=positions)
+        self.scene.meshes.append(mesh)
+        self.links.meshes.append(mesh_object.chunk)
+        self.links.to_mesh.append(to_node)
+        return len(self.scene.meshes) - 1
 
     def _doubtful_nodes(self, meshes: dict[int, MeshObject], not_at_rest: Set[int]) -> Set[int]:
         """Return the nodes whose mesh may disagree with the keyframer, so that their exact position is needed."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -58,6 +58,15 @@ _TRACK_KINDS: dict[type[Chunk], tuple[str, ...]] = {
     r.AmbientNode: ("color",),
 }
 """tracks of each kind of node, in the order of the format; objects have `MOTION`"""
+
+
+class _NodeDetails(NamedTuple):
+    """What the chunk of a node may have besides its name, its parent and its tracks."""
+
+    instance: bytes | None = None
+    hidden: bool = False
+    box: Any = None
+    pivot: tuple[float, ...] = _ORIGIN
 
 
 class NodeWriter:
@@ -183,7 +192,8 @@ class NodeWriter:
                 parent = None if aim.parent is None else self.numbers.get(aim.parent)
                 kind = r.SpotTargetNode if self.scene.nodes[number].camera is None else r.CameraTargetNode
                 tracks: list[Chunk] = [write_track(aim.position, False)]
-                self._add_node(None, kind, self.stored_names[number], parent, tracks, self._claim_number(None))
+                target_number = self._claim_number(None)
+                self._add_node(None, kind, self.stored_names[number], parent, tracks, target_number, _NodeDetails())
 
     def _objects_that_need_nodes(self) -> frozenset[int]:
         """Return editor objects without a keyframer node in the document that now need one."""
@@ -263,7 +273,8 @@ class NodeWriter:
             self.next_number += number not in self.original.nodes
         else:
             file_number = self._claim_number(number)
-        self._add_node(number, kind, name, parent, tracks, file_number, instance, hidden, box, pivot)
+        details = _NodeDetails(instance, hidden, box, pivot)
+        self._add_node(number, kind, name, parent, tracks, file_number, details)
 
     def _add_node(
         self,
@@ -273,22 +284,19 @@ class NodeWriter:
         parent: int | None,
         tracks: list[Chunk],
         file_number: int,
-        instance: bytes | None = None,
-        hidden: bool = False,
-        box: Any = None,
-        pivot: tuple[float, ...] = _ORIGIN,
+        details: _NodeDetails,
     ) -> None:
         """Add the chunk of a node; ``number`` is its number in the scene, None for a target that the writer made.
 
         B030 precedes B010, because some readers need the number before the name.
         """
-        flags = _PRIMARY | (_HIDDEN if hidden else 0)
+        flags = _PRIMARY | (_HIDDEN if details.hidden else 0)
         parts: list[Chunk] = [r.NodeId(file_number), r.NodeHeader(name, flags, 0, -1 if parent is None else parent)]
-        if instance is not None:
-            parts.append(r.InstanceName(instance))
+        if details.instance is not None:
+            parts.append(r.InstanceName(details.instance))
         if kind is r.ObjectNode:
-            parts.append(r.Pivot(pivot))
-        chunk = kind(children=[*parts, *BOUNDING_BOX.put(box), *tracks])
+            parts.append(r.Pivot(details.pivot))
+        chunk = kind(children=[*parts, *BOUNDING_BOX.put(details.box), *tracks])
         self.nodes.append(chunk)
         if number is not None:
             self.parts[id(chunk)] = ("nodes", number)
@@ -402,10 +410,11 @@ class NodeWriter:
                 continue
             if index == 0:
                 box = None if is_new else node.bounding_box
-                described = (self._instance(number), hidden, box, self._pivot(number, node))
-                self._add_node(number, r.ObjectNode, object_name, parent, tracks, file_number, *described)
+                details = _NodeDetails(self._instance(number), hidden, box, self._pivot(number, node))
+                self._add_node(number, r.ObjectNode, object_name, parent, tracks, file_number, details)
             else:
-                self._add_node(number, r.ObjectNode, object_name, first_number, tracks, file_number, None, hidden)
+                details = _NodeDetails(hidden=hidden)
+                self._add_node(number, r.ObjectNode, object_name, first_number, tracks, file_number, details)
 
     def _matrix_and_points(self, number: int) -> tuple[Floats, Floats]:
         """Return the matrix for chunk 4160, and the vertices to store.
