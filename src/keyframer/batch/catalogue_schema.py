@@ -8,7 +8,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 
-VERSION = 1
+VERSION = 2
 """``PRAGMA user_version`` of a catalogue; it changes with the meaning or the names of tables and columns"""
 APPLICATION_ID = 0x4B464361
 """``PRAGMA application_id`` of a catalogue: KFCa"""
@@ -38,8 +38,11 @@ CREATE TABLE files (  -- one row for each file
     cameras INTEGER NOT NULL,  -- number of cameras
     lights INTEGER NOT NULL,  -- number of lights
     images INTEGER NOT NULL,  -- number of images that the file names or contains
-    missing_images INTEGER NOT NULL  -- number of images that were not found
+    missing_images INTEGER NOT NULL,  -- number of images that were not found
+    container TEXT,  -- the archive or disc image on a disk that the file is in; NULL for other files
+    modified TEXT  -- when it was last changed, local or UTC, as 1994-07-01T12:00:00; NULL if unknown
 );
+CREATE INDEX files_by_date ON files (modified);
 CREATE INDEX files_by_hash ON files (sha256);
 CREATE INDEX files_by_format ON files (format, version);
 CREATE INDEX files_by_verdict ON files (verdict);
@@ -212,7 +215,9 @@ NUMBERS = (
 """columns of files that are numbers of the summary of a file"""
 NOTHING = {
     **dict.fromkeys(NUMBERS, 0),
-    **dict.fromkeys(("version", "dialect", "pronom", "writer", "seconds", "frames_per_second")),
+    **dict.fromkeys(
+        ("version", "dialect", "pronom", "writer", "seconds", "frames_per_second", "container", "modified")
+    ),
 }
 """columns of a file without content"""
 

@@ -168,9 +168,12 @@ class Catalogue:
         except (*DATABASE_ERRORS, sqlite3.Warning) as error:  # Warning: several statements, before Python 3.12
             raise CatalogueError(f"the catalogue {self.path} cannot be read: {error}") from None
 
-    def search(self, words: Sequence[str], where: str | None = None) -> Iterator[tuple[Any, ...]]:
+    def search(
+        self, words: Sequence[str], where: str | None = None, more: Iterable[tuple[str, str]] = ()
+    ) -> Iterator[tuple[Any, ...]]:
         """Yield the rows of the table files, and the names in each, that have all words at the beginning of words of
-        their names or path, and for which the SQL condition ``where`` holds, sorted by path.
+        their names or path, and for which the SQL condition ``where`` holds, sorted by path; ``more`` are conditions
+        with one value each.
 
         Raises `ConditionError` for a wrong condition.
         """
@@ -178,6 +181,9 @@ class Catalogue:
         if words:
             conditions.append("files.id IN (SELECT rowid FROM search WHERE search MATCH ?)")
             values.append(" ".join('"{}" *'.format(word.replace('"', '""')) for word in words))
+        for condition, value in more:
+            conditions.append(condition)
+            values.append(value)
         if where is not None:
             conditions.append(f"(\n{where}\n)")
         columns = ", ".join(f"files.{name}" for name in COLUMNS["files"])

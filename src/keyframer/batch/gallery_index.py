@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from importlib.resources import files
@@ -34,7 +35,7 @@ DAMAGED = ("damaged", "not readable")
 """verdicts on files that are not shown as a whole"""
 
 _DETAILS: dict[str, Any] = {
-    **dict.fromkeys(("verdict", "title", "words"), str),
+    **dict.fromkeys(("verdict", "title", "words", "date", "writer", "stranger"), str),
     **dict.fromkeys(("seconds", "triangles", "frames", "still"), (int, float)),
     "features": list,
 }
@@ -95,8 +96,9 @@ def _write_all(out: str, ledger: Ledger, wanted: set[str]) -> tuple[str, int]:
     from keyframer.viewer.standalone_page import shared_files  # loads numpy
 
     own = (row for row in ledger.rows("gallery") if row["source"] in wanted)
-    entries = {row["source"]: _entry(row) for row in chain(own, _rows_elsewhere(ledger))}
-    listed = [entry for _, entry in sorted(entries.items())]
+    rows = {row["source"]: row for row in chain(own, _rows_elsewhere(ledger))}
+    of_content = Counter(row["sha256"] for row in rows.values())
+    listed = [_entry(row, of_content[row["sha256"]] - 1) for _, row in sorted(rows.items())]
     data = f"keyframerGallery({json.dumps(listed, separators=(',', ':'))});\n"
     site = {path.name: path.read_bytes() for path in files(__package__).joinpath("gallery_site").iterdir()}
     contents = {f"{ASSETS}/{name}": content for name, content in {**shared_files(), **site}.items() if name != PAGE}
@@ -134,12 +136,15 @@ def path_below(folder: str) -> str:
     return folder.partition(f"{FOLDER}/")[2]
 
 
-def _entry(row: dict[str, Any]) -> dict[str, Any]:
-    """Return a row of the ledger as an entry of the data. ``url`` is the folder of a file, or empty without a page."""
+def _entry(row: dict[str, Any], copies: int = 0) -> dict[str, Any]:
+    """Return a row of the ledger as an entry of the data. ``url`` is the folder of a file, or empty without a page;
+    ``copies`` the number of other files with the same content."""
     folder = str(row["output"]).rpartition("/")[0]
     path = safe_text(path_below(folder))
     entry: dict[str, Any] = {"path": path, "format": row["format"] or "unknown", "size": row["size"] or 0}
     if row["status"] == FAILED:
         return {**entry, "url": "", "verdict": "not readable", "message": f"{row['code']}: {row['message']}"}
+    if copies and row["sha256"]:
+        entry["copies"] = copies
     details = {name: value for name, value in row["details"].items() if isinstance(value, _DETAILS.get(name, ()))}
     return {**entry, "url": quote(os.fsencode(folder)), **details}

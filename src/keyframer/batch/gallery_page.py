@@ -49,12 +49,12 @@ _LONGEST_NAME, _LONGEST_WORDS = 255, 500
 
 
 def make_folder(
-    opened: OpenedFile, sha256: str, finder: TextureFinder | None, folder: str
+    opened: OpenedFile, sha256: str, finder: TextureFinder | None, folder: str, date: str = ""
 ) -> tuple[dict[str, bytes], dict[str, Any], IssueLog]:
     """Return the content of the files of the folder by name, the page last; the entry of the index, as JSON values; and
     the issues of the file.
 
-    ``folder`` is its path below that of the index.
+    ``folder`` is its path below that of the index, ``date`` when it was last changed.
     """
     up = "../" * len(folder.split("/")) if folder else ""
     scene, facts, summary = Scene(), Table("summary", "Summary", ("what", "value")), dict[str, Any]()
@@ -70,6 +70,8 @@ def make_folder(
             scene = opened.scene(salvage=True)
     name = os.path.basename(opened.name)
     facts.add("path", f"{place}/{name}" if (place := os.path.dirname(path_below(folder))) else name)
+    if date:
+        facts.add("date", date.replace("T", " "))
     facts.add("sha256", sha256)
     files: dict[str, bytes] = {}
     problems: list[str] = []
@@ -80,6 +82,8 @@ def make_folder(
         **{part: summary[part] for part in known if _is_known(summary.get(part))},
         "features": _features(summary, scene),
         "words": _words(scene, summary.get("writer")),
+        **({"writer": shown(writer, most=_LONGEST_NAME)} if (writer := summary.get("writer")) else {}),
+        **({"date": date} if date else {}),
     }
     source = None if finder is None else TextureSource(finder)
     is_damaged = report.verdict == "damaged"

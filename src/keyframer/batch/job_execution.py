@@ -253,11 +253,15 @@ def _identify(job: _RunningJob, result: Result) -> None:
 def _catalogue(job: _RunningJob, result: Result) -> None:
     """Return the rows of a file in a catalogue; a file that cannot be read has rows, too. Nothing is written."""
     from keyframer.batch.catalogue_rows import file_rows
+    from keyframer.batch.file_catalogue import path_text
 
     with suppress(FormatError):  # the format is unknown: the rows say so
         job.note_companions()
     finder = job.finder()
     rows, issues = file_rows(job.opened, finder)
+    container = storage.file_on_disk(job.job.source)
+    rows["file"]["container"] = None if container == job.job.source else path_text(container)
+    rows["file"]["modified"] = storage.modified(job.job.source, job.job.occurrence) or None
     job.note_issues(issues)
     job.note_images(finder)
     result["details"] = {"rows": rows}
@@ -272,7 +276,8 @@ def _gallery(job: _RunningJob, result: Result) -> None:
     finder = job.finder()
     folder = os.path.dirname(job.job.output)
     below = folder.removeprefix(job.job.out or folder).replace(os.sep, "/").strip("/")
-    files, entry, issues = make_folder(job.opened, result["sha256"], finder, below)
+    date = storage.modified(job.job.source, job.job.occurrence)
+    files, entry, issues = make_folder(job.opened, result["sha256"], finder, below, date)
     for name, data in files.items():
         job.write(data, os.path.join(folder, name))
     job.note_issues(issues)

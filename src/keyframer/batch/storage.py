@@ -11,7 +11,7 @@ import os
 import re
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from io import BytesIO
 from typing import Any
@@ -19,6 +19,7 @@ from typing import Any
 from keyframer.catalogue import IO_CHANGED_DURING_READ, IO_READ_FAILED
 from keyframer.errors import FormatError
 from keyframer.files import check_size, is_endless, member_names, members, read_bytes
+from keyframer.files.containers import seconds_text
 from keyframer.limits import DEFAULT_LIMITS, Limits
 
 _WEB = ("http://", "https://")
@@ -96,6 +97,16 @@ def file_on_disk(source: str) -> str:
     """Return the path of the file that has this content: of a member, that of its archive."""
     member = split_member(source)
     return source if member is None else member[0]
+
+
+def modified(source: str, occurrence: int = 0) -> str:
+    """Return when a file or member was last changed, as text; empty if it is unknown, as for URLs."""
+    if is_url(source):
+        return ""
+    with suppress(OSError, FormatError):
+        place = members.place_of(source) if member_names.may_be_member(source) else None
+        return seconds_text(int(os.stat(source).st_mtime)) if place is None else place.modified(occurrence)
+    return ""
 
 
 def is_gone(source: str) -> bool:

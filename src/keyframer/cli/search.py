@@ -22,12 +22,14 @@ ABOUT = """List the files of a catalogue that keyframer batch catalogue has made
 A file is listed if each word is the beginning of a word in its path, in a name
 of its nodes, meshes, materials, images, cameras or lights, or in its title,
 author or writer; upper and lower case are equal. Without words all files are
-listed. --where is an SQL condition on the table files; docs/catalogue.md
-describes all tables. The paths can be the inputs of other commands:
---files-from -."""
+listed. Words such as animated:yes, cameras:no, format:3ds and verdict:damaged
+are conditions; --before 1996 and --after 1994-06 compare dates. --where is an
+SQL condition on the table files; docs/catalogue.md describes all tables. The
+paths can be the inputs of other commands: --files-from -."""
 
 EXAMPLES = (
     "keyframer search archive.sqlite rotor",
+    "keyframer search discs.sqlite --before 1996 animated:yes",
     "keyframer search archive.sqlite --where \"verdict = 'damaged' AND size > 1e6\"",
     "keyframer search archive.sqlite stone --format json | jq '.files[].path'",
     "keyframer search a.sqlite cat | keyframer batch check --files-from - -o out/",
@@ -45,6 +47,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "words", nargs="*", metavar="WORD", help="beginnings of words that a file must have, all of them"
     )
+    parser.add_argument(
+        "--before", type=_date, metavar="DATE", help="files last changed before a year, month or day: 1996, 1996-03"
+    )
+    parser.add_argument("--after", type=_date, metavar="DATE", help="files last changed then or later")
     parser.add_argument("--where", metavar="SQL", help="a condition on the columns of the table files")
     parser.add_argument(
         "-l", "--long", action="store_true", help="show format, verdict and matching names after each path"
@@ -56,12 +62,13 @@ def run(options: argparse.Namespace) -> int:
     count = 0
     try:
         with Catalogue(options.catalogue) as catalogue:
-            found = catalogue.search(options.words, options.where)
+            words, conditions = _conditions(options)
+            found = catalogue.search(words, options.where, conditions)
             first = list(islice(found, 1))  # a wrong condition fails before anything is written
             records = Records(sys.stdout.write, options.format, SCHEMA, SCHEMA_VERSION, _RECORD_COLUMNS)
             for _, *values, names in chain(first, found):
                 count += 1
-                matches = _matches(str(names or ""), options.words)
+                matches = _matches(str(names or ""), words)
                 file = dict(zip(COLUMNS["files"][1:], values, strict=True))
                 if options.format == "pretty":
                     sys.stdout.write(f"{_line(file, matches) if options.long else safe_text(str(file['path']))}\n")
@@ -77,6 +84,37 @@ def run(options: argparse.Namespace) -> int:
         return INPUTS_FAILED
     note(options, counted(count, "file"))
     return SUCCESS
+
+
+_COUNTS = {"animated": "animated_nodes", **{name: name for name in ("cameras", "lights", "images", "missing_images")}}
+"""words before ``:yes`` and ``:no``, and the column that then is not 0, or 0"""
+_TEXTS = ("format", "verdict", "writer")
+"""words before ``:TEXT``, which the column then begins with"""
+_DATE = re.compile(r"\d{4}(-\d\d(-\d\d)?)?")
+
+
+def _date(text: str) -> str:
+    if _DATE.fullmatch(text) is None:
+        raise argparse.ArgumentTypeError(f"expected a year, month or day such as 1996-03-31, not {text!r}")
+    return text
+
+
+def _conditions(options: argparse.Namespace) -> tuple[list[str], list[tuple[str, str]]]:
+    """Return the words that are no conditions; and the conditions, in SQL, each with its value."""
+    words: list[str] = []
+    conditions: list[tuple[str, str]] = []
+    for word in options.words:
+        name, _, value = word.partition(":")
+        if name in _COUNTS and value in ("yes", "no"):
+            conditions.append((f"({_COUNTS[name]} > 0) = (? = 'yes')", value))
+        elif name in _TEXTS and value:
+            conditions.append((f"instr(lower({name}), ?) = 1", value.lower()))
+        else:
+            words.append(word)
+    for comparison, date in (("<", options.before), (">=", options.after)):
+        if date is not None:
+            conditions.append((f"modified {comparison} ?", date))
+    return words, conditions
 
 
 def _matches(names: str, words: list[str]) -> list[str]:

@@ -59,13 +59,21 @@ class Place(NamedTuple):
 
         Raises `FormatError` if there is none, or it cannot be read.
         """
-        named = self.container.named(self.path)
-        member = named[occurrence] if occurrence < len(named) else self.file
-        if member is None or (occurrence and occurrence >= len(named)):
-            raise IO_READ_FAILED.failure(0, "/", reason="no such member in the archive")
+        member = self._member(occurrence)
         check_size(member.file_size, limits)
         with _LOCK:
             return self.container.read(member)
+
+    def modified(self, occurrence: int = 0) -> str:
+        """Return when the file was last changed, as text; empty if that is unknown."""
+        return self.container.modified(self._member(occurrence))
+
+    def _member(self, occurrence: int) -> Member:
+        named = self.container.named(self.path)
+        member = named[occurrence] if occurrence < len(named) else None if occurrence else self.file
+        if member is None:
+            raise IO_READ_FAILED.failure(0, "/", reason="no such member in the archive")
+        return member
 
 
 def keep_in_memory(name: str, container: Container[Any]) -> None:

@@ -4,7 +4,7 @@
 
 const PER_PAGE = 60;
 const VERDICTS = ["not readable", "damaged", "readable with problems", "clean"];
-const FIELDS = ["words", "format", "verdict", "feature", "sort"];
+const FIELDS = ["words", "format", "year", "verdict", "feature", "sort"];
 
 const element = (id) => document.getElementById(id);
 const form = element("filters");
@@ -38,8 +38,12 @@ function rank(verdict) {
 
 const byPath = (a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0);
 const byNumber = (name) => (a, b) => (b[name] ?? -1) - (a[name] ?? -1) || byPath(a, b);
+const isStill = (entry) => ((entry.features ?? []).includes("animation") ? 0 : 1);
+const year = (entry) => (entry.date ?? "").slice(0, 4) || "unknown";
 const ORDERS = {
-  "": byPath,
+  "": (a, b) => isStill(a) - isStill(b) || byPath(a, b),
+  path: byPath,
+  date: (a, b) => ((a.date ?? "9") < (b.date ?? "9") ? -1 : (a.date ?? "9") > (b.date ?? "9") ? 1 : byPath(a, b)),
   verdict: (a, b) => rank(a.verdict) - rank(b.verdict) || byPath(a, b),
   format: (a, b) => (a.format < b.format ? -1 : a.format > b.format ? 1 : byPath(a, b)),
   size: byNumber("size"),
@@ -50,6 +54,7 @@ const ORDERS = {
 function matches(entry, words, wanted) {
   return (
     (!wanted.format || entry.format === wanted.format) &&
+    (!wanted.year || year(entry) === wanted.year) &&
     (!wanted.verdict || entry.verdict === wanted.verdict) &&
     (!wanted.feature || (entry.features ?? []).includes(wanted.feature)) &&
     words.every((word) => entry.text.includes(word))
@@ -91,6 +96,8 @@ function card(entry) {
   const facts = [entry.title ?? entry.format, size(entry.size)];
   if (entry.seconds) facts.push(`${entry.seconds.toPrecision(3)} s`);
   if (entry.triangles) facts.push(counted(entry.triangles, "triangle"));
+  if (entry.date) facts.push(entry.date.slice(0, 10));
+  if (entry.copies) facts.push(entry.copies === 1 ? "1 copy" : `${whole.format(entry.copies)} copies`);
   const verdict = make("span", "verdict", entry.verdict);
   verdict.dataset.rank = rank(entry.verdict);
   link.append(make("span", "folder", entry.path.slice(0, cut)), make("span", "facts", facts.join(" · ")), verdict);
@@ -145,10 +152,34 @@ function turn(by) {
   element("cards").querySelector("a")?.focus();
 }
 
-function choices(name, values) {
+/** Return each value with its number, in the order of values. */
+function tally(values) {
   const counts = new Map();
   for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
-  for (const [value, count] of [...counts].sort()) {
+  return [...counts].sort();
+}
+
+/** Show how many files there are of each format, year and program, and what is not theirs. */
+function figures() {
+  const add = (name, counts) => {
+    if (!counts.length) return;
+    const row = make("tr");
+    const heading = make("th", "", name);
+    heading.scope = "row";
+    row.append(heading, make("td", "", counts.map(([value, count]) => `${value}: ${whole.format(count)}`).join(" · ")));
+    element("figures").append(row);
+  };
+  add("Formats", tally(entries.map((entry) => entry.format)));
+  if (entries.some((entry) => entry.date)) add("Years", tally(entries.map(year)));
+  add("Programs", tally(entries.flatMap((entry) => entry.writer ?? [])));
+  add("Features", tally(entries.flatMap((entry) => entry.features ?? [])));
+  add("Of other programs", tally(entries.flatMap((entry) => entry.stranger ?? [])));
+  const copies = entries.filter((entry) => entry.copies).length;
+  if (copies) add("Copies", [["files with the same content as another", copies]]);
+}
+
+function choices(name, values) {
+  for (const [value, count] of tally(values)) {
     const option = make("option", "", `${value} (${whole.format(count)})`);
     option.value = value;
     field(name).append(option);
@@ -162,8 +193,10 @@ window.keyframerGallery = (data) => {
     entry.text = `${entry.path} ${entry.title ?? ""} ${entry.words ?? ""} ${entry.message ?? ""}`.toLowerCase();
   }
   choices("format", entries.map((entry) => entry.format));
+  if (entries.some((entry) => entry.date)) choices("year", entries.map(year));
   choices("verdict", entries.map((entry) => entry.verdict));
   choices("feature", entries.flatMap((entry) => entry.features ?? []));
+  figures();
   restore();
   form.addEventListener("input", changed);
   form.addEventListener("submit", (event) => event.preventDefault());

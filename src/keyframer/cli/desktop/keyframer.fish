@@ -51,7 +51,7 @@ function _shtab_keyframer_using
 end
 
 set -g _shtab_keyframer_commands identify info check salvage dump build sample convert plot diff thumbnail view batch 'batch convert' 'batch check' 'batch info' 'batch identify' 'batch thumbnail' 'batch gallery' 'batch catalogue' 'batch duplicates' 'batch report' 'batch verify' search formats setup
-set -g _shtab_keyframer_opts_with_value --above --around --axes --background --bones --camera --check-manifest --clip --cluster --cut --dialect --encoding --exclude --export --fail-on --files-from --format --fps --frame --frames --from --hexpat --ignore --include --jobs --kaitai --keys --ledger --lights --limit --magic --manifest --map --max-error --memory-limit --merge --mime --model --models --most --move --node --only --operation --output --page --pictures --plot --port --pronom --pronom-submission --rate --report --samples --scale --set --severity --shard --sheet --size --skeleton --span --status --table --texture-path --time-limit --times --tls-ca --tls-cert --tls-key --to --tolerance --tolerance-degrees --track --unit --what --where --write -j -o
+set -g _shtab_keyframer_opts_with_value --above --after --around --axes --background --before --bones --camera --check-manifest --clip --cluster --cut --dialect --encoding --exclude --export --fail-on --files-from --format --fps --frame --frames --from --hexpat --ignore --include --jobs --kaitai --keys --ledger --lights --limit --magic --manifest --map --max-error --memory-limit --merge --mime --model --models --most --move --node --only --operation --output --page --pictures --plot --port --pronom --pronom-submission --rate --report --samples --scale --set --severity --shard --sheet --size --skeleton --span --status --table --texture-path --time-limit --times --tls-ca --tls-cert --tls-key --to --tolerance --tolerance-degrees --track --unit --what --where --write -j -o
 
 complete -c keyframer -e
 complete -c keyframer -f
@@ -574,6 +574,8 @@ complete -c keyframer -n '_shtab_keyframer_using batch verify' -s f -l force -d 
 complete -c keyframer -n '_shtab_keyframer_using batch verify; and test $_shtab_keyframer_npos -ge 0' -ka "(__fish_complete_path (commandline -ct))" -d 'output folder of a batch, with all its shards, or a ledger'
 complete -c keyframer -n '_shtab_keyframer_using; and test $_shtab_keyframer_npos -eq 0' -a search -d 'List the files of a catalogue that keyframer batch catalogue has made.'
 complete -c keyframer -n '_shtab_keyframer_using search' -s h -l help -d 'show this help message and exit'
+complete -c keyframer -n '_shtab_keyframer_using search' -l before -x -d 'files last changed before a year, month or day: 1996, 1996-03'
+complete -c keyframer -n '_shtab_keyframer_using search' -l after -x -d 'files last changed then or later'
 complete -c keyframer -n '_shtab_keyframer_using search' -l where -x -d 'a condition on the columns of the table files'
 complete -c keyframer -n '_shtab_keyframer_using search' -s l -l long -d 'show format, verdict and matching names after each path'
 complete -c keyframer -n '_shtab_keyframer_using search' -l format -xka "pretty json jsonl csv md" -d 'style of the output (default: pretty)'
