@@ -39,7 +39,8 @@ write = partial(write_as, "3ds")
 
 
 def numbers(scene: Scene) -> dict[str, int]:
-    return {node.name: number for number, node in enumerate(scene.nodes)}
+    """Return the nodes by name; an instance of a mesh by its own name, which comes after that of the mesh."""
+    return {node.name.rpartition(".")[2]: number for number, node in enumerate(scene.nodes)}
 
 
 def one_clip(*channels: Channel, end: float = 10.0) -> list[Clip]:

@@ -58,14 +58,38 @@ def renamed(report: LossReport) -> list[str]:
 
 
 def test_names_are_short_and_unique_and_renames_are_reported() -> None:
+    """Names that fit are kept: those that are cut give way."""
     names = ["A long name of a node", "A long name of another", "a long nam", "Box"]
-    scene = Scene(nodes=[Node(name, mesh=0) for name in names], meshes=[triangle()])
+    meshes = [triangle() for _ in names]
+    scene = Scene(nodes=[Node(name, mesh=number) for number, name in enumerate(names)], meshes=meshes)
     document, report = write(scene)
     stored = [thing.name for thing in document.find(r.NamedObject)]
-    assert stored == [b"A long nam", b"A long na2", b"a long na3", b"Box"]
+    assert stored == [b"A long na2", b"A long na3", b"a long nam", b"Box"]
     assert len({name.lower() for name in stored}) == 4
-    assert renamed(report) == [f"/nodes/{name}" for name in names[:3]]
+    assert renamed(report) == [f"/nodes/{name}" for name in names[:2]]
     assert [header.name for header in document.find(r.NodeHeader)] == stored
+
+
+def test_nodes_that_share_a_mesh_are_instances_of_one_object() -> None:
+    """In place, and in another place, turned and scaled; a node with a name that is too long gives way."""
+    mesh = Mesh("Wheel", [(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 2)], [(0, 1, 2), (0, 2, 3)])
+    nodes = [
+        Node("WheelFrontLeft", mesh=0, position=[1, 0, 0]),
+        Node("Right", mesh=0, position=[3, 0, 0], rotation_xyzw=[0, 0, 0.6, 0.8]),
+        Node("WheelFront", mesh=0, position=[0, 5, 0], scale=[2, 2, 2]),
+        Node("Other", mesh=1),
+    ]
+    scene = Scene(nodes=nodes, meshes=[mesh, replace(mesh, name="Other")])
+    document, report = write(scene)
+    assert [thing.name for thing in document.find(r.NamedObject)] == [b"WheelFron2", b"Other"]
+    assert [record.name for record in document.find(r.InstanceName)] == [b"Right", b"WheelFront"]
+    assert renamed(report) == ["/nodes/WheelFrontLeft"]
+    loaded = keyframer.load(keyframer.encode(document))
+    assert [node.name for node in loaded.nodes] == ["WheelFron2", "WheelFron2.Right", "WheelFron2.WheelFront", "Other"]
+    assert [node.mesh for node in loaded.nodes] == [0, 0, 0, 1]
+    ours, theirs = keyframer.pose(scene, frames=[0]), keyframer.pose(loaded, frames=[0])
+    for number in range(4):
+        assert np.allclose(theirs.vertices(number), ours.vertices(number), atol=1e-5)
 
 
 def test_names_of_materials_and_maps_are_shortened() -> None:

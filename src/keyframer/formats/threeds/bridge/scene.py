@@ -376,6 +376,7 @@ class _Reading:
             world = self._world_at_rest(doubtful, not_at_rest, clip, rest_frame)
             animated = any(len(track.keys) > 1 for entry in self.entries for track in entry.tracks)  # type: ignore[attr-defined]
         uses: Counter[int] = Counter()
+        followed: set[int] = set()
         geometry = self.context.options.geometry
         for index, mesh in meshes.items():
             uses[id(mesh)] += 1
@@ -383,7 +384,11 @@ class _Reading:
             if index in doubtful:
                 node_world, node = world[index], self.entries[index].node
                 points = mesh.mesh.positions if uses[id(mesh)] <= _FULL_COMPARISONS else mesh.sample
-                choice = vertex_space.choose(mesh, node, node_world, points, writer, animated, geometry)
+                settled = "another node shows the mesh where the keyframer places it" if id(mesh) in followed else ""
+                settled = "the file is animated" if animated else settled
+                choice = vertex_space.choose(mesh, node, node_world, points, writer, settled, geometry)
+            if choice.follows_keyframer:
+                followed.add(id(mesh))
             yield index, choice, node_world, uses[id(mesh)] == 1
 
     def _add_mesh(self, mesh_object: MeshObject, to_node: Floats, *, is_only: bool) -> int:

@@ -83,10 +83,12 @@ def choose(
     world_at_rest: Floats,
     vertices: Points,
     writer: Program,
-    animated: bool,
+    settled: str,
     geometry: str,
 ) -> Choice:
-    """Decide whether the vertices of one node follow the keyframer; ``vertices`` are all vertices or a sample."""
+    """Decide whether the vertices of one node follow the keyframer; ``vertices`` are all vertices or a sample. In a
+    file of 3D Studio 4 or later they do if ``settled`` has a reason.
+    """
     points = np.asarray(vertices, np.float64)
     if mesh_object.to_local is None:
         return Choice(False, "the mesh's matrix is singular", 0.0)
@@ -108,8 +110,8 @@ def choose(
         return Choice(
             True, "node and mesh have the same matrix: the difference is a moved pivot or a mirror", difference
         )
-    if animated:
-        return Choice(True, "the file is animated", difference)
+    if settled:
+        return Choice(True, settled, difference)
     if identity and not np.allclose(world_at_rest, np.eye(4), atol=1e-6):
         return Choice(True, "vertices are local: the mesh's matrix is the identity", difference)
     return Choice(False, "the file lost the position of the node", difference, is_guess=True)

@@ -60,6 +60,10 @@ _TRACK_KINDS: dict[type[Chunk], tuple[str, ...]] = {
 """tracks of each kind of node, in the order of the format; objects have `MOTION`"""
 
 
+_LONGEST_NAME = 10
+"""bytes of a name"""
+
+
 class _NodeDetails(NamedTuple):
     """What the chunk of a node may have besides its name, its parent and its tracks."""
 
@@ -85,7 +89,7 @@ class NodeWriter:
         """whether key flags of the scene select the floats that are stored; see `tcb_keys`"""
         self.fitted = self._fit()
         self.world, self.points = self._at_rest()
-        self.names = UniqueByteNames(10, reserved=(*RESERVED, *original.taken_names))
+        self.names = UniqueByteNames(_LONGEST_NAME, reserved=(*RESERVED, *original.taken_names))
         self.objects: list[Chunk] = []
         self.nodes: list[Chunk] = []
         self.parts: dict[int, tuple[str, int]] = {}
@@ -180,9 +184,15 @@ class NodeWriter:
         self.aims = find_aims(self.scene, self.world, self.fitter, existing)
         self.aimed_at = {aim.node: number for number, aim in self.aims.items() if aim.node is not None}
         """the camera or light that is aimed at each target"""
-        self.stored_names = {number: self._claim_name(number, node) for number, node in enumerate(self.scene.nodes)}
         parents = evaluation_order(self.scene.nodes).parents.tolist()
-        for number in nodes_depth_first(parents, range(len(parents))):
+        order = list(nodes_depth_first(parents, range(len(parents))))
+        self.instances = self._find_instances(order)
+        fits = {number: len(encode_name(node.name)) <= _LONGEST_NAME for number, node in enumerate(self.scene.nodes)}
+        self.stored_names = {  # cut names give way to those that fit
+            number: self._claim_name(number, self.scene.nodes[number])
+            for number in sorted(fits, key=lambda n: not fits[n])
+        }
+        for number in order:
             if number not in self.original.untouched:
                 self._write_node(number, self.scene.nodes[number])
             elif number in self.original.numbers:
@@ -194,6 +204,32 @@ class NodeWriter:
                 tracks: list[Chunk] = [write_track(aim.position, False)]
                 target_number = self._claim_number(None)
                 self._add_node(None, kind, self.stored_names[number], parent, tracks, target_number, _NodeDetails())
+
+    def _find_instances(self, order: Sequence[int]) -> dict[int, int]:
+        """Return new nodes that show the mesh of another new node, which is written before, by that node."""
+        first: dict[tuple[object, ...], int] = {}
+        instances = {}
+        for number in order:
+            node, matrix = self.scene.nodes[number], self.world[number]
+            if node.mesh is None or node.morph is not None or node.skin is not None or number in self.original.nodes:
+                continue
+            sign = np.sign(affine.determinant(matrix))
+            key = (node.mesh, self.source.nodes[number].mesh, *map(float, node.pivot), bool(self.flipped[number]), sign)
+            if key not in first:
+                first[key] = number
+            elif self._keeps_shape(first[key], number):
+                instances[number] = first[key]
+        return instances
+
+    def _keeps_shape(self, first: int, number: int) -> bool:
+        """Return whether the vertices of two nodes, relative to them, are the same, and one object can store them."""
+        if len(split_mesh(self.scene.meshes[self.scene.nodes[number].mesh or 0], _MOST_IN_MESH)) > 1:
+            return False
+        with np.errstate(all="ignore"):
+            own, other = (
+                affine.transform_points(affine.inverse(self.world[n]), self.points[n]) for n in (first, number)
+            )
+            return bool(np.abs(own - other).max(initial=0.0) <= 1e-5 * np.abs(own).max(initial=1e-30))
 
     def _objects_that_need_nodes(self) -> frozenset[int]:
         """Return editor objects without a keyframer node in the document that now need one."""
@@ -216,6 +252,13 @@ class NodeWriter:
             return self.original.names[number]
         if number in self.aimed_at or node.kind is NodeKind.AMBIENT:
             return b""
+        if number in self.instances:
+            owner = self.scene.nodes[self.instances[number]].name
+            name = self.names.claim(node.name.removeprefix(f"{owner}."))
+            if f"{owner}.{self.names.decode(name)}" != node.name:
+                message = f"an instance of {owner!r}, whose name comes before {self.names.decode(name)!r}"
+                self.report.add(Outcome.BAKED, plain_path("nodes", node.name), message)
+            return name
         name = self.names.claim(node.name, node.raw_name)
         if self.names.decode(name) != node.name:
             message = f"renamed to {self.names.decode(name)!r}: names have at most 10 characters and must be unique"
@@ -248,6 +291,12 @@ class NodeWriter:
         elif node.light is not None:
             kind = r.OmniNode if self.aims.get(number) is None else r.SpotNode
             self._write_light(number, node, name)
+        elif number in self.instances:
+            tracks = self._tracks(number, node, MOTION)
+            hidden = self._add_visibility(tracks, number, node)
+            shown, details = self.stored_names[self.instances[number]], _NodeDetails(name, hidden)
+            self._add_node(number, r.ObjectNode, shown, parent, tracks, self._claim_number(number), details)
+            return
         elif node.mesh is not None:
             self._write_mesh_node(number, node, name, parent)
             return
