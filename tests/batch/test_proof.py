@@ -153,6 +153,36 @@ def test_bag(run: Run, archive: Path, tmp_path: Path) -> None:
         bagit.Bag(str(out)).validate()
 
 
+def test_bag_with_sources(run: Run, archive: Path, tmp_path: Path) -> None:
+    """A disc is in the bag once, as it is, and is verified with it."""
+    with zipfile.ZipFile(archive / "pack.zip", "w") as pack:
+        pack.writestr("a.nanim", GOOD)
+        pack.writestr("b.nanim", GOOD)
+    out = tmp_path / "bag"
+    about = ("--bag", "--with-sources", "--organization", "A Museum\nof Discs", "--contact", "discs@example.org")
+    inputs = (archive, archive / "pack.zip")
+    assert run("batch", "identify", *inputs, "-o", out, "-j", "1", *about).code == 0
+    bag = bagit.Bag(str(out))
+    bag.validate()
+    assert bag.info["Source-Organization"] == "A Museum\\x0aof Discs"
+    assert bag.info["Contact-Email"] == "discs@example.org"
+    copies = {path.relative_to(out / "data/sources"): path.read_bytes()
+              for path in (out / "data/sources").rglob("*") if path.is_file()}  # fmt: skip
+    assert copies == {path.relative_to(archive): path.read_bytes() for path in archive.rglob("*") if path.is_file()}
+    assert Path("pack.zip") in copies
+    assert run("batch", "verify", out, "--no-sources").code == 0
+    assert run("batch", "identify", *inputs, "-o", out, "-j", "1", *about).code == 0  # again
+    bagit.Bag(str(out)).validate()
+    ran = run("batch", "identify", *inputs, "-o", out, "-j", "1", "--bag")
+    assert ran.code == 3
+    assert "data/sources" in ran.err
+    (out / "data/sources/pack.zip").write_bytes(b"")
+    ran = run("batch", "verify", out, "--no-sources")
+    assert ran.code == 1
+    assert "pack.zip: copy of a source has changed" in ran.out
+    assert run("batch", "identify", archive, "-o", tmp_path / "x", "--with-sources").code == 2
+
+
 def test_manifest_of_somebody_else_is_not_replaced(run: Run, archive: Path, tmp_path: Path) -> None:
     theirs = put(tmp_path / "out" / MANIFEST, b"theirs")
     ran = identify(run, archive, tmp_path / "out", "--manifest", "sha256")

@@ -21,6 +21,7 @@ from keyframer.limits import Limits
 from keyframer.viewer import Viewer
 from keyframer.viewer.dropped_files import MOST_FILES, BadDrop, DroppedFile, dropped_files, view_dropped
 from keyframer.viewer.resources import Resources
+from tests.building import containers
 from tests.building.images import picture
 from tests.viewer.browser import Browser
 from tests.viewer.foreign_gltf import write_foreign
@@ -269,6 +270,20 @@ def test_dropped_image_joins_the_open_scene_that_misses_it(viewer: Viewer, tmp_p
     assert viewer.resources.room == room - len(picture("PNG"))
     viewer.resources.post("/close/1", b"")
     assert viewer.resources.room == room + len(scene)
+
+
+@pytest.mark.parametrize("kind", ["iso", "dos.iso", "ima", "tgz"])
+def test_dropped_disc_stands_for_its_files(tmp_path: Path, kind: str) -> None:
+    """A scene finds its image in MAPS on the disc; the page in the browser opens discs with the same code."""
+    folder = tmp_path / "disc"
+    (folder / "MESHES").mkdir(parents=True)
+    (folder / "MAPS").mkdir()
+    hostile_file(b"WOOD.PNG", folder / "MESHES").rename(folder / "MESHES/BOX.3DS")
+    (folder / "MAPS/WOOD.PNG").write_bytes(picture("PNG"))
+    containers.MAKERS[kind](folder, tmp_path / f"a.{kind}")
+    (file,) = view_dropped([DroppedFile(f"a.{kind}", (tmp_path / f"a.{kind}").read_bytes())], Limits())
+    assert file.name == f"a.{kind}/MESHES/BOX.3DS"
+    assert b"image/png" in (file.model() or b"")
 
 
 def test_dropped_image_joins_a_scene_of_the_command(tmp_path: Path) -> None:

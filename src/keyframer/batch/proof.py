@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
+from functools import partial
 from typing import Any
 
 from keyframer import __version__
@@ -21,11 +22,13 @@ from keyframer.batch.output_names import is_below
 from keyframer.batch.shards import Ledgers, missing_shards
 from keyframer.errors import FormatError, reason_of
 from keyframer.files import write_bytes
-from keyframer.text import counted
+from keyframer.text import counted, safe_text
 
 MANIFEST = "manifest-sha256.txt"
 BAG_DECLARATION = "bagit.txt"
 _BAG_INFO, _TAG_MANIFEST = "bag-info.txt", "tagmanifest-sha256.txt"
+SOURCES = f"{PAYLOAD}/sources"
+"""folder of a bag with copies of the inputs"""
 _AGENT = "Bag-Software-Agent: keyframer "
 _LINE = re.compile(rb"(\\?)([0-9A-Fa-f]{64})[ \t]+\*?(.+)", re.DOTALL)
 _LONGEST_LINE = 1 << 16
@@ -84,6 +87,13 @@ class _Written:
     digest: Any = field(default_factory=hashlib.sha256)
     has_gallery: bool = False
 
+    def add(self, line: bytes, size: int) -> bytes:
+        """Count a file and return its line."""
+        self.files += 1
+        self.size += size
+        self.digest.update(line)
+        return line
+
 
 def write_manifest(rows: Iterable[dict[str, Any]], out: str, *, name: str = MANIFEST, overwrite: bool = True) -> int:
     """Write the manifest of all existing outputs of rows to the output folder, for ``sha256sum -c`` in this folder;
@@ -102,13 +112,31 @@ def write_manifest(rows: Iterable[dict[str, Any]], out: str, *, name: str = MANI
     return written.files
 
 
-def write_bag(rows: Iterable[dict[str, Any]], out: str, *, overwrite: bool = True) -> int:
-    """Write the files that make a bag of the output folder: the manifest of the outputs, which are below `PAYLOAD`, and
-    the files about the bag; returns the number of outputs. The index of a gallery counts as a file about the bag.
+@dataclass(frozen=True)
+class BagInfo:
+    """What a bag has besides the outputs: copies of ``sources``, and who made it."""
+
+    sources: Collection[str] = ()
+    """inputs; those in a container are there as the whole container, those at URLs are not"""
+    organization: str = ""
+    contact: str = ""
+    """a name, or an address for mail"""
+
+    def lines(self) -> Iterator[str]:
+        kind = "Contact-Email" if "@" in self.contact and " " not in self.contact else "Contact-Name"
+        for name, value in (("Source-Organization", self.organization), (kind, self.contact)):
+            if value:
+                yield f"{name}: {safe_text(value)}\n"
+
+
+def write_bag(rows: Iterable[dict[str, Any]], out: str, *, overwrite: bool = True, info: BagInfo | None = None) -> int:
+    """Write the files that make a bag of the output folder: copies of sources, the manifest of the outputs, which are
+    below `PAYLOAD`, and the files about the bag; returns the number of files in the manifest. The index of a gallery
+    counts as a file about the bag.
 
     Raises `ProofError` if `PAYLOAD` has other files.
     """
-    written, names = _Written(), set[str]()
+    written, names, info = _Written(), set[str](), info or BagInfo()
 
     def escaped(sha256: bytes, name: bytes) -> bytes:
         names.add(os.fsdecode(name))
@@ -116,6 +144,10 @@ def write_bag(rows: Iterable[dict[str, Any]], out: str, *, overwrite: bool = Tru
 
     def lines() -> Iterator[bytes]:
         yield from _manifest(rows, out, written, escaped)
+        for name, sha256, size in _copied(info.sources, out):
+            if name in names:
+                raise ProofError(f"{out}/{name} is an output: a bag of these inputs cannot have sources")
+            yield written.add(escaped(sha256.encode(), os.fsencode(name)), size)
         if foreign := foreign_files(out, names):
             more = f" and {counted(len(foreign) - 1, 'more file')}" if len(foreign) > 1 else ""
             them = "them" if more else "it"
@@ -126,6 +158,7 @@ def write_bag(rows: Iterable[dict[str, Any]], out: str, *, overwrite: bool = Tru
     tags = {
         BAG_DECLARATION: "BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n",
         _BAG_INFO: f"{_AGENT}{__version__}\nBagging-Date: {date.today().isoformat()}\n"
+        f"{''.join(info.lines())}"
         f"Payload-Oxum: {written.size}.{written.files}\n",
     }
     hashes = {MANIFEST: written.digest.hexdigest(), **dict(_index_hashes(out, written))}
@@ -181,11 +214,26 @@ def _manifest(
                 shared.add(relative)
             if not storage.is_url(path) and not os.path.isfile(path):  # removed, and its source as well
                 continue
-            line = escaped(entry["sha256"].encode(), os.fsencode(relative))
-            written.files += 1
-            written.size += entry["size"]
-            written.digest.update(line)
-            yield line
+            yield written.add(escaped(entry["sha256"].encode(), os.fsencode(relative)), entry["size"])
+
+
+def _copied(sources: Collection[str], out: str) -> Iterator[tuple[str, str, int]]:
+    """Copy sources into a bag, with the tree below their common folder; yields name, SHA-256 and size of each copy."""
+    on_disk = (storage.file_on_disk(path) for path in sources if not storage.is_url(path))
+    paths = sorted({os.path.abspath(path) for path in on_disk if os.path.isfile(path)})
+    common = os.path.commonpath(list(map(os.path.dirname, paths))) if paths else ""
+    for path in paths:
+        name = f"{SOURCES}/{_below(path, common)}"
+        try:
+            sha256 = storage.sha256_of(path)
+            copy = os.path.join(out, name)
+            if not os.path.isfile(copy) or storage.sha256_of(copy) != sha256:
+                os.makedirs(os.path.dirname(copy), exist_ok=True)
+                with open(path, "rb") as stream:
+                    _write(out, name, iter(partial(stream.read, 1 << 20), b""), overwrite=True)
+            yield name, sha256, os.path.getsize(copy)
+        except OSError as error:
+            raise ProofError(f"{path} cannot be copied into the bag: {error.strerror or error}") from None
 
 
 def _escaped(sha256: bytes, name: bytes) -> bytes:
@@ -263,18 +311,24 @@ class Verification:
                     if out in bags:
                         bags[out][relative] = entry["sha256"]
         for out, hashes in bags.items():
-            yield from (
-                f"{os.path.join(out, name)}: no row of the ledger has it" for name in foreign_files(out, hashes)
-            )
+            copies: list[str] = []
             if not self._new_bag:
                 try:
-                    yield from self._deviations_of_manifests(out, hashes)
+                    listed = {_below(path, out): sha256 for path, sha256 in read_manifest(os.path.join(out, MANIFEST))}
+                    copies = [name for name in listed if name.startswith(f"{SOURCES}/") and is_below(name)]
+                    yield from self._deviations_of_manifests(out, hashes, listed, copies)
                 except ProofError as error:
                     yield str(error)
+            foreign = foreign_files(out, {*hashes, *copies})
+            yield from (f"{os.path.join(out, name)}: no row of the ledger has it" for name in foreign)
 
-    def _deviations_of_manifests(self, out: str, hashes: dict[str, str]) -> Iterator[str]:
-        listed = {_below(path, out): sha256 for path, sha256 in read_manifest(os.path.join(out, MANIFEST))}
-        for name in sorted(listed.keys() | hashes.keys()):
+    def _deviations_of_manifests(
+        self, out: str, hashes: dict[str, str], listed: dict[str, str], copies: list[str]
+    ) -> Iterator[str]:
+        for name in copies:
+            if name not in hashes:
+                yield from self._compare("copy of a source", os.path.join(out, name), listed[name], MANIFEST)
+        for name in sorted((listed.keys() | hashes.keys()) - set(copies)):
             path = os.path.join(out, name)
             is_missing = not os.path.lexists(path)
             if name in hashes and listed.get(name) != hashes[name] and not is_missing:

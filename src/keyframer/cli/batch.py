@@ -275,6 +275,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.check_manifest is not None:
         expected = {}
         inputs = batch_proof.with_manifest(options, iter(inputs), expected)
+    batch_proof.check_options(options)
     batch_proof.check_folder(options, out, ledger_path)
     with (
         Ledger(ledger_path, out) as ledger,
@@ -318,7 +319,7 @@ def _run(options: argparse.Namespace) -> int:
             where = shown_name(options.ledger or options.output)
             _show_damaged(options, damaged, f"keyframer batch report {where} --only damaged --only unreadable")
         if not stopping.is_set() and lost is None:
-            batch_proof.finish(options, out, ledger)
+            batch_proof.finish(options, out, ledger, batch_run.sources)
         _show_lost(lost)
         return code
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from keyframer.batch import InputFile, storage
 from keyframer.batch.job import PAYLOAD
@@ -12,6 +12,8 @@ from keyframer.batch.ledger import Ledger
 from keyframer.batch.proof import (
     BAG_DECLARATION,
     MANIFEST,
+    SOURCES,
+    BagInfo,
     ProofError,
     Verification,
     is_own_bag,
@@ -36,6 +38,15 @@ def add_run_arguments(parser: argparse.ArgumentParser) -> None:
         "fails before anything is made of it",
     )
     _add_output_arguments(proof)
+    proof.add_argument(
+        "--with-sources",
+        action="store_true",
+        help=f"with --bag: put copies of the inputs into OUT/{SOURCES}, of members their archive or disc image",
+    )
+    proof.add_argument("--organization", metavar="NAME", default="", help="with --bag: whose it is, for bag-info.txt")
+    proof.add_argument(
+        "--contact", metavar="NAME", default="", help="with --bag: a person or address for mail, for bag-info.txt"
+    )
 
 
 def _add_output_arguments(group: argparse._ArgumentGroup | argparse.ArgumentParser) -> None:
@@ -112,14 +123,25 @@ def check_folder(options: argparse.Namespace, out: str, ledger_path: str) -> Non
         raise ProofError(f"{path} exists and was not written by an earlier run (--force replaces it)")
 
 
-def finish(options: argparse.Namespace, out: str, ledger: Ledger) -> None:
-    """Write the manifest or bag of a finished run; raises `ProofError`."""
+def check_options(options: argparse.Namespace) -> None:
+    """End the command with a message if options do not fit each other."""
+    if (options.with_sources or options.organization or options.contact) and not options.bag:
+        options.parser.error("--with-sources, --organization and --contact need --bag")
+    if (options.with_sources or options.organization or options.contact) and options.shard is not None:
+        options.parser.error("--with-sources, --organization and --contact cannot be given with --shard")
+    if options.with_sources and storage.is_url(options.output):
+        options.parser.error("--with-sources needs an OUT on a disk")
+
+
+def finish(options: argparse.Namespace, out: str, ledger: Ledger, sources: Collection[str]) -> None:
+    """Write the manifest or bag of a finished run over these sources; raises `ProofError`."""
     if options.bag and options.shard is not None:
         where = shown_name(options.output)
         note(options, f"when all shards are finished, keyframer batch verify {where} --bag completes the bag")
         return
     if options.bag:
-        count = write_bag(ledger.rows(), out)
+        info = BagInfo(sources if options.with_sources else (), options.organization, options.contact)
+        count = write_bag(ledger.rows(), out, info=info)
     elif options.manifest:
         count = write_manifest(ledger.rows(), out, name=_manifest_name(options))
     else:

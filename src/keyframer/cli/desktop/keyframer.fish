@@ -51,7 +51,7 @@ function _shtab_keyframer_using
 end
 
 set -g _shtab_keyframer_commands identify info check salvage dump build sample convert plot diff thumbnail view batch 'batch convert' 'batch check' 'batch info' 'batch identify' 'batch thumbnail' 'batch gallery' 'batch catalogue' 'batch duplicates' 'batch report' 'batch verify' search formats setup
-set -g _shtab_keyframer_opts_with_value --above --after --around --axes --background --before --bones --camera --check-manifest --clip --cluster --cut --dialect --encoding --exclude --export --fail-on --files-from --format --fps --frame --frames --from --hexpat --ignore --include --jobs --kaitai --keys --ledger --lights --limit --magic --manifest --map --max-error --memory-limit --merge --mime --model --models --most --move --node --only --operation --output --page --pictures --plot --port --pronom --pronom-submission --rate --report --samples --scale --set --severity --shard --sheet --size --skeleton --span --status --table --texture-path --time-limit --times --tls-ca --tls-cert --tls-key --to --tolerance --tolerance-degrees --track --unit --what --where --write -j -o
+set -g _shtab_keyframer_opts_with_value --above --after --around --axes --background --before --bones --camera --check-manifest --clip --cluster --contact --cut --dialect --encoding --exclude --export --fail-on --files-from --format --fps --frame --frames --from --hexpat --ignore --include --jobs --kaitai --keys --ledger --lights --limit --magic --manifest --map --max-error --memory-limit --merge --mime --model --models --most --move --node --only --operation --organization --output --page --pictures --plot --port --pronom --pronom-submission --rate --report --samples --scale --set --severity --shard --sheet --size --skeleton --span --status --table --texture-path --time-limit --times --tls-ca --tls-cert --tls-key --to --tolerance --tolerance-degrees --track --unit --what --where --write -j -o
 
 complete -c keyframer -e
 complete -c keyframer -f
@@ -332,6 +332,9 @@ complete -c keyframer -n '_shtab_keyframer_using batch convert' -l shard -x -d '
 complete -c keyframer -n '_shtab_keyframer_using batch convert' -l check-manifest -xka "(__fish_complete_path (commandline -ct))" -d 'a manifest of the inputs, as sha256sum writes it: a file that is missing, has changed or is not listed fails before anything is made of it'
 complete -c keyframer -n '_shtab_keyframer_using batch convert' -l manifest -xka "sha256" -d 'write manifest-sha256.txt of all outputs to OUT, of a gallery with its index: sha256sum -c manifest-sha256.txt in OUT verifies them (each shard has a manifest of its own, without the index)'
 complete -c keyframer -n '_shtab_keyframer_using batch convert' -l bag -d 'make OUT a BagIt bag: outputs in OUT/data, manifest-sha256.txt, and the index of a gallery next to it'
+complete -c keyframer -n '_shtab_keyframer_using batch convert' -l with-sources -d 'with --bag: put copies of the inputs into OUT/data/sources, of members their archive or disc image'
+complete -c keyframer -n '_shtab_keyframer_using batch convert' -l organization -x -d 'with --bag: whose it is, for bag-info.txt'
+complete -c keyframer -n '_shtab_keyframer_using batch convert' -l contact -x -d 'with --bag: a person or address for mail, for bag-info.txt'
 complete -c keyframer -n '_shtab_keyframer_using batch convert' -l limit -x -d 'change a limit on the cost of reading and converting (see docs/issues.md)'
 complete -c keyframer -n '_shtab_keyframer_using batch convert' -l from -xka "3ds uto3d hale3d midtown nodeanim ase b3d horde3d gltf mvr gdtf" -d 'format of the input, if it cannot be detected from the content: 3ds, uto3d, hale3d, midtown, nodeanim, ase, b3d, horde3d, gltf, mvr, gdtf'
 complete -c keyframer -n '_shtab_keyframer_using batch convert' -l salvage -d 'leave out the unsafe parts of a damaged file instead of refusing it'
@@ -382,6 +385,9 @@ complete -c keyframer -n '_shtab_keyframer_using batch check' -l shard -x -d 'pr
 complete -c keyframer -n '_shtab_keyframer_using batch check' -l check-manifest -xka "(__fish_complete_path (commandline -ct))" -d 'a manifest of the inputs, as sha256sum writes it: a file that is missing, has changed or is not listed fails before anything is made of it'
 complete -c keyframer -n '_shtab_keyframer_using batch check' -l manifest -xka "sha256" -d 'write manifest-sha256.txt of all outputs to OUT, of a gallery with its index: sha256sum -c manifest-sha256.txt in OUT verifies them (each shard has a manifest of its own, without the index)'
 complete -c keyframer -n '_shtab_keyframer_using batch check' -l bag -d 'make OUT a BagIt bag: outputs in OUT/data, manifest-sha256.txt, and the index of a gallery next to it'
+complete -c keyframer -n '_shtab_keyframer_using batch check' -l with-sources -d 'with --bag: put copies of the inputs into OUT/data/sources, of members their archive or disc image'
+complete -c keyframer -n '_shtab_keyframer_using batch check' -l organization -x -d 'with --bag: whose it is, for bag-info.txt'
+complete -c keyframer -n '_shtab_keyframer_using batch check' -l contact -x -d 'with --bag: a person or address for mail, for bag-info.txt'
 complete -c keyframer -n '_shtab_keyframer_using batch check' -l limit -x -d 'change a limit on the cost of reading and converting (see docs/issues.md)'
 complete -c keyframer -n '_shtab_keyframer_using batch check' -l from -xka "3ds uto3d hale3d midtown nodeanim ase b3d horde3d gltf mvr gdtf" -d 'format of the input, if it cannot be detected from the content: 3ds, uto3d, hale3d, midtown, nodeanim, ase, b3d, horde3d, gltf, mvr, gdtf'
 complete -c keyframer -n '_shtab_keyframer_using batch check' -l fail-on -xka "error warning info" -d 'lowest severity that makes the exit code 1 (default: error)'
@@ -409,6 +415,9 @@ complete -c keyframer -n '_shtab_keyframer_using batch info' -l shard -x -d 'pro
 complete -c keyframer -n '_shtab_keyframer_using batch info' -l check-manifest -xka "(__fish_complete_path (commandline -ct))" -d 'a manifest of the inputs, as sha256sum writes it: a file that is missing, has changed or is not listed fails before anything is made of it'
 complete -c keyframer -n '_shtab_keyframer_using batch info' -l manifest -xka "sha256" -d 'write manifest-sha256.txt of all outputs to OUT, of a gallery with its index: sha256sum -c manifest-sha256.txt in OUT verifies them (each shard has a manifest of its own, without the index)'
 complete -c keyframer -n '_shtab_keyframer_using batch info' -l bag -d 'make OUT a BagIt bag: outputs in OUT/data, manifest-sha256.txt, and the index of a gallery next to it'
+complete -c keyframer -n '_shtab_keyframer_using batch info' -l with-sources -d 'with --bag: put copies of the inputs into OUT/data/sources, of members their archive or disc image'
+complete -c keyframer -n '_shtab_keyframer_using batch info' -l organization -x -d 'with --bag: whose it is, for bag-info.txt'
+complete -c keyframer -n '_shtab_keyframer_using batch info' -l contact -x -d 'with --bag: a person or address for mail, for bag-info.txt'
 complete -c keyframer -n '_shtab_keyframer_using batch info' -l limit -x -d 'change a limit on the cost of reading and converting (see docs/issues.md)'
 complete -c keyframer -n '_shtab_keyframer_using batch info' -l from -xka "3ds uto3d hale3d midtown nodeanim ase b3d horde3d gltf mvr gdtf" -d 'format of the input, if it cannot be detected from the content: 3ds, uto3d, hale3d, midtown, nodeanim, ase, b3d, horde3d, gltf, mvr, gdtf'
 complete -c keyframer -n '_shtab_keyframer_using batch info' -l table -x -d 'show only this table (may be repeated; several names can be separated by commas): overview, records, raw, issues, scene, tree, curves, meshes, materials, images, textures, cameras, lights, skins, raw_channels, objects, maps, nodes, tracks, brushes, sequences, streams, fixtures, modes'
@@ -439,6 +448,9 @@ complete -c keyframer -n '_shtab_keyframer_using batch identify' -l shard -x -d 
 complete -c keyframer -n '_shtab_keyframer_using batch identify' -l check-manifest -xka "(__fish_complete_path (commandline -ct))" -d 'a manifest of the inputs, as sha256sum writes it: a file that is missing, has changed or is not listed fails before anything is made of it'
 complete -c keyframer -n '_shtab_keyframer_using batch identify' -l manifest -xka "sha256" -d 'write manifest-sha256.txt of all outputs to OUT, of a gallery with its index: sha256sum -c manifest-sha256.txt in OUT verifies them (each shard has a manifest of its own, without the index)'
 complete -c keyframer -n '_shtab_keyframer_using batch identify' -l bag -d 'make OUT a BagIt bag: outputs in OUT/data, manifest-sha256.txt, and the index of a gallery next to it'
+complete -c keyframer -n '_shtab_keyframer_using batch identify' -l with-sources -d 'with --bag: put copies of the inputs into OUT/data/sources, of members their archive or disc image'
+complete -c keyframer -n '_shtab_keyframer_using batch identify' -l organization -x -d 'with --bag: whose it is, for bag-info.txt'
+complete -c keyframer -n '_shtab_keyframer_using batch identify' -l contact -x -d 'with --bag: a person or address for mail, for bag-info.txt'
 complete -c keyframer -n '_shtab_keyframer_using batch; and test $_shtab_keyframer_npos -eq 0' -a thumbnail -d 'Render a picture of every file.'
 complete -c keyframer -n '_shtab_keyframer_using batch thumbnail' -s h -l help -d 'show this help message and exit'
 complete -c keyframer -n '_shtab_keyframer_using batch thumbnail' -l all-files -d 'take every file of a folder or archive, whatever its extension'
@@ -461,6 +473,9 @@ complete -c keyframer -n '_shtab_keyframer_using batch thumbnail' -l shard -x -d
 complete -c keyframer -n '_shtab_keyframer_using batch thumbnail' -l check-manifest -xka "(__fish_complete_path (commandline -ct))" -d 'a manifest of the inputs, as sha256sum writes it: a file that is missing, has changed or is not listed fails before anything is made of it'
 complete -c keyframer -n '_shtab_keyframer_using batch thumbnail' -l manifest -xka "sha256" -d 'write manifest-sha256.txt of all outputs to OUT, of a gallery with its index: sha256sum -c manifest-sha256.txt in OUT verifies them (each shard has a manifest of its own, without the index)'
 complete -c keyframer -n '_shtab_keyframer_using batch thumbnail' -l bag -d 'make OUT a BagIt bag: outputs in OUT/data, manifest-sha256.txt, and the index of a gallery next to it'
+complete -c keyframer -n '_shtab_keyframer_using batch thumbnail' -l with-sources -d 'with --bag: put copies of the inputs into OUT/data/sources, of members their archive or disc image'
+complete -c keyframer -n '_shtab_keyframer_using batch thumbnail' -l organization -x -d 'with --bag: whose it is, for bag-info.txt'
+complete -c keyframer -n '_shtab_keyframer_using batch thumbnail' -l contact -x -d 'with --bag: a person or address for mail, for bag-info.txt'
 complete -c keyframer -n '_shtab_keyframer_using batch thumbnail' -l limit -x -d 'change a limit on the cost of reading and converting (see docs/issues.md)'
 complete -c keyframer -n '_shtab_keyframer_using batch thumbnail' -l from -xka "3ds uto3d hale3d midtown nodeanim ase b3d horde3d gltf mvr gdtf" -d 'format of the input, if it cannot be detected from the content: 3ds, uto3d, hale3d, midtown, nodeanim, ase, b3d, horde3d, gltf, mvr, gdtf'
 complete -c keyframer -n '_shtab_keyframer_using batch thumbnail' -l salvage -d 'leave out the unsafe parts of a damaged file instead of refusing it'
@@ -507,6 +522,9 @@ complete -c keyframer -n '_shtab_keyframer_using batch gallery' -l shard -x -d '
 complete -c keyframer -n '_shtab_keyframer_using batch gallery' -l check-manifest -xka "(__fish_complete_path (commandline -ct))" -d 'a manifest of the inputs, as sha256sum writes it: a file that is missing, has changed or is not listed fails before anything is made of it'
 complete -c keyframer -n '_shtab_keyframer_using batch gallery' -l manifest -xka "sha256" -d 'write manifest-sha256.txt of all outputs to OUT, of a gallery with its index: sha256sum -c manifest-sha256.txt in OUT verifies them (each shard has a manifest of its own, without the index)'
 complete -c keyframer -n '_shtab_keyframer_using batch gallery' -l bag -d 'make OUT a BagIt bag: outputs in OUT/data, manifest-sha256.txt, and the index of a gallery next to it'
+complete -c keyframer -n '_shtab_keyframer_using batch gallery' -l with-sources -d 'with --bag: put copies of the inputs into OUT/data/sources, of members their archive or disc image'
+complete -c keyframer -n '_shtab_keyframer_using batch gallery' -l organization -x -d 'with --bag: whose it is, for bag-info.txt'
+complete -c keyframer -n '_shtab_keyframer_using batch gallery' -l contact -x -d 'with --bag: a person or address for mail, for bag-info.txt'
 complete -c keyframer -n '_shtab_keyframer_using batch gallery' -l limit -x -d 'change a limit on the cost of reading and converting (see docs/issues.md)'
 complete -c keyframer -n '_shtab_keyframer_using batch gallery' -l from -xka "3ds uto3d hale3d midtown nodeanim ase b3d horde3d gltf mvr gdtf" -d 'format of the input, if it cannot be detected from the content: 3ds, uto3d, hale3d, midtown, nodeanim, ase, b3d, horde3d, gltf, mvr, gdtf'
 complete -c keyframer -n '_shtab_keyframer_using batch gallery' -l texture-path -xka "(__fish_complete_directories)" -d 'a folder or archive to search for images, after the folder of the file (may be repeated)'
