@@ -24,6 +24,7 @@ from tests.samples.ase import make as ase
 from tests.samples.b3d import make as b3d
 from tests.samples.hale3d import make_samples as hale3d
 from tests.samples.horde3d import make as horde3d
+from tests.samples.md5 import make as md5
 from tests.samples.midtown import make_samples as midtown
 from tests.samples.nodeanim import make as nodeanim
 from tests.slow import SLOW
@@ -68,6 +69,7 @@ MADE = {
     "nodeanim": {f"{name}.nanim": data for name, data in nodeanim.samples().items()},
     "ase": ase.samples(),
     "b3d": {f"{name}.b3d": make() for name, make in b3d.SAMPLES.items()},
+    "md5": {name: make() for name, make in md5.SAMPLES.items()},
     "horde3d": {name: make() for name, make in horde3d.SAMPLES.items()},
 }
 

@@ -19,8 +19,8 @@ from tests.corpus import CORPUS, needs_corpus
 from tests.samples import FOLDER as SAMPLES
 from tests.samples import all_samples
 
-PLAIN = {"UNKNOWN", "x-fmt/111", "x-fmt/263"}
-"""what Siegfried says of files that it does not know: nothing, text, or zip archive"""
+PLAIN = {"UNKNOWN", "x-fmt/111", "x-fmt/263", "fmt/101"}
+"""what Siegfried says of files that it does not know: nothing, text, zip archive, or XML"""
 
 
 def _identifiers(path: Path) -> tuple[str | None, str]:

@@ -48,6 +48,7 @@ INSIDE = re.compile(rf"keyframer\.formats\.({'|'.join(sorted(FOLDERS))})\b")
 ORDINARY_WORDS = {
     *("max_error", "document", "length", "literal", "old", "A", "B"),  # words with other meanings, too
     "Keyframer",  # a record, and this program
+    "md5",  # a format, and a hash
 }
 
 
@@ -68,7 +69,7 @@ def words_of_formats() -> re.Pattern[str]:
     inner |= {name for known in BUILT_IN for name in known.record_types() if re.search("[a-z][A-Z0-9]", name)}
     assert {"rotation_keys", "retail", "NodeHeader"} <= inner
     whole, parts, names = (
-        "|".join(map(re.escape, sorted(words))) for words in (ids | inner - ORDINARY_WORDS, endings, options)
+        "|".join(map(re.escape, sorted(words))) for words in ((ids | inner) - ORDINARY_WORDS, endings, options)
     )
     return re.compile(rf"(?<![\w.])({whole})(?!\w| Max)|({parts})\b|--({names})\b")
 

@@ -57,6 +57,7 @@ TARGETS: dict[str, dict[str, Any]] = {
     "a.u3d": {"format": "uto3d"},
     "a.ase": {"format": "ase"},
     "a.anim": {"format": "hale3d"},
+    "a.md5anim": {"format": "md5"},
     "b.anim": {"format": "midtown"},
     "a.bin": {"format": "nodeanim"},
     "a.b3d": {"format": "b3d"},

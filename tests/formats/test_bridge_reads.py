@@ -46,6 +46,13 @@ UNREAD: dict[str, dict[str, str]] = {
         **{f"Mesh.{kind}_count": COUNT for kind in ("vertex", "weight", "triangle")},
         "RawRun.data": RAW,
     },
+    "md5": {
+        **{f"Animation.{kind}_count": COUNT for kind in ("frame", "joint", "component")},
+        **{f"Model.{kind}_count": COUNT for kind in ("mesh", "joint")},
+        **{f"Mesh.{kind}_count": COUNT for kind in ("vertex", "weight", "triangle")},
+        **{f"{kind}.command_line": "how an exporter was called" for kind in ("Animation", "Model")},
+        "RawRun.data": RAW,
+    },
     "midtown": {
         "Clip.channels": COUNT,
         "Clip.frames": COUNT,

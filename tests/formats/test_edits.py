@@ -61,7 +61,7 @@ MERGERS = {
 """formats whose files are edited in place: a writer may do without a merger of its own, and writes new files"""
 TABLES = [name for name, merger in MERGERS.items() if merger.is_table]
 """formats that store all nodes in one table"""
-UNABLE = {"recolour": ["hale3d", "midtown", "nodeanim"], "add": ["b3d"], "retime": TABLES}
+UNABLE = {"recolour": ["hale3d", "md5", "midtown", "nodeanim"], "add": ["b3d"], "retime": TABLES}
 """formats that store no colours, a single root, or a value for every frame"""
 
 Undo = Callable[[], None]

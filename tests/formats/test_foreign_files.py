@@ -27,7 +27,6 @@ BEGINNINGS = {
     b"MDL7\0": "3D GameStudio model (MDL)",
     b"MS3D000000\x04\0\0\0": "MilkShape 3D model (MS3D)",
     b"// MilkShape 3D ASCII\r\n": "MilkShape 3D text",
-    b"MD5Version 10\n": "id Tech 4 mesh or animation (MD5)",
     b"FORM\0\0\x10\0LWO2": "LightWave object (LWO)",
     b"FORM\0\0\x10\0LWOBPNTS": "LightWave object (LWO)",
     b"LWSC\r\n3\r\n": "LightWave scene (LWS)",

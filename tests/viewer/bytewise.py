@@ -330,9 +330,25 @@ class Horde3d:
         assert_close(floats(data, span[0], count), channel.track.values[key])
 
 
+class Md5:
+    """Text: a joint begins with its name in quotes, a mesh with its keyword."""
+
+    def __init__(self, name: str) -> None:
+        pass
+
+    def node(self, data: bytes, span: Span, node: Node) -> None:
+        assert data[span[0] :].startswith((b'"' + (node.raw_name or b"?") + b'"', node.raw_name or b"mesh"))
+
+    def track(self, data: bytes, span: Span, channel: Channel) -> None:
+        assert data[span[0] :].startswith(b'"')
+
+    def key(self, data: bytes, span: Span, channel: Channel, key: int) -> None:
+        raise AssertionError("keys of text have no places")
+
+
 READERS: dict[str, Callable[[str], Any]] = {
     "3ds": ThreeDs, "uto3d": Uto3d, "nodeanim": NodeAnimation, "hale3d": Hale3d, "midtown": Midtown, "ase": Ase,
-    "b3d": Blitz3d, "horde3d": Horde3d,
+    "b3d": Blitz3d, "horde3d": Horde3d, "md5": Md5,
 }  # fmt: skip
 
 

@@ -21,6 +21,9 @@ from tests.viewer.opening import EXAMPLE, SAMPLES, viewed
 FILES = [EXAMPLE, *(path for _, path in all_samples())]
 
 
+TEXTS = ("ase", "md5")
+
+
 class Opened:
     """A file as the page sees it, and as the library does."""
 
@@ -37,7 +40,7 @@ class Opened:
         answer = self.file.track(track)
         assert answer is not None
         places = json.loads(answer)["places"]
-        if self.scene.source_format == "ase":  # the values of a row of text have no separate locations
+        if self.scene.source_format in TEXTS:  # the values of a row of text have no separate locations
             assert places is None
             return [None] * len(self.channels[track].track.times)
         return spans_of(places)
@@ -72,7 +75,7 @@ def test_every_location_contains_its_numbers(path: Path) -> None:
         assert len(keys) == len(channel.track.times)
         for key, span in enumerate(keys):
             if span is None:  # the state before the first toggle
-                assert (channel.track.kind, key) == ("visible", 0) or opened.scene.source_format == "ase"
+                assert (channel.track.kind, key) == ("visible", 0) or opened.scene.source_format in TEXTS
             else:
                 reader.key(opened.data, span, channel, key)
         known = [span for span in keys if span is not None]
@@ -89,7 +92,7 @@ def test_samples_have_keys_of_all_kinds() -> None:
         "position", "rotation", "scale", "fov", "roll", "color", "hotspot", "falloff", "visible",
     }  # fmt: skip
     turning = {name for name, kind in kinds if kind == "rotation"}
-    assert turning == {"3ds", "uto3d", "nodeanim", "hale3d", "midtown", "ase", "b3d", "horde3d"}
+    assert turning == {"3ds", "uto3d", "nodeanim", "hale3d", "midtown", "ase", "b3d", "horde3d", "md5"}
 
 
 def test_location_of_a_morph_key_is_its_name(tmp_path: Path) -> None:

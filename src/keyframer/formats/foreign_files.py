@@ -19,7 +19,6 @@ STRANGERS = (
     _begins("Quake model (MDL)", b"IDPO"),
     _begins("Quake II model (MD2)", b"IDP2"),
     _begins("Quake III model (MD3)", b"IDP3"),
-    _begins("id Tech 4 mesh or animation (MD5)", b"MD5Version"),
     _begins("Half-Life model (MDL)", b"IDST"),
     _begins("Half-Life sequences (MDL)", b"IDSQ"),
     _begins("3D GameStudio model (MDL)", *(b"MDL%d" % version for version in range(2, 8))),

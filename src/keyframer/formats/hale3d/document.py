@@ -12,10 +12,8 @@ from copy import copy
 from functools import cached_property
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
-from keyframer.arrays import Flags
 from keyframer.catalogue import (
     IO_UNRECOGNISED,
     STRUCT_NAME_SUSPECT,
@@ -25,9 +23,10 @@ from keyframer.formats.contract import Codec
 from keyframer.formats.document import Document, RawRun, RecordReader
 from keyframer.formats.hale3d import ANIMATION_ID, FORMAT, MODEL_ID, VERSION
 from keyframer.formats.hale3d.records import BOUNDS_FLOATS, Animation, Dialect, Frames, Joint, Mesh, Model, ModelJoint
+from keyframer.formats.kit.joint_pairs.mending import mend
 from keyframer.limits import DEFAULT_LIMITS, Limits
 from keyframer.text import bytes_to_ascii
-from keyframer.wire.cursor import Cursor, frozen
+from keyframer.wire.cursor import Cursor
 from keyframer.wire.encoding_style import Style
 from keyframer.wire.record import Record, blank, read_fields, write_fields
 from keyframer.wire.rows import as_rows
@@ -100,35 +99,6 @@ class _WholeRecords(RecordReader):
                 self.siblings.pop()
                 raise STRUCT_NAME_SUSPECT.failure(self.start, "/", size=0)
             self.plausible += isinstance(record, Mesh) or -1 <= record.parent < count
-
-
-def mend(record: Record, parent: Record | None, field: str) -> bool:
-    """Leave out triangles, weights, the parent of a joint, or all that moves a joint whose numbers are not in the
-    frames."""
-    if isinstance(record, Joint | ModelJoint) and field == "parent":
-        record.parent = -1
-    elif isinstance(record, Joint) and field == "start_index":
-        record.flags = 0
-    elif isinstance(record, Mesh) and field == "triangles":
-        record.triangles = frozen(record.triangles[(record.triangles < len(record.vertices)).all(axis=1)])
-    elif isinstance(record, Mesh) and field in ("weights", "vertices"):
-        joints = 0 if parent is None else sum(isinstance(part, ModelJoint) for part in parent.children)
-        _keep_weights(record, (record.weights["joint"] >= 0) & (record.weights["joint"] < joints))
-    else:
-        return False
-    return True
-
-
-def _keep_weights(mesh: Mesh, kept: Flags) -> None:
-    """Leave out the other weights of a mesh; vertices whose weights are not in the file get none."""
-    before = np.concatenate([[0], np.cumsum(kept)])
-    first = mesh.vertices["first_weight"].astype(np.int64)
-    end = first + mesh.vertices["weight_count"]
-    valid = end <= len(kept)
-    vertices = mesh.vertices.copy()
-    vertices["first_weight"] = before[np.where(valid, first, 0)]
-    vertices["weight_count"] = before[np.where(valid, end, 0)] - vertices["first_weight"]
-    mesh.vertices, mesh.weights = frozen(vertices), frozen(mesh.weights[kept])
 
 
 def _reason_to_refuse(start: bytes) -> str:
