@@ -408,6 +408,16 @@ def do_edit(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str,
     return {"result": result, "said": messages, "text": text, "left": left}
 
 
+def do_own_gltf(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    """Import a GLB with Blender's own importer, and export it with Blender's own exporter, at a rate."""
+    new_file()
+    bpy.ops.import_scene.gltf(filepath=request["source"])
+    bpy.context.scene.render.fps = request["fps"]
+    options = {"export_cameras": True, "export_lights": True, "export_extras": request["extras"]}
+    bpy.ops.export_scene.gltf(filepath=request["target"], **options)
+    return {}
+
+
 def curve_of(name: str, path: str, index: int) -> Any:
     """Return the F-curve that an object plays, or the empty that is aimed in its place."""
     thing = bpy.data.objects[name]

@@ -266,3 +266,23 @@ def test_real_files_keep_their_keys_when_a_colour_changes(archive: Path, tmp_pat
         changes = diff_documents(keyframer.read(path), keyframer.read(Path(request["target"])))
         assert {change.record for change in changes.listed} <= {"ColorByte", "ColorFloat"}
         assert changes.total
+
+
+@pytest.mark.parametrize("extras", [True, False])
+def test_a_glb_that_went_through_blenders_own_gltf_has_no_helpers(archive: Path, tmp_path: Path, extras: bool) -> None:
+    """Neither the node that turns Z up, nor targets as further objects; the motion is the same, also at 24 frames."""
+    glb, back = tmp_path / "windmill.glb", tmp_path / "back.glb"
+    keyframer.save(keyframer.load(WINDMILL), glb)
+    ask(archive, [{"do": "own_gltf", "source": str(glb), "target": str(back), "extras": extras, "fps": 24}], tmp_path)
+    keyframer.save(keyframer.load(back), tmp_path / "back.3ds")
+    before, after = keyframer.load(WINDMILL), keyframer.load(tmp_path / "back.3ds")
+    assert sorted(node.name for node in after.nodes) == sorted(node.name for node in before.nodes)
+    frames = np.arange(0.0, 101.0, 5.0)
+    first = keyframer.pose(before, frames=frames)
+    second = keyframer.pose(after, times=first.times_seconds)
+    for number, node in enumerate(before.nodes):
+        world = second.world[:, after.find(node.name)]
+        assert np.abs(world[:, :3, 3] - first.world[:, number, :3, 3]).max() < 0.05, node.name  # of 100 units
+        turned = first.world[:, number, :3, :3].swapaxes(1, 2) @ world[:, :3, :3]
+        cosine = (np.trace(turned, axis1=1, axis2=2) - 1) / 2
+        assert np.degrees(np.arccos(np.clip(cosine, -1, 1))).max() < 0.5, node.name

@@ -181,3 +181,7 @@ class Names(UniqueNames):
 
     def claim(self, wanted: str, fallback: str = "node") -> str:
         return super().claim(safe_text(wanted).strip() or fallback)
+
+
+ROOT_NAME = "Y_up"
+"""the name of the helper node that turns a whole scene; other programs keep it, but not always our extras"""

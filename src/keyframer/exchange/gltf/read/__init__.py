@@ -103,7 +103,8 @@ class Importer:
         if root_helper is not None:
             unit = self.hierarchy.items[root_helper].numbers("scale", 3, (1.0, 1.0, 1.0))[0]
         if stated is None or (stated[0].up != "y" and root_helper is None):
-            self.space = Space("y", metres_per_unit=1.0, v_up=False, unit_rule="glTF uses metres")
+            up = "y" if root_helper is None else "z"
+            self.space = Space(up, metres_per_unit=unit, v_up=False, unit_rule="glTF uses metres")
         else:
             self.space = stated[0]
         self.axes = Axes(self.space, unit)
@@ -173,8 +174,8 @@ class Importer:
             lights.set_multipliers(scene)
         if from_keyframer:
             _remove_unused_shapes(scene)
-            items = [self.hierarchy.items[number] for number in self.hierarchy.order]
-            TargetReader(scene, items).restore(cameras.targets, lights.targets)
+        items = [self.hierarchy.items[number] for number in self.hierarchy.order]
+        TargetReader(scene, items).restore(cameras.targets, lights.targets)
         self.issues.attempt(self._read_metadata, scene)
         _close_gaps(scene, cameras.lost, lights.lost)
         return scene

@@ -25,7 +25,7 @@ from keyframer.posing import Rig
 from keyframer.posing.bounds_and_duration import clip_span
 from keyframer.posing.evaluation_order import evaluation_order, reachable
 from keyframer.posing.local_matrices import aim_matrices
-from keyframer.scene import Camera, Channel, Clip, Light, LightType, Node, Scene
+from keyframer.scene import Camera, Channel, Clip, Light, LightType, Node, NodeKind, Scene
 
 _TYPES = {"point": LightType.OMNI, "spot": LightType.SPOT, "directional": LightType.DIRECTIONAL}
 Position = tuple[float, float, float]
@@ -208,9 +208,14 @@ class TargetReader:
         for place, (node, item) in enumerate(zip(self._scene.nodes, self._items, strict=True)):
             extras = item.keyframer_extras
             name = None if extras is None else extras.value.get("target")
+            if extras is None and (node.camera is not None or node.light is not None):
+                name = f"{item.value.get('name')}.target"  # our name for targets, if another program lost our extras
             target = self._places.get(name) if type(name) is str else None
             if target is not None:
                 self._restore(place, node, target, None)
+                goal = self._scene.nodes[target]
+                if extras is None and node.target == target and goal.mesh is None:
+                    goal.kind = NodeKind.TARGET
                 continue
             for part, positions in (("camera", of_cameras), ("light", of_lights)):
                 position = positions.get(getattr(node, part))

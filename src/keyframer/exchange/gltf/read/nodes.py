@@ -18,7 +18,7 @@ from keyframer.catalogue import (
     STRUCT_SYNTAX,
 )
 from keyframer.curves import Interpolation, Track
-from keyframer.exchange.gltf.conventions import Names
+from keyframer.exchange.gltf.conventions import ROOT_NAME, Names
 from keyframer.exchange.gltf.read import extras_reading
 from keyframer.exchange.gltf.read.accessors import Accessors
 from keyframer.exchange.gltf.read.cameras_lights import restored_light
@@ -28,7 +28,7 @@ from keyframer.exchange.kit.axes import Axes
 from keyframer.issues import Severity
 from keyframer.limits import Budget
 from keyframer.maths import affine
-from keyframer.scene import Channel, Clip, Morph, Node, NodeKind, Scene, Skin
+from keyframer.scene import Channel, Clip, Morph, Node, NodeKind, Scene, Skin, Space
 from keyframer.text import counted
 
 _PROPERTIES = {
@@ -49,6 +49,8 @@ _MOVING = {
 """the properties of helpers that our exporter animates"""
 _DEFAULTS = {"translation": [0, 0, 0], "rotation": [0, 0, 0, 1], "scale": [1, 1, 1], "children": []}
 _ROUNDING = 1e-6
+_ROUNDING_OF_OTHERS = 1e-5
+"""what is left of a rotation that another program converted to its axes and back"""
 
 
 class Hierarchy:
@@ -83,7 +85,7 @@ class Hierarchy:
         self._moving = moving
         self._helped_node: dict[int, int] = {}
         self._find_helpers(only_helps)
-        self.root_helper = None if axes is None else self._find_root_helper(axes)
+        self.root_helper = self._find_root_helper(axes)
         """helper node that only rotates and scales the whole scene"""
         self.order = [
             number
@@ -209,10 +211,14 @@ class Hierarchy:
         if extras is None or not extras.has("helper"):
             return None
         kind = self._issues.attempt(extras.choice, "helper", tuple(_PROPERTIES))
-        if kind is None or not set(self._moving.get(number, ())) <= {*_MOVING[kind]}:
-            return None
-        stated = {name for name, value in item.value.items() if value != _DEFAULTS.get(name)}
-        return kind if stated <= {*_PROPERTIES[kind], "name", "extras"} else None
+        return kind if kind is not None and self._is_plain(number, kind) else None
+
+    def _is_plain(self, number: int, kind: str) -> bool:
+        """Return whether a node does no more than a helper of a kind."""
+        if not set(self._moving.get(number, ())) <= {*_MOVING[kind]}:
+            return False
+        stated = {name for name, value in self.items[number].value.items() if value != _DEFAULTS.get(name)}
+        return stated <= {*_PROPERTIES[kind], "name", "extras"}
 
     def _fit_together(self, head: int, helpers: dict[str, int]) -> bool:
         """Return whether helpers of one node are connected and placed as our exporter does it."""
@@ -238,17 +244,26 @@ class Hierarchy:
         is_only_geometry = not {"mesh", "skin"} & (self.items[head].value.keys() | self.items[tail].value.keys())
         return is_only_geometry and self.parents[geometry] in (tail, None)
 
-    def _find_root_helper(self, axes: Axes) -> int | None:
-        """Return the node that rotates and scales the whole scene as our exporter does it; None if there is none."""
+    def _find_root_helper(self, axes: Axes | None) -> int | None:
+        """Return the node that rotates and scales the whole scene as our exporter does it; None if there is none.
+
+        Without stated axes, another program has lost our extras: the node has our name, and turns Z up.
+        """
         roots = [number for number in self.shown - self._helped_node.keys() if self.parents[number] is None]
-        if len(roots) != 1 or self._helper_kind(roots[0]) != "root":
+        if len(roots) != 1 or (axes is None and self.items[roots[0]].value.get("name") != ROOT_NAME):
+            return None
+        if not self._is_plain(roots[0], "root") or (axes is not None and self._helper_kind(roots[0]) != "root"):
             return None
         extras = self.items[roots[0]].keyframer_extras
         unit = 1.0 if extras is None else self._issues.attempt(extras.number, "unit", 1.0) or 1.0
-        rotation = np.array(axes.up_rotation_xyzw or _DEFAULTS["rotation"])
-        if np.abs(self._numbers(roots[0], "rotation") - rotation).max() > _ROUNDING:
+        rotation = np.array((axes or Axes(Space("z"))).up_rotation_xyzw or _DEFAULTS["rotation"])
+        if np.abs(self._numbers(roots[0], "rotation") - rotation).max() > _ROUNDING_OF_OTHERS:
             return None
-        return roots[0] if np.abs(self._numbers(roots[0], "scale") / unit - 1.0).max() <= _ROUNDING else None
+        scale = self._numbers(roots[0], "scale")
+        if axes is None:
+            unit = float(scale[0])
+        is_even = unit > 0 and np.abs(scale / unit - 1.0).max() <= _ROUNDING_OF_OTHERS
+        return roots[0] if is_even else None
 
     def _numbers(self, number: int, name: str) -> Floats:
         default = tuple(map(float, _DEFAULTS[name]))

@@ -18,7 +18,14 @@ import numpy as np
 
 from keyframer.arrays import Floats
 from keyframer.curves.lazy_fields import stored
-from keyframer.exchange.gltf.conventions import Json, attach_extras, json_numbers, non_default_fields, raw_name
+from keyframer.exchange.gltf.conventions import (
+    ROOT_NAME,
+    Json,
+    attach_extras,
+    json_numbers,
+    non_default_fields,
+    raw_name,
+)
 from keyframer.exchange.gltf.write.options import Context
 from keyframer.exchange.kit.aims import AimConstraint, matrices_in_parent
 from keyframer.exchange.kit.start_transforms import FULL_SIZE, NO_ROTATION, ORIGIN, StartTransforms
@@ -65,7 +72,7 @@ class Tree:
 
     def _root(self) -> Json:
         axes = self._context.axes
-        node: Json = {"name": self._context.names.claim("Y_up" if axes.up_rotation_xyzw else "root")}
+        node: Json = {"name": self._context.names.claim(ROOT_NAME if axes.up_rotation_xyzw else "root")}
         if axes.up_rotation_xyzw is not None:
             node["rotation"] = json_numbers(axes.up_rotation_xyzw)
         if axes.unit != 1.0:
