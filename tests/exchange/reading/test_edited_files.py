@@ -185,9 +185,8 @@ def test_a_changed_helper_node_is_a_node_like_any_other(name: str) -> None:
         node["name"] = {"Y_up": "turn"}.get(node["name"], node["name"])  # the name alone says whose helper it is
     del root["scenes"][0]["extras"]
     plain = loaded(glb(root, binary))  # as any reader sees it
-    worlds = {
-        {"turn": "Y_up"}.get(node.name, node.name): keyframer.pose(plain, frames=[0.0]).world[0, number] for number, node in enumerate(plain.nodes)
-    }
+    rest = keyframer.pose(plain, frames=[0.0]).world[0]
+    worlds = {{"turn": "Y_up"}.get(node.name, node.name): rest[number] for number, node in enumerate(plain.nodes)}
     posed = keyframer.pose(changed, frames=[0.0]).world[0]
     if changed.space.up == "z":  # only another helper was changed
         posed = np.array([[1, 0, 0, 0], [0, 0, 1, 0], [0, -1, 0, 0], [0, 0, 0, 1.0]]) @ posed
