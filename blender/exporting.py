@@ -39,6 +39,19 @@ from keyframer.scene import (
     Space,
 )  # fmt: skip
 from keyframer.scene.loss_report import LossReport, Outcome
+from keyframer.scene.losses import (
+    CAMERA_PERSPECTIVE,
+    CAMERA_SHIFT,
+    CLIP_NOT_PLAYING,
+    LIGHT_AS_SPOT,
+    MATERIAL_CONVERTED,
+    MESH_LAYERS,
+    MESH_MODIFIERS,
+    MESH_NORMALS_GROUPED,
+    NODE_CONTENT_UNSUPPORTED,
+    NODE_INSTANCES,
+    SHEAR_REMOVED,
+)
 
 from .animation import clip_actions, key_frames
 from .identity import AIM, is_own, material_values, name_of, note, restored
@@ -246,8 +259,7 @@ class _Reader:
             above = placed.parent.name
             parent = self.numbers.get((above, bone), self.numbers.get((above, "")))
         if obj.instance_type != "NONE":
-            detail = "instances are not written; make them real objects first"
-            self.report.add(Outcome.DROPPED, f"/nodes/{name_of(obj)}/instances", detail)
+            self.report.add(NODE_INSTANCES, f"/nodes/{name_of(obj)}/instances")
         self._append((obj.name, ""), Node(name_of(obj), kind.get(obj.type, NodeKind.OBJECT), parent))
         if obj.type == "ARMATURE":
             self.scene.nodes[-1].kind = NodeKind.DUMMY
@@ -256,9 +268,7 @@ class _Reader:
                 name = name_of(obj.data.bones[bone.name])
                 self._append((obj.name, bone.name), Node(name, NodeKind.BONE, self.numbers[parent_key]))
         elif obj.type not in (*_SURFACES, "CAMERA", "LIGHT", "EMPTY"):
-            self.report.add(
-                Outcome.DROPPED, f"/nodes/{name_of(obj)}", f"the content of a {obj.type.lower()} is not exported"
-            )
+            self.report.add(NODE_CONTENT_UNSUPPORTED, f"/nodes/{name_of(obj)}", kind=obj.type.lower())
 
     def _append(self, key: tuple[str, str], node: Node) -> None:
         self.numbers[key] = len(self.scene.nodes)
@@ -310,8 +320,7 @@ class _Reader:
                 local = affine.inverse(world[:, node.parent]) @ local
             position, turn, size = affine.decompose(local)
             if np.abs(affine.compose(position, turn, size) - local).max() > 1e-4 * max(1.0, float(np.abs(size).max())):
-                detail = "shear cannot be stored and is removed"
-                self.report.add(Outcome.APPROXIMATED, f"/nodes/{node.name}", detail)
+                self.report.add(SHEAR_REMOVED, f"/nodes/{node.name}")
             flips = np.where(np.sum(turn[1:] * turn[:-1], axis=1) < 0, -1.0, 1.0)
             turn = turn * np.concatenate([[1.0], np.cumprod(flips)])[:, None]
             self.positions[number], self.turns[number], self.scales[number] = position, turn, size
@@ -328,10 +337,9 @@ class _Reader:
             node.camera = len(scene.cameras)
             planes = _clip_planes(obj.data)
             if obj.data.type != "PERSP":
-                detail = "written as a perspective camera"
-                self.report.add(Outcome.DROPPED, f"/cameras/{name_of(obj.data)}/{obj.data.type.lower()}", detail)
+                self.report.add(CAMERA_PERSPECTIVE, f"/cameras/{name_of(obj.data)}/{obj.data.type.lower()}")
             if obj.data.shift_x or obj.data.shift_y:
-                self.report.add(Outcome.DROPPED, f"/cameras/{name_of(obj.data)}/shift", "lens shift cannot be stored")
+                self.report.add(CAMERA_SHIFT, f"/cameras/{name_of(obj.data)}/shift")
             scene.cameras.append(Camera(name_of(obj.data), fov_degrees=math.degrees(obj.data.angle_x), clip=planes))
         elif obj.type == "LIGHT":
             node.light = len(scene.lights)
@@ -362,9 +370,7 @@ class _Reader:
 
     def _light(self, data: Any) -> Light:
         if data.type == "AREA":
-            self.report.add(
-                Outcome.APPROXIMATED, f"/lights/{name_of(data)}", "an area light is written as a spot light"
-            )
+            self.report.add(LIGHT_AS_SPOT, f"/lights/{name_of(data)}", outcome=Outcome.APPROXIMATED, kind="area")
         light = Light(name_of(data), _LIGHTS[data.type], tuple(shown_color(data.color).tolist()))
         light.multiplier = data.energy / _watts(data)
         light.casts_shadows = bool(data.use_shadow)
@@ -391,8 +397,7 @@ class _Reader:
             source = obj
             others = [other.name for other in obj.modifiers if other != modifier]
             if others:
-                detail = f"not applied to a mesh with a skin or shape keys: {', '.join(others)}"
-                self.report.add(Outcome.DROPPED, f"/nodes/{name_of(obj)}/modifiers", detail)
+                self.report.add(MESH_MODIFIERS, f"/nodes/{name_of(obj)}/modifiers", modifiers=", ".join(others))
         data = source.to_mesh()
         if data is None:
             return
@@ -445,10 +450,9 @@ class _Reader:
         path = f"/meshes/{name_of(obj.data)}"
         for name, count in (("uv", len(data.uv_layers)), ("colors", len(data.color_attributes))):
             if count > 1:
-                self.report.add(Outcome.DROPPED, f"{path}/{name}", f"only the active one of {count} layers is exported")
+                self.report.add(MESH_LAYERS, f"{path}/{name}", count=count)
         if data.has_custom_normals:
-            detail = "custom normals become smoothing groups"
-            self.report.add(Outcome.APPROXIMATED, f"{path}/normals", detail)
+            self.report.add(MESH_NORMALS_GROUPED, f"{path}/normals")
 
     def _report_other_clips(self) -> None:
         """Report imported clips that the scene does not play."""
@@ -456,7 +460,7 @@ class _Reader:
         played = [block.animation_data.action for block in blocks if block.animation_data is not None]
         for action in clip_actions():
             if action not in played:
-                self.report.add(Outcome.DROPPED, f"/clips/{action.name}", "only the clip that is playing is exported")
+                self.report.add(CLIP_NOT_PLAYING, f"/clips/{action.name}")
 
     def _skin(self, obj: Any, rig: Any) -> Skin:
         bones = [bone.name for bone in rig.data.bones]
@@ -492,8 +496,8 @@ class _Reader:
         if "stored" in noted and "seen" in noted:
             read = restored(read, noted["stored"], noted["seen"])
         else:
-            detail = "only colour, gloss, opacity, emission and images are exported"
-            self.report.add(Outcome.APPROXIMATED, f"/materials/{material.name}", detail)
+            model = "a material of the time: colour, gloss, opacity, emission and images"
+            self.report.add(MATERIAL_CONVERTED, f"/materials/{material.name}", model=model)
         read.name = name_of(material)
         for index, known in self.files_materials.items():
             if known == number and material_values(self.scene.materials[index]) == material_values(read):

@@ -32,6 +32,19 @@ from keyframer.posing.bounds_and_duration import clip_span, scene_size
 from keyframer.posing.local_matrices import aim_matrices
 from keyframer.scene import Clip, Environment, Handedness, LightType, Node, NodeKind, Scene, Space
 from keyframer.scene.loss_report import LossReport, Outcome
+from keyframer.scene.losses import (
+    AIM_BAKED,
+    AIM_KEPT,
+    FIELD_KEPT,
+    KEYS_KEPT,
+    LIGHT_DIMMING,
+    LIGHT_WRITTEN,
+    RAW_CHANNEL_KEPT,
+    SCALE_AXES_OF_BONES,
+    SKIN_BIND_POSITIONS,
+    UNIT_DIFFERENT,
+    UNIT_TAKEN,
+)
 from keyframer.text import safe_text
 
 from .animation import WXYZ, Target, make_action, play
@@ -306,7 +319,7 @@ class _Builder:
             self.targets[number, name] = [target]
         if transform.scale_axes_xyzw is not None:
             path = f"/nodes/{self.scene.nodes[number].name}/scale_axes"
-            self.report.add(Outcome.DROPPED, path, "bones are scaled along their own axes")
+            self.report.add(SCALE_AXES_OF_BONES, path)
 
     def _add(self, number: int) -> None:
         """Add the objects of a node: its mesh, camera and light, or an empty; nothing for a bone without these."""
@@ -503,8 +516,7 @@ class _Builder:
             bound_at, error = bound_points(skin, points.reshape(-1, 3).astype(np.float64))
             part.foreach_set("co", bound_at.astype(np.float32).reshape(-1))
         if error > _TOLERANCE:
-            detail = "the influences of a vertex have different rest positions"
-            self.report.add(Outcome.APPROXIMATED, f"/skins/{skin.name}", detail, error=error, unit="Blender unit")
+            self.report.add(SKIN_BIND_POSITIONS, f"/skins/{skin.name}", error=error, unit="Blender unit")
         obj.data.update()
         self.armature.bind(obj, node.skin)
 
@@ -543,9 +555,9 @@ class _Builder:
                 self.targets.setdefault((number, "cone"), []).append(Target(data, name, np.eye(2)[row : row + 1]))
         path = f"/lights/{light.name}"
         if light.type is LightType.DIRECTIONAL:
-            self.report.add(Outcome.EXACT, path, extras=light.extras)
+            self.report.add(LIGHT_WRITTEN, path, extras=light.extras)
         else:
-            self.report.add(Outcome.APPROXIMATED, path, dimming_difference(light), extras=light.extras)
+            self.report.add(LIGHT_DIMMING, path, extras=light.extras, difference=dimming_difference(light))
         return bpy.data.objects.new(safe_text(node.name), data)
 
     def _watts(self, number: int) -> float:
@@ -580,7 +592,8 @@ class _Builder:
         for name in (item.name for item in fields(Environment) if item.name not in ("uses", "extras", *shown_fields)):
             value = getattr(environment, name)
             if value is not None and value != (0.0, 0.0, 0.0):
-                self.report.add(Outcome.DROPPED, f"/environment/{name}", extras=environment.extras)
+                path = f"/environment/{name}"
+                self.report.add(FIELD_KEPT, path, outcome=Outcome.DROPPED, extras=environment.extras)
 
     # Motion
 
@@ -639,13 +652,12 @@ class _Builder:
         if metres is None or math.isclose(settings.scale_length, metres, rel_tol=1e-6):
             return
         if self.has_other_objects and settings.scale_length != 1.0:
-            detail = f"a unit is {metres:g} m in the file and {settings.scale_length:g} m in the Blender scene"
-            self.report.add(Outcome.DROPPED, "/space/unit", f"{detail}; the numbers were kept")
+            self.report.add(UNIT_DIFFERENT, "/space/unit", metres=metres, kept=settings.scale_length)
             return
         settings.scale_length = metres
         system, length_unit = _LENGTH_UNITS.get(float(f"{metres:.6g}"), ("METRIC", "ADAPTIVE"))
         settings.system, settings.length_unit = system, length_unit
-        self.report.add(Outcome.EXACT, "/space/unit", f"a unit of the Blender scene is now {metres:g} m")
+        self.report.add(UNIT_TAKEN, "/space/unit", metres=metres)
 
     def _show_distant_objects(self) -> None:
         """Move the far end of all 3D views behind the imported objects."""
@@ -662,11 +674,13 @@ class _Builder:
                 keys = f"{len(curves.frames)} key{'s' if len(curves.frames) > 1 else ''}"
                 error = curves.error if curves.how == "fitted" else None
                 if (curves.node, curves.name) in self.targets:
-                    detail = keys if curves.how == "exact" else f"{curves.how}: {keys}"
-                    self.report.add(outcomes[curves.how], path, detail, error=error, unit=_UNITS.get(curves.name, "1"))
+                    outcome, unit = outcomes[curves.how], _UNITS.get(curves.name, "1")
+                    keys = keys if curves.how == "exact" else f"{curves.how}: {keys}"
+                    self.report.add(KEYS_KEPT, path, outcome=outcome, error=error, unit=unit, keys=keys)
         for clip in self.scene.clips:
             for channel in clip.raw_channels:
-                self.report.add(Outcome.DROPPED, f"/clips/{clip.name}/{channel.name}", "numbers of unknown meaning")
+                path = f"/clips/{clip.name}/{channel.name}"
+                self.report.add(RAW_CHANNEL_KEPT, path, outcome=Outcome.DROPPED)
         lines = set()
         for clip in self.scene.clips or [Clip()]:
             dropped = LossReport("blender")
@@ -678,10 +692,9 @@ class _Builder:
             if is_aimed and number in self.objects:
                 path = f"/nodes/{node.name}/target"
                 if number in self.tracking:
-                    self.report.add(Outcome.EXACT, path, "a constraint aims it at the target", extras=node.extras)
+                    self.report.add(AIM_KEPT, path, extras=node.extras)
                 else:
-                    detail = "aimed by its rotation; the target is an empty"
-                    self.report.add(Outcome.BAKED, path, detail, extras=node.extras)
+                    self.report.add(AIM_BAKED, path, extras=node.extras, target="an empty")
 
 
 def roll_degrees(world: np.ndarray, aimed: np.ndarray) -> np.ndarray:

@@ -1,10 +1,10 @@
 """Writes the generated pages: ``python tools/generate_docs.py``. With ``--check`` it only lists those out of date.
 
-docs/cli.md comes from the parser, docs/issues.md from the catalogue, docs/formats/<id>.md from the records of each
-format and docs/formats/notes/<id>.md, docs/schemas/*.json from the schemas that the package ships, a table in
-docs/converting.md from the capabilities that the formats declare, tables of options from the exporters, and tables in
-docs/catalogue.md from the schema of catalogues. src/keyframer/cli/desktop gets completion for shells and the man pages,
-from the parser.
+docs/cli.md comes from the parser, docs/issues.md and docs/losses.md from the catalogues, docs/formats/<id>.md from the
+records of each format and docs/formats/notes/<id>.md, docs/schemas/*.json from the schemas that the package ships, a
+table in docs/converting.md from the capabilities that the formats declare, tables of options from the exporters, and
+tables in docs/catalogue.md from the schema of catalogues. src/keyframer/cli/desktop gets completion for shells and the
+man pages, from the parser.
 """
 
 from __future__ import annotations
@@ -36,8 +36,10 @@ from keyframer.formats import FORMATS, Format
 from keyframer.formats.kit.declared_fields import FEATURES
 from keyframer.formats.kit.unsupported_features import REPORTED_PARTS, all_fields
 from keyframer.inspecting.tables import markdown
-from keyframer.issues import ISSUES_PER_CODE, ISSUES_PER_FILE, IssueType
+from keyframer.issues import ISSUES_PER_CODE, ISSUES_PER_FILE
 from keyframer.limits import BASE_INPUT_SIZE, Limits
+from keyframer.scene.loss_report import Outcome
+from keyframer.scene.losses import LOSSES
 from keyframer.text import counted
 from keyframer.wire.record import describe_fields
 
@@ -226,9 +228,9 @@ budget is exceeded, the work is refused with its code, in one line. If a part is
 report says so: motion is *incomplete*, an image is left out, faces behind many others are not drawn."""
 
 
-def _message(kind: IssueType) -> str:
-    """Return the template of a message in the plural: ``{size: byte}`` becomes ``{size} bytes``."""
-    plural = re.sub(r"(\{\w+): ([^}]+)\}", lambda match: counted(match[1] + "}", match[2]), kind.template)
+def _message(template: str) -> str:
+    """Return a template in the plural: ``{size: byte}`` becomes ``{size} bytes``."""
+    plural = re.sub(r"(\{\w+): ([^}]+)\}", lambda match: counted(match[1] + "}", match[2]), template)
     return plural.replace("|", "&#124;")
 
 
@@ -252,7 +254,7 @@ def issues_page() -> Iterator[str]:
         yield "| --- | --- | --- | --- |"
         for code in sorted(codes):
             kind = CATALOGUE[code]
-            yield f"| `{code}` | {kind.severity.label} | {pass_of(code)} | {_message(kind)} |"
+            yield f"| `{code}` | {kind.severity.label} | {pass_of(code)} | {_message(kind.template)} |"
     yield ""
     yield "## Limits"
     yield ""
@@ -262,6 +264,37 @@ def issues_page() -> Iterator[str]:
     yield "| --- | --- | --- |"
     for name, (_, meaning) in field_meanings(Limits).items():
         yield f"| `{name}` | {getattr(Limits(), name):,} | {meaning} |"
+
+
+_ABOUT_LOSSES = """\
+Every conversion returns a report of its losses ([the loss report](gltf.md#the-loss-report)). An entry has a code, an
+outcome, the path of a part of the scene, a sentence, and where it helps advice and a measured error. Codes never
+change; sentences may. `keyframer convert -v` lists the entries, `--report FILE` writes them as JSON, the viewer shows
+them with a saved file, and `keyframer batch report --loss CODE` lists the files of an archive that have one:
+
+```sh
+keyframer batch report converted/ --loss LIGHTS_UNSUPPORTED
+```
+
+The tables have the usual outcome of each code; where it is measured, an entry may have another one."""
+
+
+def losses_page() -> Iterator[str]:
+    """Return the page of the codes of losses, from the catalogue."""
+    yield "<!-- Generated from the catalogue: run `python tools/generate_docs.py`. -->"
+    yield ""
+    yield "# Loss codes"
+    yield ""
+    yield _ABOUT_LOSSES
+    for outcome in reversed(Outcome):
+        yield ""
+        yield f"## {outcome.value.capitalize()}"
+        yield ""
+        yield "| code | what happened | advice |"
+        yield "| --- | --- | --- |"
+        for code, kind in sorted(LOSSES.items()):
+            if kind.outcome is outcome:
+                yield f"| `{code}` | {_message(kind.template)} | {_message(kind.advice)} |"
 
 
 _ABOUT_COMMANDS = """\
@@ -388,7 +421,8 @@ def _man_page(name: str, about: str, parser: argparse.ArgumentParser) -> str:
 
 def generated_pages() -> dict[Path, str]:
     """Return the text of every generated page."""
-    pages = {DOCS / "cli.md": "\n".join([*commands_page(), ""]), DOCS / "issues.md": "\n".join([*issues_page(), ""])}
+    catalogues = {"cli.md": commands_page(), "issues.md": issues_page(), "losses.md": losses_page()}
+    pages = {DOCS / name: "\n".join([*lines, ""]) for name, lines in catalogues.items()}
     for known in FORMATS:
         notes = DOCS / "formats" / "notes" / f"{known.name}.md"
         text = notes.read_text("utf-8") if notes.is_file() else ""

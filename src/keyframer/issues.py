@@ -51,6 +51,11 @@ class _MessageFormatter(Formatter):
 _MESSAGES = _MessageFormatter()
 
 
+def sentence(template: str, args: Mapping[str, object]) -> str:
+    """Fill in a ``str.format`` template, in which ``{count: key}`` is a number with its noun: "1 key", "2 keys"."""
+    return _MESSAGES.vformat(template, (), args)
+
+
 @dataclass(frozen=True, slots=True)
 class IssueType:
     """A type of issue: the code never changes, the message (a ``str.format`` template) may.
@@ -63,7 +68,7 @@ class IssueType:
     template: str
 
     def message(self, args: Mapping[str, object]) -> str:
-        return _MESSAGES.vformat(self.template, (), args)
+        return sentence(self.template, args)
 
     def failure(self, offset: int, path: str, **args: object) -> FormatError:
         """Return the exception for an issue of this type."""

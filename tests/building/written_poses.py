@@ -27,6 +27,7 @@ from keyframer.posing.bounds_and_duration import clip_span, scene_size
 from keyframer.posing.vertices import posed_vertices
 from keyframer.scene import Clip, LightType, Node, NodeKind, Scene
 from keyframer.scene.loss_report import CannotWrite, Loss, LossReport, Outcome
+from keyframer.scene.losses import NAME_CHANGED
 from tests.building.random_scenes import SUFFIXES
 
 Floats = npt.NDArray[np.float64]
@@ -105,10 +106,8 @@ class _Comparison:
         self.clip = scene.clips[0] if scene.clips else Clip()
         self.names = {node.name: number for number, node in enumerate(self.loaded.nodes)}
         for loss in report:
-            if ": names have at most" in loss.detail or loss.detail.startswith("renamed to "):
-                new = loss.detail.removeprefix("renamed to ").partition(":")[0].partition(" in the")[0].strip("'")
-                if new in self.names:
-                    self.names.setdefault(loss.path.removeprefix("/nodes/"), self.names[new])
+            if loss.type is NAME_CHANGED and loss.args["name"] in self.names:
+                self.names.setdefault(loss.path.removeprefix("/nodes/"), self.names[str(loss.args["name"])])
         self.claims = [self._claims(node) for node in scene.nodes]
         for channel in self.clip.channels:
             if any(loss.path == f"/channels/{channel.track.kind}" for loss in report):
@@ -134,7 +133,7 @@ class _Comparison:
         if self.format in ("hale3d", "midtown") and any(loss.path == "/clips/start" for loss in self.report):
             begin = clip_span(self.clip)[0]
             (loss,) = (loss for loss in self.report if loss.path == "/clips/start")
-            shift = float(loss.detail.rpartition(" by ")[2].removesuffix(" s"))
+            shift = float(str(loss.args["seconds"]))
             assert shift >= -begin / self.clip.rate - 1e-5
             return shift
         return 0.0

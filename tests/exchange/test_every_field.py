@@ -42,7 +42,8 @@ from keyframer.scene import (
     TextureMap,
 )
 from keyframer.scene.environment import Fog, Gradient, LayeredFog
-from keyframer.scene.loss_report import CannotWrite, LossReport, Outcome
+from keyframer.scene.loss_report import CannotWrite, Outcome
+from keyframer.scene.losses import VERTICES_DUPLICATED
 from keyframer.scene.node import Morph
 from tests.building.gltf import Json, glb, triangle
 from tests.building.images import encoded
@@ -730,92 +731,17 @@ def test_chunks_without_a_field_are_reported_by_every_target(tmp_path: Path) -> 
         assert {path for path in kept if outcomes.get(path) is not wanted} == set(), target
 
 
-def test_summary_names_times_of_clips_in_full() -> None:
-    report = LossReport("nodeanim")
-    report.add(Outcome.DROPPED, "/clips/current")
-    report.add(Outcome.DROPPED, "/clips/segment")
-    assert report.summary() == "dropped: current time, active segment; parts: 2 dropped"
-
-
-def test_summary_names_losses_first() -> None:
-    report = LossReport("3ds")
-    assert report.summary() == "no losses"
-    report.add(Outcome.EXACT, "/nodes/a/position", "2 keys")
-    assert report.summary() == "nothing dropped; parts: 1 exact"
-    report.add(Outcome.APPROXIMATED, "/nodes/a/rotation", "3 keys", error=0.0004, unit="degree")
-    assert report.summary() == "nothing dropped; largest error 0.0004 degrees; parts: 1 exact, 1 approximated"
-    report.add(Outcome.DROPPED, "/nodes/a/morph")
-    report.add(Outcome.DROPPED, "/nodes/b/morph")
-    report.add(Outcome.DROPPED, "/meshes/edges", kind="edges of 4 meshes")
-    report.add(Outcome.EXTRAS, "/nodes/uuid", kind="uuid of 9 nodes")
-    assert report.summary() == (
-        "dropped: morph of 2 nodes, edges of 4 meshes; largest error 0.0004 degrees; "
-        "parts: 1 exact, 1 approximated, 3 dropped; in extras: uuid of 9 nodes"
-    )
-
-
-def test_summary_names_whole_parts_and_leaves_names_to_the_end() -> None:
-    report = LossReport("3ds")
-    report.add(Outcome.DROPPED, "/clips/name")
-    report.add(Outcome.DROPPED, "/title", kind="the title")
-    report.add(Outcome.DROPPED, "/cameras/Eye")
-    assert report.summary() == "dropped: camera Eye, name of the clip, the title; parts: 3 dropped"
-    report.add(Outcome.DROPPED, "/cameras/Other")
-    assert report.summary().startswith("dropped: 2 cameras, name of the clip, ")
-
-
-def test_summary_counts_missing_images_instead_of_nothing_dropped() -> None:
-    report = LossReport("gltf")
-    report.add(Outcome.EXACT, "/meshes/Box")
-    report.measured["missing_images"] = 2.0
-    assert report.summary() == "2 images missing; parts: 1 exact"
-    report.add(Outcome.DROPPED, "/nodes/Box/morph")
-    assert report.summary() == "dropped: morph of nodes; 2 images missing; parts: 1 exact, 1 dropped"
-
-
-def test_summaries_name_what_was_lost_in_words(tmp_path: Path) -> None:
-    """Of a camera the planes, not the camera, and the count of a field, not the name of a part twice."""
-    scene = keyframer.Scene(cameras=[keyframer.Camera("Eye", clip=(1.0, 9.0))], nodes=[])
-    scene.nodes.append(keyframer.Node("Eye", keyframer.NodeKind.CAMERA, camera=0))
-    assert keyframer.save(scene, tmp_path / "a.3ds").summary().startswith("dropped: clip planes of cameras; ")
-    mill = keyframer.load(Path(__file__).parents[2] / "examples/windmill.3ds")
-    words = keyframer.save(mill, tmp_path / "a.u3d").summary()
-    assert words.startswith("dropped: smoothing groups (6 meshes), maps (1 material), ambient light, ")
-    assert " of clips" not in words
-
-
-@pytest.mark.parametrize(
-    ("error", "unit", "text"),
-    [
-        (0.5, "degree", "0.5 degrees"),
-        (1.0, "scene unit", "1 scene unit"),
-        (12.0, "scene unit", "12 scene units"),
-        (0.5, "of full light", "0.5 of full light"),
-        (0.5, "1", "0.5"),
-        (0.5, None, "0.5"),
-    ],
-)
-def test_errors_are_shown_with_the_plural_of_their_unit(error: float, unit: str | None, text: str) -> None:
-    report = LossReport("3ds")
-    report.add(Outcome.APPROXIMATED, "/nodes/a/scale", error=error, unit=unit)
-    assert str(report.losses[0]) == f"approximated: /nodes/a/scale (error {text})"
-    assert report.summary() == f"nothing dropped; largest error {text}; parts: 1 approximated"
-    assert report.as_dict()["losses"][0]["error"] == {"value": error, "unit": unit or ""}
-
-
 def test_equal_texture_vertices_are_not_a_seam(tmp_path: Path) -> None:
     scene = base()
     sheet = scene.meshes[0]
     sheet.uv = np.array([[0, 0], [1, 0], [1, 1], [0, 1], [0, 0], [1, 1.0]])
     sheet.uv_corners = np.array([[0, 1, 2], [4, 5, 3]])
-    assert not [loss for loss in keyframer.save(scene, tmp_path / "a.3ds") if "duplicated" in loss.detail]
+    assert not [loss for loss in keyframer.save(scene, tmp_path / "a.3ds") if loss.type is VERTICES_DUPLICATED]
     mesh = keyframer.load(tmp_path / "a.3ds").meshes[0]
     assert len(mesh.positions) == 4
     sheet.uv[4] = (0.5, 0.5)
     report = keyframer.save(scene, tmp_path / "b.3ds")
-    assert [loss.detail for loss in report if "duplicated" in loss.detail] == [
-        "1 vertex was duplicated at texture seams"
-    ]
+    assert [loss.args for loss in report if loss.type is VERTICES_DUPLICATED] == [{"count": 1}]
 
 
 @pytest.mark.parametrize("target", ["a.anim", "b.anim"])

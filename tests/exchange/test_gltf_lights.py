@@ -66,7 +66,7 @@ def test_only_lights_that_dim_otherwise_are_approximated() -> None:
             Outcome.APPROXIMATED,
             "dims with the square of the distance; the original light dims between its two ranges",
         ),
-        "/lights/Day": (Outcome.APPROXIMATED, "does not dim: glTF has no ranges of directional lights"),
+        "/lights/Day": (Outcome.APPROXIMATED, "does not dim: this format has no ranges of directional lights"),
     }
 
 

@@ -132,7 +132,7 @@ def test_tcb_without_ease_becomes_cubic_with_the_same_keys() -> None:
         assert mode == "CUBICSPLINE"
         np.testing.assert_allclose(times * 30, frames, rtol=1e-6)
     lost = [loss.detail for loss in report if loss.path.endswith("/keys")]  # cubic keys have no tension
-    assert lost == ["the authored keys of 5 tracks became sampled ones; --embed-source keeps them"]
+    assert lost == ["the authored keys of 5 tracks became sampled ones"]
 
 
 def test_curves_that_are_not_cubic_are_sampled_and_the_error_is_reported() -> None:

@@ -421,7 +421,7 @@ def test_every_map_is_reported(tmp_path: Path) -> None:
     for slot in slots[2:]:
         assert outcomes[slot] == (
             Outcome.EXTRAS,
-            "wall.png: not embedded, because glTF has no map of this kind; the name is kept",
+            "wall.png: not embedded, because this format has no map of this kind; the name is kept",
         )
     _, report, _ = saved(square(texture1=TextureMap("")), tmp_path)
     assert outcome_of(report, "/maps/texture1") == (Outcome.EXTRAS, "the map has no file name")

@@ -7,14 +7,15 @@ import json
 import os
 from pathlib import Path
 
-import jsonschema
 import numpy as np
 import pytest
 
 import keyframer
 from keyframer.exchange.gltf.conventions import json_value, packed
-from keyframer.scene.loss_report import LOSS_SCHEMA, LossReport, Outcome
+from keyframer.scene.loss_report import LossReport
+from keyframer.scene.losses import MESH_WRITTEN
 from tests.building.gltf_scenes import SCENES
+from tests.cli.running import check_schema
 from tests.exchange.truth import largest_differences, moments
 from tests.oracles.gltf.sampler import Gltf
 
@@ -144,15 +145,15 @@ def test_provenance_and_copyright(tmp_path: Path) -> None:
 def test_report_follows_its_schema(name: str, tmp_path: Path) -> None:
     report = keyframer.save(SCENES[name](), tmp_path / "a.glb", source={"name": "x"})
     plain_report = report.as_dict()
-    jsonschema.validate(json.loads(json.dumps(plain_report, allow_nan=False)), LOSS_SCHEMA)
+    check_schema("loss", json.loads(json.dumps(plain_report, allow_nan=False)))
     assert sum(plain_report["summary"].values()) == len(report)
     assert report.summary() in repr(report)
 
 
 def test_report_gives_the_source_in_the_file() -> None:
     report = LossReport("gltf")
-    report.add(Outcome.DROPPED, "/a", extras={"3ds": {"offset": 12, "path": "/4d4d"}})
-    report.add(Outcome.DROPPED, "/b", extras={"3ds": {"flags": 1}})
+    report.add(MESH_WRITTEN, "/a", extras={"3ds": {"offset": 12, "path": "/4d4d"}})
+    report.add(MESH_WRITTEN, "/b", extras={"3ds": {"flags": 1}})
     assert report.losses[0].as_dict()["source"] == {"path": "/4d4d", "offset": 12}
     assert "source" not in report.losses[1].as_dict()
 

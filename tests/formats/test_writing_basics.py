@@ -85,8 +85,8 @@ def test_an_invalid_time_base_becomes_30_frames_per_second(stored: dict[str, flo
     ("format", "start", "end", "stored", "words"),
     [
         ("3ds", 2.0, 9.0, (2, 9), None),
-        ("3ds", 0.0, 9.25, (0, 9), "the active segment became 0 to 9"),
-        ("3ds", NAN, 9.0, (0, 9), "the active segment became 0 to 9"),
+        ("3ds", 0.0, 9.25, (0, 9), "the active segment became frames 0 to 9"),
+        ("3ds", NAN, 9.0, (0, 9), "the active segment became frames 0 to 9"),
         ("uto3d", 0.0, 30.0, (0, 30), None),
         ("uto3d", 5.0, 30.0, (5, 30), None),
         ("uto3d", 0.0, 10.5, (0, 10), "the active segment became frames 0 to 10"),

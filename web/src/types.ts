@@ -80,6 +80,8 @@ export interface Failure {
 }
 
 export interface Loss {
+  /** type of the loss: LIGHT_DIMMING … */
+  code: string;
   path: string;
   detail: string;
   /** byte offset in the file, if known */

@@ -205,7 +205,7 @@ def _convert(job: _RunningJob, result: Result) -> None:
     report.losses[:0] = changes
     job.note_images(finder)
     losses = {outcome.value: report.count(outcome) for outcome in Outcome}
-    result["details"] = {"losses": losses, "measured": dict(report.measured)}
+    result["details"] = {"losses": losses, "loss_codes": report.counts(), "measured": dict(report.measured)}
 
 
 def _check(job: _RunningJob, result: Result) -> None:

@@ -125,6 +125,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--severity", choices=SEVERITIES, help="show only files with issues of this severity or a higher one"
     )
+    parser.add_argument("--loss", metavar="CODE", help="show only conversions with this loss (docs/losses.md)")
     parser.add_argument(
         "--operation", dest="only_operation", choices=_OPERATIONS, metavar="NAME", help="show only this operation"
     )
@@ -204,15 +205,23 @@ def _rows(ledgers: Ledgers, options: argparse.Namespace) -> Iterator[dict[str, A
 def _is_wanted(row: dict[str, Any], options: argparse.Namespace) -> bool:
     if options.only and row["verdict"] not in [VERDICT_WORDS[word] for word in options.only]:
         return False
+    if options.loss and options.loss.upper() not in _loss_codes(row):
+        return False
     if options.severity is None:
         return True
     return row["worst"] in SEVERITIES[: SEVERITIES.index(options.severity) + 1]
 
 
+def _loss_codes(row: dict[str, Any]) -> dict[str, Any]:
+    """Return the losses of a conversion: how often each code occurs."""
+    codes = row["details"].get("loss_codes")
+    return codes if isinstance(codes, dict) else {}
+
+
 def _counts(ledgers: Ledgers, options: argparse.Namespace) -> tuple[list[tuple[Any, ...]], list[Renamed]]:
     """Return operation, status, code and number of the files that are shown; and, if these are all, outputs with other
     names."""
-    if not (options.status or options.only or options.severity):
+    if not (options.status or options.only or options.severity or options.loss):
         return [*ledgers.counts(options.only_operation)], ledgers.renamed(options.only_operation)
     found = Counter((row["operation"], row["status"], row["code"]) for row in _rows(ledgers, options))
     ledgers.refused.clear()  # the rows that are shown are read again
@@ -368,7 +377,7 @@ class _Links:
     def pictures(self, ledger: Ledgers) -> dict[str, str]:
         """Return the link to a picture of each source that has one."""
         found: dict[str, str] = {}
-        everything = {"status": None, "only": None, "severity": None}
+        everything = {"status": None, "only": None, "severity": None, "loss": None}
         for operation in ("gallery", "thumbnail"):
             for row in _rows(ledger, argparse.Namespace(only_operation=operation, **everything)):
                 shown_outputs = (output["path"] for output in row["outputs"] if output["path"].endswith(_PICTURES))

@@ -111,7 +111,7 @@ def run(options: argparse.Namespace) -> int:
         progress.clear()
         note(options, f"{shown_name(item.name)} -> {shown_name(path)}: {report.summary()}")
         for loss in report:
-            detail(options, f"  {loss}")
+            detail(options, f"  {loss} [{loss.code}]")
         records.append({"file": safe_text(item.name), **report.as_dict()})
     if options.report is not None and not _write_report(options, records):
         code = INPUTS_FAILED

@@ -23,7 +23,8 @@ from keyframer.formats.document import encode
 from keyframer.limits import Limits, budgeted
 from keyframer.posing.bounds_and_duration import measured_once
 from keyframer.scene import Material, Scene, TextureMap
-from keyframer.scene.loss_report import Loss, LossReport, Outcome
+from keyframer.scene.loss_report import LossReport, Outcome
+from keyframer.scene.losses import AXES_TURNED, IMAGE_REFUSED, IMAGE_WRITTEN, READING_LEFT_OUT, SALVAGE_LEFT_OUT
 from keyframer.scene.moving import warn_of_overridden
 from keyframer.scene.scene import check_consistency
 from keyframer.text import counted, safe_text
@@ -126,8 +127,8 @@ def _report_unimported(scene: Scene, report: LossReport) -> None:
         if issue.code in _LEFT_OUT and not issue.unsafe:
             counts[_LEFT_OUT[issue.code].format_map(issue.args), issue.message] += 1
     for (path, message), count in counts.items():
-        times = f", {count} times" if count > 1 else ""
-        report.add(Outcome.DROPPED, path, f"left out while reading: {message}{times}")
+        problem = f"{message}, {count} times" if count > 1 else message
+        report.add(READING_LEFT_OUT, path, problem=problem)
 
 
 def _report_salvaged(scene: Scene, report: LossReport) -> None:
@@ -136,11 +137,11 @@ def _report_salvaged(scene: Scene, report: LossReport) -> None:
     for issue in scene.issues:
         if issue.unsafe:
             unlisted[issue.code] -= 1
-            message = f"left out by salvage: {issue.code}: {issue.message}"
-            report.losses.append(Loss(Outcome.DROPPED, "/", message, None, None, issue.path, issue.offset))
+            place = {"issue": {"path": issue.path, "offset": issue.offset}}
+            report.add(SALVAGE_LEFT_OUT, "/", extras=place, problem=f"{issue.code}: {issue.message}")
     for code, count in unlisted.items():
         if count > 0:
-            report.add(Outcome.DROPPED, "/", f"left out by salvage: {code}, {counted(count, 'more time')}")
+            report.add(SALVAGE_LEFT_OUT, "/", problem=f"{code}, {counted(count, 'more time')}")
 
 
 def convert(
@@ -204,8 +205,7 @@ def _report_axes(format: Format, scene: Scene, report: LossReport) -> None:
     given, written = (scene.space.up, scene.space.handedness.value), format.axes
     if given != written and scene.nodes and (scene.origin is None or scene.origin.document.format is not format):
         names = [f"{up.upper()} up, {handedness}-handed" for up, handedness in (given, written)]
-        detail = f"the axes of the scene and of its nodes were turned: {names[0]} became {names[1]}"
-        report.add(Outcome.BAKED, "/space", detail)
+        report.add(AXES_TURNED, "/space", given=names[0], written=names[1])
 
 
 _EXTENSIONS = {b"\x89PNG": "png", b"\xff\xd8\xff": "jpg", b"RIFF": "webp"}
@@ -219,7 +219,8 @@ class UnpackedImages:
     def __init__(self, image_names: ImageNames | None, scene: Scene, folder: Path) -> None:
         self.files: dict[str, bytes] = {}
         """content by file name"""
-        self._notes: list[tuple[Outcome, str, str]] = []
+        self._losses = LossReport("")
+        """what became of the images"""
         self._image_names = image_names
         self._folder = folder
         self._names: dict[tuple[int, str], str] = {}
@@ -232,8 +233,7 @@ class UnpackedImages:
             self.scene = replace(scene, materials=[self._material(material) for material in scene.materials])
 
     def report(self, report: LossReport) -> None:
-        for outcome, path, detail in self._notes:
-            report.add(outcome, path, detail)
+        report.losses += self._losses
 
     def _material(self, material: Material) -> Material:
         maps = {slot: self._map(material, slot, texture) for slot, texture in material.maps.items()}
@@ -252,13 +252,14 @@ class UnpackedImages:
             data, extension, note = self._content(map, role or "color")
             is_clear = role == "color" and alpha_use(map) == OPACITY and self._texture(map).has_alpha
         except ImageRefused as refused:
-            self._notes.append((Outcome.DROPPED, path, f"the image {_location(map)}: {refused.reason}"))
+            self._losses.add(IMAGE_REFUSED, path, image=_location(map), reason=refused.reason)
             # in files that Keyframer exported, the image was made from a map with a file name, which is kept
             is_only_in_gltf = role is not None and role not in _LEGACY_ROLES and "gltf" in map.extras
             return None if is_only_in_gltf else replace(map, embedded=None)
         name = self._name(self._image_names, map, role or "color", data, extension)
         self.files[name] = data
-        self._notes.append((Outcome.APPROXIMATED if note else Outcome.EXACT, path, f"written as the file {name}{note}"))
+        outcome = Outcome.APPROXIMATED if note else Outcome.EXACT
+        self._losses.add(IMAGE_WRITTEN, path, outcome=outcome, file=name, change=note)
         # pixels that Keyframer exported are already inverted
         negative = map.negative and (role is None or "gltf" in map.extras)
         alpha_source = map.alpha_source or is_clear

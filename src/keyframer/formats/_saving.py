@@ -34,8 +34,6 @@ from keyframer.formats.guard import GcPaused
 from keyframer.formats.kit.coordinates import in_space
 from keyframer.formats.kit.mesh_writing import with_moved_vertices
 from keyframer.formats.kit.scene_writing import (
-    AXES_REPLACED,
-    STILL_USED,
     CannotMerge,
     Written,
     plain_path,
@@ -47,8 +45,27 @@ from keyframer.limits import budgeted, spend
 from keyframer.posing.bounds_and_duration import measured_once
 from keyframer.scene import NodeKind, Scene
 from keyframer.scene.loss_report import Loss, LossReport, Outcome
+from keyframer.scene.losses import (
+    CLIP_EXTRA,
+    EDIT_NOT_STORED,
+    EDIT_OVERRIDDEN,
+    EDIT_WRITTEN,
+    LINK_INVALID,
+    MATERIAL_STILL_USED,
+    MESH_AXES_REPLACED,
+    NODE_UNSUPPORTED,
+    ORIGINAL_MORE_UNKNOWN_BYTES,
+    ORIGINAL_RECORDS,
+    ORIGINAL_REWRITTEN,
+    ORIGINAL_UNCHANGED,
+    ORIGINAL_UNKNOWN_BYTES,
+    PART_ADDED,
+    PART_REMOVED,
+    PART_REPLACED,
+    REMOVED_UNKNOWN,
+)
 from keyframer.scene.moving import METHODS
-from keyframer.text import counted, plural
+from keyframer.text import plural
 from keyframer.wire.record import Raw, Record
 
 _EXACT = Comparison()
@@ -72,7 +89,7 @@ def write_scene(format: Format, scene: Scene, options: dict[str, object]) -> Wri
             spend("nodes", len(scene.nodes), "/nodes")  # writing one takes 0.5 ms; in glTF a node may have only 3 bytes
             written = writer.write(scene, chosen)
     for path, reason in removed_links:
-        written.report.add(Outcome.DROPPED, path, reason)
+        written.report.add(LINK_INVALID, path, problem=reason)
     if isinstance(merged, str) and scene.origin is not None:
         _report_rewrite(scene.origin.document, written, merged, writer.merger.equivalent_records)
     return written
@@ -103,7 +120,7 @@ def _merged(format: Format, merger: Merger[Any], scene: Scene, options: dict[str
         matching = match(before, after)
         changed = comparison.scenes(before, after) if matching.same_numbers else None
         if matching.same_numbers and not changed:
-            report.add(Outcome.EXACT, "/", "no changes: the original was written unmodified")
+            report.add(ORIGINAL_UNCHANGED, "/")
             companions = merger.companion_files(original, reader_options)
             return merger.choose_file(Written(original, report, companions), requested)
         if after.clips and tracks_by_node_and_kind(after.clips[0]) is None:
@@ -137,7 +154,7 @@ def _without_extra_clips(scene: Scene, before: Scene, report: LossReport) -> Sce
     """Return the scene with at most as many clips as the original has, or one; further clips are reported."""
     most = max(len(before.clips), 1)
     for clip in scene.clips[most:]:
-        report.add(Outcome.DROPPED, f"/clips/{clip.name}", "the format can store only one clip")
+        report.add(CLIP_EXTRA, f"/clips/{clip.name}")
     return scene if len(scene.clips) <= most else replace(scene, clips=scene.clips[:most])
 
 
@@ -196,9 +213,6 @@ def _untouched(after: Scene, before: Scene, changes: list[Path]) -> frozenset[in
     return frozenset(range(len(after.nodes))) - touched
 
 
-_STORED = "written into the original document"
-_NOT_STORED = "the format cannot store it, or other parts of the scene override it"
-_OVERRIDDEN = "the {kind} track of the node overrides it: {instead}change the keys of the track, or remove its channel"
 _MOST_LISTED = 100
 """maximum number of places with unknown bytes that are listed one by one"""
 
@@ -213,8 +227,8 @@ class _Edit(NamedTuple):
     changes: list[Path]
     """the fields that differ from the original scene"""
     report: LossReport
-    doubtful: dict[Path, str]
-    """changed fields without a changed record that stores them, and why they may be dropped"""
+    doubtful: dict[Path, str | None]
+    """changed fields without a changed record that stores them, and the kind of a track that overrides them"""
 
 
 def _report_edits(
@@ -246,11 +260,11 @@ def _new_losses(edit: _Edit, base: LossReport, theirs: LossReport) -> list[Loss]
     new = new_parts(edit.after, edit.original.matching)
     if new[0].nodes or new[0].materials:
         report_dropped(*new, theirs, edit.merger.capabilities(edit.original.document).handled | {"segment"})
-    known = {(loss.outcome, loss.path, loss.detail) for loss in base}
+    known = {(loss.code, loss.outcome, loss.path, loss.detail) for loss in base}
     return [
         loss
         for loss in theirs
-        if loss.outcome is not Outcome.EXACT and (loss.outcome, loss.path, loss.detail) not in known
+        if loss.outcome is not Outcome.EXACT and (loss.code, loss.outcome, loss.path, loss.detail) not in known
     ]
 
 
@@ -279,9 +293,9 @@ class _Changes:
             return  # reported as new
         overridden = self._overridden(path)
         if overridden is None and self._is_written(path, parts):
-            edit.report.add(Outcome.EXACT, path_text(path), _STORED)
+            edit.report.add(EDIT_WRITTEN, path_text(path))
         elif _part_name(after, path) not in self.names and path_text(path) not in self.named:
-            edit.doubtful[path] = overridden or _NOT_STORED
+            edit.doubtful[path] = overridden
 
     def _is_written(self, path: Path, parts: list[tuple[str, int]]) -> bool:
         """Return whether a record of these parts changed, or the table of the format stores the field."""
@@ -291,12 +305,9 @@ class _Changes:
         return is_written and _is_storable(self.edit.after, path, self.capabilities)
 
     def _overridden(self, path: Path) -> str | None:
-        """Return the words for a rest value that a track of the node overrides; None if none does."""
+        """Return the kind of the track of the node that overrides a rest value; None if none does."""
         track = _REST_FIELDS.get(str(path[-1])) if path[0] == "nodes" else None
-        if track is None or (path[1], track) not in self.tracks:
-            return None
-        instead = f"use scene.{METHODS[track]}, " if track in METHODS else ""
-        return _OVERRIDDEN.format(kind=track, instead=instead)
+        return track if track is not None and (path[1], track) in self.tracks else None
 
 
 def _report_doubtful(edit: _Edit, written: Scene) -> None:
@@ -307,14 +318,18 @@ def _report_doubtful(edit: _Edit, written: Scene) -> None:
     were stored, which shows nowhere: files have those of the node at rest.
     """
     arrival = Arrival(edit.after, written)
-    for path, reason in edit.doubtful.items():
+    for path, overriding in edit.doubtful.items():
         track = ("clips", 0, "channels", path[1], _REST_FIELDS.get(str(path[-1]), "")) if path[0] == "nodes" else ()
         if arrival.of(path) or (track in edit.changes and arrival.of(track)):
-            edit.report.add(Outcome.EXACT, path_text(path), _STORED)
+            edit.report.add(EDIT_WRITTEN, path_text(path))
         elif path[-1] == "axes" and arrival.of((*path[:-1], "positions")):
-            edit.report.add(Outcome.BAKED, path_text(path), AXES_REPLACED)
+            edit.report.add(MESH_AXES_REPLACED, path_text(path))
+        elif overriding is None:
+            edit.report.add(EDIT_NOT_STORED, path_text(path))
         else:
-            edit.report.add(Outcome.DROPPED, path_text(path), reason)
+            instead = f"use scene.{METHODS[overriding]}, " if overriding in METHODS else ""
+            advice = instead + EDIT_OVERRIDDEN.advice
+            edit.report.add(EDIT_OVERRIDDEN, path_text(path), advice=advice, kind=overriding)
 
 
 def _parts_of(scene: Scene, path: Path) -> list[tuple[str, int]]:
@@ -381,8 +396,8 @@ def _report_removed_unknown(edit: _Edit, document: Document, ours: Tree) -> None
             counts[part[1]] += sum(isinstance(record, Raw) for record in inside)
     for number, count in counts.items():
         if count:
-            message = f"removed with {counted(count, 'unknown record')} inside it"
-            edit.report.add(Outcome.DROPPED, plain_path("nodes", edit.original.scene.nodes[number].name), message)
+            path = plain_path("nodes", edit.original.scene.nodes[number].name)
+            edit.report.add(REMOVED_UNKNOWN, path, count=count)
 
 
 def _report_parts(report: LossReport, kind: str, after: Scene, matching: Matching, stored: Collection[int]) -> None:
@@ -393,17 +408,17 @@ def _report_parts(report: LossReport, kind: str, after: Scene, matching: Matchin
     pairs, replacements = (matching.nodes, matching.replacements) if kind == "nodes" else (matching.materials, {})
     before = getattr(matching.before, kind)
     reported = {loss.path for loss in report}
-    kept = {loss.path for loss in report if loss.detail == STILL_USED}
+    kept = {loss.path for loss in report if loss.type is MATERIAL_STILL_USED}
     for number in sorted(set(range(len(before))) - {*pairs.values(), *replacements.values()}):
         path = plain_path(kind, before[number].name)
         if path not in kept:
-            report.add(Outcome.EXACT, path, "removed from the original")
+            report.add(PART_REMOVED, path)
     for number, part in enumerate(getattr(after, kind)):
         path = plain_path(kind, part.name)
         if number not in pairs and number in stored:
-            report.add(Outcome.EXACT, path, f"{'replaced in' if number in replacements else 'added to'} the original")
+            report.add(PART_REPLACED if number in replacements else PART_ADDED, path)
         elif number not in pairs and kind == "nodes" and path not in reported:
-            report.add(Outcome.DROPPED, path, f"{plural(part.kind.noun)} cannot be stored in this format")
+            report.add(NODE_UNSUPPORTED, path, nodes=plural(part.kind.noun))
 
 
 def _report_rewrite(
@@ -414,23 +429,22 @@ def _report_rewrite(
     ``equivalent_records`` are types of records that the writer replaces by equivalent ones.
     """
     report = written.report
-    report.add(Outcome.BAKED, "/", f"the original could not be edited in place ({reason}): a new file was written")
+    report.add(ORIGINAL_REWRITTEN, "/", reason=reason)
     unknown = _unknown(original)
     for path, size in unknown[:_MOST_LISTED]:
-        report.add(Outcome.DROPPED, path, f"{counted(size, 'unknown byte')} of the original")
+        report.add(ORIGINAL_UNKNOWN_BYTES, path, count=size)
     if len(unknown) > _MOST_LISTED:
         unlisted = unknown[_MOST_LISTED:]
-        total = counted(sum(size for _, size in unlisted), "more unknown byte")
-        message = f"{total} in {counted(len(unlisted), 'place')}"
-        report.add(Outcome.DROPPED, "/", message)
+        total = sum(size for _, size in unlisted)
+        report.add(ORIGINAL_MORE_UNKNOWN_BYTES, "/", count=total, places=len(unlisted))
     written_types = {type(record) for record in written.document.find(Record)}
     lost: Counter[str] = Counter()
     for record in original.find(Record):
         if type(record) not in written_types and not isinstance(record, (Raw, *equivalent_records)):
             lost[type(record).__name__] += 1
     if lost:
-        message = ", ".join(f"{count} {name}" for name, count in sorted(lost.items()))
-        report.add(Outcome.DROPPED, "/", f"records of the original that the new file does not have: {message}")
+        records = ", ".join(f"{count} {name}" for name, count in sorted(lost.items()))
+        report.add(ORIGINAL_RECORDS, "/", records=records)
 
 
 def _unknown(original: Document) -> list[tuple[str, int]]:

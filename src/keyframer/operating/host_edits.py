@@ -27,6 +27,7 @@ from keyframer.posing import Rig
 from keyframer.posing.bounds_and_duration import scene_size
 from keyframer.scene import Channel, Clip, Mesh, Scene, Space
 from keyframer.scene.loss_report import LossReport
+from keyframer.scene.losses import EDIT_NOT_BROUGHT_IN
 
 TOLERANCE = 1e-5
 """largest error of reduced keys at a frame, and largest difference that is no edit: relative to the size of the scene,
@@ -553,9 +554,7 @@ class _Edits:
 
 
 def report_not_brought_in(report: LossReport, path: str, what: str) -> None:
-    from keyframer.scene.loss_report import Outcome
-
-    report.add(Outcome.DROPPED, path, f"{what} changed, which is not written into the original: export a new file")
+    report.add(EDIT_NOT_BROUGHT_IN, path, what=what)
 
 
 def edited_values(track: Track, times: Floats) -> Floats:

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+from keyframer.issues import sentence
 from keyframer.text import counted, plural, safe_text
 
 SCHEMA = "keyframer.loss"
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 
 class CannotWrite(ValueError):
@@ -33,13 +34,34 @@ class Outcome(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Loss:
-    """One entry of the report: a part of the scene, its outcome and the reason."""
+class LossType:
+    """A type of loss: the code never changes, the words may. Templates are those of `issues.sentence`."""
 
+    code: str
     outcome: Outcome
+    """the usual outcome; where it is measured, an entry may have another one"""
+    template: str
+    """what happened"""
+    summary: str | None = ""
+    """a template of the noun for it in summaries; empty: made from the path; None: not in summaries, because it changes
+    neither what is shown nor what is kept"""
+    advice: str = ""
+    """what to do if this matters: an option, another target"""
+    unit: str | None = None
+    """usual unit of the error"""
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """One entry of the report: a part of the scene, and what became of it."""
+
+    type: LossType
     path: str
     """path in the scene: ``/nodes/Box/position``"""
-    detail: str = ""
+    outcome: Outcome
+    args: Mapping[str, object] = field(default_factory=dict, hash=False)
+    """the values in its sentence"""
+    advice: str = ""
     error: float | None = None
     """largest difference between the scene and the result"""
     unit: str | None = None
@@ -47,14 +69,22 @@ class Loss:
     source_path: str | None = None
     """path of the record in the source file"""
     source_offset: int | None = None
-    kind: str | None = None
-    """the part in the words of a summary (``edges of 2 meshes``); None: made from the path"""
+
+    @property
+    def code(self) -> str:
+        return self.type.code
+
+    @property
+    def detail(self) -> str:
+        """What happened, in a sentence."""
+        return sentence(self.type.template, self.args)
 
     def as_dict(self, source_path: str | None = None) -> dict[str, Any]:
         """Return plain values for JSON; ``source_path`` replaces an unknown path in the source file."""
-        values: dict[str, Any] = {"outcome": self.outcome.value, "path": safe_text(self.path)}
-        if self.detail:
-            values["detail"] = safe_text(self.detail)
+        values: dict[str, Any] = {"code": self.code, "outcome": self.outcome.value, "path": safe_text(self.path)}
+        values["detail"] = safe_text(self.detail)
+        if self.advice:
+            values["advice"] = safe_text(self.advice)
         if self.error is not None:
             values["error"] = {"value": self.error, "unit": self.unit or ""}
         if self.source_path is not None or self.source_offset is not None:
@@ -63,7 +93,8 @@ class Loss:
 
     def __str__(self) -> str:
         error = "" if self.error is None else f" (error {error_text(self.error, self.unit)})"
-        return f"{self.outcome.value}: {self.path}{': ' if self.detail else ''}{self.detail}{error}"
+        advice = f"; {self.advice}" if self.advice else ""
+        return f"{self.outcome.value}: {self.path}: {self.detail}{advice}{error}"
 
 
 @dataclass(eq=False, repr=False)
@@ -83,23 +114,24 @@ class LossReport:
 
     def add(
         self,
-        outcome: Outcome,
+        kind: LossType,
         path: str,
-        detail: str = "",
+        /,
         *,
+        outcome: Outcome | None = None,
+        advice: str | None = None,
         error: float | None = None,
         unit: str | None = None,
         extras: Mapping[str, Any] | None = None,
-        kind: str | None = None,
+        **args: object,
     ) -> None:
-        """Add one entry; ``extras`` of the part may hold its path and offset in the source file."""
-        source_path, source_offset = _source_of(extras)
-        self.losses.append(Loss(outcome, path, detail, error, unit, source_path, source_offset, kind))
+        """Add one entry with the values in its sentence; outcome, advice and unit are those of its type unless given.
 
-    def add_incomplete_motion(self, path: str, detail: str, extras: Mapping[str, Any] | None = None) -> None:
-        """Add an entry for motion that the written keys do not follow; the summary counts these."""
-        self.add(Outcome.DROPPED, path, f"incomplete motion: {detail}", extras=extras)
-        self.measured["cut_short"] = self.measured.get("cut_short", 0.0) + 1
+        ``extras`` of the part may hold its path and offset in the source file.
+        """
+        unit = None if error is None else unit or kind.unit
+        advice = kind.advice if advice is None else advice
+        self.losses.append(Loss(kind, path, outcome or kind.outcome, args, advice, error, unit, *_source_of(extras)))
 
     def forget(self, path: str) -> None:
         """Remove the entries with this path: in the end, the part was left out or written in another way."""
@@ -123,41 +155,43 @@ class LossReport:
     def of(self, outcome: Outcome) -> list[Loss]:
         return [loss for loss in self.losses if loss.outcome is outcome]
 
+    def counts(self) -> dict[str, int]:
+        """Return the number of entries of each code, except for exact ones."""
+        return dict(sorted(Counter(loss.code for loss in self.losses if loss.outcome is not Outcome.EXACT).items()))
+
     def summary(self) -> str:
-        """Return one line: what was dropped or is missing, the largest error, how many parts had which outcome, and
-        what only Keyframer reads."""
+        """Return one line: what was lost, what looks or moves differently and by how much, what is stored in another
+        form, and what is kept as a note that only Keyframer reads."""
         if not self.losses:
             return "no losses"
-        dropped, in_extras = self.of(Outcome.DROPPED), self.of(Outcome.EXTRAS)
+        lost = self._nouns(Outcome.DROPPED)
         missing = round(self.measured.get("missing_images", 0))
-        parts = [f"dropped: {_kinds_of(dropped, _MOST_KINDS)}"] if dropped else []
+        parts = [f"lost: {lost}"] if lost else []
         parts += [f"{counted(missing, 'image')} missing"] if missing else []
-        parts = parts or ["nothing dropped"]
-        incomplete = round(self.measured.get("cut_short", 0))
-        if incomplete:
-            parts.append(counted(incomplete, "incomplete motion"))
-        parts += [f"largest error {error}" for error in [self._largest_error()] if error]
-        counts = Counter(loss.outcome for loss in self.losses)
-        shown = [outcome for outcome in Outcome if counts[outcome] and outcome is not Outcome.EXTRAS]
-        outcomes = [f"{counts[outcome]} {outcome.value}" for outcome in shown]
-        parts += [f"parts: {', '.join(outcomes)}"] if outcomes else []
-        parts += [f"in extras: {_kinds_of(in_extras, _MOST_IN_EXTRAS)}"] if in_extras else []
+        parts = parts or ["nothing lost"]
+        for outcome, words in _SUMMARIES.items():
+            nouns = self._nouns(outcome)
+            parts += [f"{words}: {nouns}"] if nouns else []
+        error = self.measured.get("world_error")
+        if error is not None:
+            allowed = self.measured.get("world_error_allowed", 0.0)
+            parts.append(f"largest error {error_text(error, 'scene unit')} (allowed {allowed:.2g})")
         return "; ".join(parts)
 
-    def _largest_error(self) -> str:
-        """Return the measured error of the whole scene, or else the largest stated error in each unit."""
-        measured = self.measured.get("world_error")
-        if measured is not None:
-            allowed = self.measured.get("world_error_allowed", 0.0)
-            return f"{error_text(measured, 'scene unit')} (allowed {allowed:.2g})"
-        errors: dict[str, float] = {}
+    def _nouns(self, outcome: Outcome) -> str:
+        """Return what has an outcome, in the words of a summary: ``morph of 2 nodes, camera Eye``; the most frequent
+        first."""
+        groups: dict[tuple[str, str], list[Loss]] = {}
         for loss in self.losses:
-            if loss.error is not None and loss.outcome is not Outcome.DROPPED:
-                errors[loss.unit or ""] = max(errors.get(loss.unit or "", 0.0), loss.error)
-        return ", ".join(error_text(error, unit) for unit, error in sorted(errors.items()) if error)
+            if loss.outcome is outcome and loss.type.summary is not None:
+                groups.setdefault(_group_of(loss), []).append(loss)
+        order = sorted(groups, key=lambda group: -len(groups[group]))
+        texts = [_noun(*group, groups[group]) for group in order[:_MOST_NOUNS]]
+        omitted = len(order) - len(texts)
+        return ", ".join(texts) + (f" and {omitted} more" if omitted > 0 else "")
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON, as `LOSS_SCHEMA` describes."""
+        """Return plain values for JSON, as ``schemas/loss.json`` describes."""
         return {
             "schema": SCHEMA,
             "schema_version": SCHEMA_VERSION,
@@ -165,6 +199,7 @@ class LossReport:
             "source": dict(self.source),
             "written": [safe_text(name) for name in self.written],
             "summary": {outcome.value: self.count(outcome) for outcome in Outcome},
+            "counts": self.counts(),
             "measured": dict(self.measured),
             "losses": [loss.as_dict(self.source_of(loss)[0]) for loss in self.losses],
         }
@@ -178,65 +213,60 @@ def error_text(error: float, unit: str | None) -> str:
     number = f"{error:.2g}"
     if not unit or unit == "1":
         return number
-    return f"{number} {plural(unit) if number != '1' and unit.endswith(('degree', 'unit')) else unit}"
+    return f"{number} {plural(unit) if number != '1' and unit.endswith(('degree', 'unit', 'second')) else unit}"
 
 
-_MOST_KINDS, _MOST_IN_EXTRAS = 4, 3
-"""maximum numbers of kinds of parts that a summary names"""
+_SUMMARIES = {
+    Outcome.APPROXIMATED: "differs",
+    Outcome.BAKED: "looks the same, stored differently",
+    Outcome.EXTRAS: "kept as notes",
+}
+"""what a summary calls the parts that are not lost"""
+_MOST_NOUNS = 3
+"""maximum number of nouns for each outcome in a summary"""
+FIELD_WORDS = {
+    "ambient": "ambient colour", "color": "colour", "diffuse": "diffuse colour", "fov": "field of view",
+    "rotation_xyzw": "rotation", "scale_axes_xyzw": "scale axes", "smoothing": "smoothing groups",
+    "specular": "specular colour", "texture1": "image", "uv2": "second texture coordinates",
+}  # fmt: skip
+"""fields of a scene in plain words; the names of the others are plain"""
 _PARTS = {"nodes": "node", "meshes": "mesh", "materials": "material", "cameras": "camera", "lights": "light"}
 _PARTS |= {"skins": "skin", "clips": "clip", "models": "model"}
-_PATHS_IN_WORDS = {
-    "/clips/current": "current time",
-    "/clips/end": "end of the clip",
-    "/clips/keys": "late keys",
-    "/clips/name": "name of the clip",
-    "/clips/rate": "frame rate",
-    "/clips/segment": "active segment",
-    "/environment/ambient": "ambient light",
-    "/extras": "data without a place in a scene",
-    "/lights/ambient": "ambient light",
-}
-_MINOR = ("/title", "/author", "/copyright", "/name")
-"""ends of the paths of parts that a summary names last"""
 
 
-def _kinds_of(losses: list[Loss], most: int) -> str:
-    """Return the kinds of the given parts: ``morph of 2 nodes, camera Eye``. Names and titles are last, otherwise the
-    most frequent kinds are first."""
-    named: dict[str, list[str]] = {}
-    minor: set[str] = set()
+def _group_of(loss: Loss) -> tuple[str, str]:
+    """Return the noun of a loss, and the section of the scene that it is in (empty if the noun says enough)."""
+    section, _, rest = loss.path.strip("/").partition("/")
+    template = loss.type.summary or ""
+    section = section if section in _PARTS and rest and "{parts}" not in template else ""
+    noun = sentence(template, loss.args)
+    if not noun and (section == "" or "/" in rest):
+        name = loss.path.rpartition("/")[2]
+        noun = FIELD_WORDS.get(name, name.replace("_", " ")) or loss.detail
+    return safe_text(noun), section
+
+
+def _noun(noun: str, section: str, losses: list[Loss]) -> str:
+    """Return a noun with the parts that have it, and the largest error: ``rotation of 3 nodes (up to 0.1 degrees)``."""
+    errors: dict[str | None, float] = {}
     for loss in losses:
-        section, _, name = loss.path.strip("/").partition("/")
-        kind = _PATHS_IN_WORDS.get(loss.path) or loss.kind
-        if kind is None and section in _PARTS and name and "/" not in name:  # a whole part
-            kind = f"/{section}"
-        elif kind is None:
-            kind = _words_of(loss)
-        named.setdefault(kind, []).append(name)
-        minor |= {kind} if loss.path.endswith(_MINOR) else set()
-    kinds = sorted(named, key=lambda kind: (kind in minor, -len(named[kind])))
-    texts = [safe_text(_with_count(kind, named[kind])) for kind in kinds[:most]]
-    omitted = len(kinds) - len(texts)
-    return ", ".join(texts) + (f" and {omitted} more" if omitted > 0 else "")
-
-
-def _words_of(loss: Loss) -> str:
-    """Return a path in words: ``/nodes/Box/morph`` as ``morph of nodes``."""
-    steps = [step for step in loss.path.split("/") if step]
-    if len(steps) > 2:
-        steps = [steps[0], steps[-1]]
-    return (" of ".join(reversed(steps)) or loss.detail.split(":")[0]).replace("_", " ")
-
-
-def _with_count(kind: str, names: list[str]) -> str:
-    if kind.startswith("/"):
-        section = kind[1:]
-        return f"{_PARTS[section]} {names[0]}" if len(names) == 1 else f"{len(names)} {section}"
-    what, _, section = kind.rpartition(" of ")
-    parts = {name.rpartition("/")[0] for name in names}
-    if section in _PARTS and len(parts) > 1:
-        return f"{what} of {len(parts)} {section}"
-    return f"{kind} ({len(names)})" if len(names) > 1 else kind
+        if loss.error and loss.outcome is Outcome.APPROXIMATED:
+            errors[loss.unit] = max(errors.get(loss.unit, 0.0), loss.error)
+    largest = ", ".join(error_text(error, unit) for unit, error in errors.items())
+    parts: Counter[str] = Counter()  # names; several parts may have the same one, and then the same path
+    for path, count in Counter(loss.path for loss in losses if section).items():
+        name = path.split("/")[2]
+        parts[name] = max(parts[name], count)
+    total = parts.total()
+    words = [noun] if noun else []
+    if not section and len(losses) > 1:
+        words = [f"{noun} ({len(losses)})"]
+    if total > 1:
+        words.append(f"{total} {section}")
+    elif total and not (noun and section == "clips"):
+        name = safe_text(next(iter(parts)))
+        words.append(name if noun and name and not name.isdecimal() else f"{_PARTS[section]} {name}".strip())
+    return " of ".join(words) + (f" (up to {largest})" if largest else "")
 
 
 def _source_of(extras: Mapping[str, Any] | None) -> tuple[str | None, int | None]:
@@ -249,57 +279,3 @@ def _source_of(extras: Mapping[str, Any] | None) -> tuple[str | None, int | None
                 offset if isinstance(offset, int) else None,
             )
     return None, None
-
-
-_OUTCOMES = [outcome.value for outcome in Outcome]
-
-LOSS_SCHEMA: dict[str, Any] = {
-    "$schema": "https://json-schema.org/draft/2020-12/schema",
-    "title": "What a conversion did to each part of a scene",
-    "type": "object",
-    "required": ["schema", "schema_version", "target", "source", "written", "summary", "measured", "losses"],
-    "additionalProperties": False,
-    "properties": {
-        "schema": {"const": SCHEMA},
-        "schema_version": {"const": SCHEMA_VERSION},
-        "target": {"type": "string"},
-        "source": {"type": "object"},
-        "written": {"type": "array", "items": {"type": "string"}},
-        "summary": {
-            "type": "object",
-            "required": _OUTCOMES,
-            "additionalProperties": False,
-            "properties": {name: {"type": "integer", "minimum": 0} for name in _OUTCOMES},
-        },
-        "measured": {"type": "object", "additionalProperties": {"type": "number"}},
-        "losses": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "required": ["outcome", "path"],
-                "additionalProperties": False,
-                "properties": {
-                    "outcome": {"enum": _OUTCOMES},
-                    "path": {"type": "string"},
-                    "detail": {"type": "string"},
-                    "error": {
-                        "type": "object",
-                        "required": ["value", "unit"],
-                        "additionalProperties": False,
-                        "properties": {"value": {"type": "number", "minimum": 0}, "unit": {"type": "string"}},
-                    },
-                    "source": {
-                        "type": "object",
-                        "required": ["path", "offset"],
-                        "additionalProperties": False,
-                        "properties": {
-                            "path": {"type": ["string", "null"]},
-                            "offset": {"type": ["integer", "null"]},
-                        },
-                    },
-                },
-            },
-        },
-    },
-}
-"""JSON Schema of `LossReport.as_dict`"""

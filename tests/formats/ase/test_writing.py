@@ -28,6 +28,7 @@ from keyframer.scene import (
     TextureMap,
 )
 from keyframer.scene.loss_report import LossReport
+from keyframer.scene.losses import NAME_CHANGED
 from tests.building.scenes import as_read_from_a_file, one_node
 from tests.samples import FOLDER
 
@@ -316,13 +317,13 @@ def test_names_with_quotes_are_changed_and_reported(tmp_path: Path) -> None:
         Scene(nodes=[Node('a "b"\nc', NodeKind.DUMMY), Node("Fähre", NodeKind.DUMMY)]), tmp_path
     )
     assert [node.name for node in scene.nodes] == ["a 'b' c", "Fähre"]
-    assert any("renamed" in loss.detail for loss in report)
+    assert any(loss.type is NAME_CHANGED for loss in report)
 
 
 def test_reports_use_the_written_name(tmp_path: Path) -> None:
     scene, report = save_and_reload(Scene(nodes=[Node("box", NodeKind.DUMMY), Node("box", NodeKind.DUMMY)]), tmp_path)
-    (detail,) = (loss.detail for loss in report if "renamed" in loss.detail)
-    assert detail == f"renamed to {scene.nodes[1].name}"
+    (name,) = (loss.args["name"] for loss in report if loss.type is NAME_CHANGED)
+    assert name == scene.nodes[1].name
     assert scene.nodes[1].name != "box"
 
 

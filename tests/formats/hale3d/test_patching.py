@@ -25,6 +25,7 @@ from keyframer.formats.kit.scene_reading import scene_of
 from keyframer.formats.kit.scene_writing import Written
 from keyframer.operating import change_rate, cut, reverse, scale
 from keyframer.scene import Channel, Mesh, Node, NodeKind, Scene, Skin
+from keyframer.scene.losses import MESH_SPLIT
 from tests.building import editing
 from tests.building import hale3d as w
 from tests.building.editing import Edit, Merge, NewFile, rewrite_reasons, set_fields, set_node
@@ -517,7 +518,7 @@ def test_a_mesh_with_two_materials_is_split() -> None:
     assert [material.name for material in saved.materials] == [
         *("materials/sleeve.mat", "materials/glove.mat", "materials/glove.mat")
     ]
-    assert "split into 2 meshes" in "".join(loss.detail for loss in written.report)
+    assert [loss.args["pieces"] for loss in written.report if loss.type is MESH_SPLIT] == [2]
 
 
 def test_vertices_of_a_new_mesh_without_a_joint_get_one() -> None:

@@ -265,7 +265,7 @@ def test_materials_are_stored_as_texture_paths() -> None:
         details(written.report, Outcome.DROPPED)["/materials/paint"]
         == "only a texture path is stored; this material has none"
     )
-    assert details(written.report, Outcome.BAKED)["/nodes/cloth/mesh"] == "split into 2 meshes, one for each material"
+    assert details(written.report, Outcome.BAKED)["/nodes/cloth/mesh"] == "written as 2 meshes: one for each material"
     ((_, content),) = written.companions
     assert sorted(record.material for record in decode(content).find(MeshRecord)) == [b"", b"paint"]
 
@@ -344,7 +344,7 @@ DROPPED = {
     "/author": "this format cannot store the author",
     "/raw_channels": "this format cannot store 1 raw channel",
     "/channels/fov": "this format cannot store 1 fov track",
-    "/clips/second": "the format can store only one clip",
+    "/clips/second": "this format can store only one clip",
     "/nodes/eye": "cameras cannot be stored in this format",
     "/nodes/lamp": "lights cannot be stored in this format",
     "/nodes/goal": "targets cannot be stored in this format",

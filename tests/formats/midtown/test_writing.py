@@ -144,7 +144,7 @@ def test_angles_in_another_order() -> None:
 
 def test_units_other_than_metres_are_reported() -> None:
     scene = replace(arm(), space=Space("z", metres_per_unit=0.5))
-    words = "this format uses metres; lengths are written without conversion"
+    words = "lengths are written without conversion: this format uses metres"
     assert details(write(scene).report, Outcome.BAKED) == {"/space": words}
     known = replace(arm(), space=Space("z", metres_per_unit=1.0))
     assert details(write(known).report, Outcome.BAKED) == {}

@@ -19,6 +19,7 @@ from keyframer.formats.nodeanim.records import BEZIER, LINEAR, TCB
 from keyframer.formats.nodeanim.records import Node as Record
 from keyframer.scene import Channel, Clip, Light, LightType, Node, NodeKind, Scene
 from keyframer.scene.loss_report import LossReport, Outcome
+from keyframer.scene.losses import TIMES_ROUNDED
 from tests.building.editing import write as write_as
 from tests.building.random_scenes import keys_of, largest_difference, save_and_load, spinning
 
@@ -149,7 +150,7 @@ def test_times_that_no_unit_stores_exactly_are_written_in_seconds_and_reported()
     document, report, loaded = write(scene)
     stored = record(document).translation_keys.time
     assert stored.tolist() == pytest.approx([0, 1 / 9, 1], abs=1e-7)
-    (loss,) = [loss for loss in report if "32-bit" in loss.detail]
+    (loss,) = [loss for loss in report if loss.type is TIMES_ROUNDED]
     assert (loss.path, loss.outcome, loss.unit) == ("/nodes/box/position", Outcome.APPROXIMATED, "second")
     assert loss.error == pytest.approx(abs(float(np.float32(1 / 9)) - 1 / 9), rel=1e-6)
     assert largest_difference(scene, loaded, FRAMES)[0] < 1e-5

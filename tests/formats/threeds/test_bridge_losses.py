@@ -102,7 +102,7 @@ def test_the_unit_that_a_source_states_is_stored_as_master_scale_in_inches(
     chunk, track = document.first(r.MasterScale), document.first(r.PositionTrack)
     assert chunk.scale == pytest.approx(scale, rel=1e-7)
     assert track.keys.value.tolist() == [[39.5, -2.0, 0.25]]
-    words = {"/space": "lengths in metres are written without conversion; master scale 1 means inches"}
+    words = {"/space": "lengths are written without conversion: they are metres, and master scale 1 means inches"}
     assert details(report, Outcome.BAKED) == (words if (metres, scale) == (1.0, 1.0) else {})
 
 
@@ -132,7 +132,7 @@ def test_file_names_are_shortened_to_dos_names(given: str, stored: bytes) -> Non
     document, report, _ = write(Scene(materials=[material]))
     assert document.first(r.MapName).name == stored
     renamed = details(report, Outcome.BAKED)
-    assert renamed == ({} if stored.decode() == given else {f"/maps/{given}": f"renamed to {stored.decode()}"})
+    assert renamed == ({} if stored.decode() == given else {f"/maps/{given}": f"renamed to {stored.decode()!r}"})
 
 
 # --- cameras and lights ----------------------------------------------------------------------------------------------
@@ -152,7 +152,7 @@ def test_a_directional_light_becomes_a_wide_spot() -> None:
     light = Light("sun", LightType.DIRECTIONAL)
     _, report, scene = write(aimed_light(light))
     assert details(report, Outcome.BAKED) == {
-        "/lights/sun": "written as a spot light (the format has no directional lights)"
+        "/lights/sun": "written as a spot light: this format has no directional lights"
     }
     assert (scene.lights[0].type, scene.lights[0].hotspot_degrees) == (LightType.SPOT, 80)
 
@@ -304,7 +304,7 @@ def test_a_morph_without_keys_keeps_its_mesh() -> None:
     scene = morphing([[1.0, 0.0], [0.0, 1.0]])
     scene.clips = []
     _, report, loaded = write(scene)
-    assert details(report, Outcome.DROPPED) == {"/nodes/box/morph": "unused shapes cannot be stored in this format"}
+    assert details(report, Outcome.DROPPED) == {"/nodes/box/morph": "no track uses these shapes"}
     assert loaded.nodes[0].morph is None
     assert len(loaded.meshes) == 1
 

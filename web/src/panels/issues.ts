@@ -11,8 +11,8 @@ export const issueCount = (info: SceneInfo | null, losses: Losses | null): numbe
 
 /** The losses of a conversion, in groups that can be folded. */
 export function lossGroups(losses: Losses | null, store: Store): HTMLElement[] {
-  const lossItem = ({ path, detail, offset }: Loss): HTMLElement => {
-    const words = [el("span", {}, path), el("span", { class: "quiet" }, detail ? ` ${detail}` : "")];
+  const lossItem = ({ code, path, detail, offset }: Loss): HTMLElement => {
+    const words = [el("span", { class: "code" }, code), el("span", {}, ` ${path}`), el("span", { class: "quiet" }, ` ${detail}`)];
     return offset === null ? el("div", { class: "loss" }, ...words)
       : el("button", { type: "button", class: "link loss", title: offsetText(offset), onclick: () => selectOffset(store, offset) }, ...words);
   };

@@ -51,7 +51,7 @@ function _shtab_keyframer_using
 end
 
 set -g _shtab_keyframer_commands identify info check salvage dump build sample convert plot diff thumbnail view batch 'batch convert' 'batch check' 'batch info' 'batch identify' 'batch thumbnail' 'batch gallery' 'batch catalogue' 'batch duplicates' 'batch report' 'batch verify' search formats setup
-set -g _shtab_keyframer_opts_with_value --above --after --around --axes --background --before --bones --camera --check-manifest --clip --cluster --contact --cut --dialect --encoding --exclude --export --fail-on --files-from --format --fps --frame --frames --from --hexpat --ignore --include --jobs --kaitai --keys --ledger --lights --limit --magic --manifest --map --max-error --memory-limit --merge --mime --model --models --most --move --node --only --operation --organization --output --page --pictures --plot --port --pronom --pronom-submission --rate --report --samples --scale --set --severity --shard --sheet --size --skeleton --span --status --table --texture-path --time-limit --times --tls-ca --tls-cert --tls-key --to --tolerance --tolerance-degrees --track --unit --what --where --write -j -o
+set -g _shtab_keyframer_opts_with_value --above --after --around --axes --background --before --bones --camera --check-manifest --clip --cluster --contact --cut --dialect --encoding --exclude --export --fail-on --files-from --format --fps --frame --frames --from --hexpat --ignore --include --jobs --kaitai --keys --ledger --lights --limit --loss --magic --manifest --map --max-error --memory-limit --merge --mime --model --models --most --move --node --only --operation --organization --output --page --pictures --plot --port --pronom --pronom-submission --rate --report --samples --scale --set --severity --shard --sheet --size --skeleton --span --status --table --texture-path --time-limit --times --tls-ca --tls-cert --tls-key --to --tolerance --tolerance-degrees --track --unit --what --where --write -j -o
 
 complete -c keyframer -e
 complete -c keyframer -f
@@ -578,6 +578,7 @@ complete -c keyframer -n '_shtab_keyframer_using batch report' -l format -xka "p
 complete -c keyframer -n '_shtab_keyframer_using batch report' -l status -xka "done findings failed" -d 'show only files with this status'
 complete -c keyframer -n '_shtab_keyframer_using batch report' -l only -xka "damaged problems unreadable" -d 'show only files with this verdict (may be repeated)'
 complete -c keyframer -n '_shtab_keyframer_using batch report' -l severity -xka "error warning info" -d 'show only files with issues of this severity or a higher one'
+complete -c keyframer -n '_shtab_keyframer_using batch report' -l loss -x -d 'show only conversions with this loss (docs/losses.md)'
 complete -c keyframer -n '_shtab_keyframer_using batch report' -l operation -xka "convert check info identify thumbnail gallery" -d 'show only this operation'
 complete -c keyframer -n '_shtab_keyframer_using batch report' -s o -l output -xka "(__fish_complete_path (commandline -ct))" -d 'write to a file instead of stdout'
 complete -c keyframer -n '_shtab_keyframer_using batch report' -s f -l force -d 'overwrite an existing file'

@@ -72,7 +72,9 @@ def light_starts(properties: AnimatedProperties, samples: Samples) -> list[Light
 
 
 def dimming_difference(light: Light) -> str:
-    """Return the text for the loss report on how a written omni or spot light dims, and how the original one does."""
+    """Return the text for the loss report on how a written light dims, and how the original one does."""
+    if light.type is LightType.DIRECTIONAL:
+        return "does not dim: this format has no ranges of directional lights"
     if light.attenuated:
         return "dims with the square of the distance; the original light dims between its two ranges"
     return "dims with the square of the distance; the original light does not dim"

@@ -13,6 +13,7 @@ from keyframer.exchange.kit.sampling import sample
 from keyframer.exchange.kit.spans import written_span
 from keyframer.posing import Rig
 from keyframer.scene.loss_report import LossReport, Outcome
+from keyframer.scene.losses import MOTION_INCOMPLETE
 
 PROPERTY_KINDS = ("fov", "color", "multiplier", "hotspot", "falloff")
 """kinds of tracks that animate cameras and lights (`keyframer.exchange.kit.property_motions`)"""
@@ -134,4 +135,5 @@ class ClipMotions:
         for (number, kind), motion in self.motions.items():
             if missing_motion := motion.missing_motion(self.span):
                 node = self.rig.scene.nodes[number]
-                report.add_incomplete_motion(f"/nodes/{node.name}/{kind}", missing_motion, node.extras)
+                path = f"/nodes/{node.name}/{kind}"
+                report.add(MOTION_INCOMPLETE, path, extras=node.extras, reason=missing_motion)

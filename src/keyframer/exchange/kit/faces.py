@@ -9,9 +9,9 @@ from keyframer.exchange.kit.colors import linear_color
 from keyframer.exchange.kit.numbers import count_unusable, single
 from keyframer.maths.distinct_values import unique_values
 from keyframer.scene import Mesh
-from keyframer.scene.loss_report import LossReport, Outcome
+from keyframer.scene.loss_report import LossReport
+from keyframer.scene.losses import FACES_INVALID, NUMBERS_UNUSABLE, VERTICES_UNUSED
 from keyframer.scene.mesh import CORNER_TABLES
-from keyframer.text import counted
 
 _UNIT_LENGTH = 1e-3
 """normals this close to unit length are written as they are"""
@@ -101,14 +101,11 @@ def report_faces(mesh: Mesh, drawable: DrawableFaces, report: LossReport) -> Non
     """Report the faces and numbers of a mesh that cannot be written."""
     path = f"/meshes/{mesh.name}"
     if drawable.dropped:
-        detail = f"{counted(drawable.dropped, 'face')} with invalid indices"
-        report.add(Outcome.DROPPED, f"{path}/corners", detail, extras=mesh.extras)
+        report.add(FACES_INVALID, f"{path}/corners", extras=mesh.extras, count=drawable.dropped)
     if not len(drawable):
         if len(mesh.positions):
-            detail = f"{counted(len(mesh.positions), 'vertex')} not used by any face"
-            report.add(Outcome.DROPPED, path, detail, extras=mesh.extras)
+            report.add(VERTICES_UNUSED, path, extras=mesh.extras, count=len(mesh.positions))
         return
     unusable = count_unusable(mesh.positions)
     if unusable:
-        detail = f"{counted(unusable, 'number')} not finite or too large for single precision"
-        report.add(Outcome.DROPPED, f"{path}/positions", detail, extras=mesh.extras)
+        report.add(NUMBERS_UNUSABLE, f"{path}/positions", extras=mesh.extras, count=unusable)

@@ -19,7 +19,8 @@ from keyframer.exchange.kit.numbers import fraction
 from keyframer.exchange.kit.surfaces import original_gltf_values
 from keyframer.formats import properties_of
 from keyframer.scene import Material, Scene, TextureMap
-from keyframer.scene.loss_report import Outcome
+from keyframer.scene.loss_report import LossType
+from keyframer.scene.losses import IMAGE_CHANGED, IMAGE_COMPUTED, IMAGE_EMBEDDED, IMAGE_MISSING
 from keyframer.text import safe_text
 from keyframer.textures import ImageRefused, OpenedTexture, Texture, TextureSource, pillow
 from keyframer.textures.image_files import as_png, spend_on_image
@@ -40,6 +41,10 @@ SLOTS = {
 """glTF slots and the maps they are made from; ``alpha`` is used only if there is no base colour image"""
 
 
+Notes = dict[str, tuple[LossType, str]]
+"""what became of the maps that an image is made from, by their slots in the material: type of loss, and description"""
+
+
 @dataclass(frozen=True, slots=True)
 class Image:
     """An image that glTF can store."""
@@ -52,8 +57,7 @@ class Image:
     """use of its alpha channel: ``opaque``, ``mask`` or ``blend``"""
     has_border: bool = False
     """whether its outermost pixels have another colour, which reductions would blend with the image"""
-    notes: dict[str, tuple[Outcome, str]] = field(default_factory=dict)
-    """outcome and description for the maps it was made from, by their slots in the material"""
+    notes: Notes = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +175,7 @@ class Pictures:
             amount = map.amount if math.isfinite(map.amount) else 1.0
             normals = normal_map(_levels(texture, map), amount, tiled=map.tiled and not (map.decal or map.mirror))
             note = f"a normal map computed from heights; {opened!s}"
-            return self._png(texture, normals, {"bump": (Outcome.APPROXIMATED, note)}, "_normal")
+            return self._png(texture, normals, {"bump": (IMAGE_CHANGED, note)}, "_normal")
         return self._emission(material, map, opened, texture)
 
     def _base(self, material: Material, map: TextureMap, opened: OpenedTexture, texture: Texture) -> Image:
@@ -208,36 +212,34 @@ class Pictures:
             pixels = _with_border(pixels, material, is_clear=use == OPACITY)
             changes.append("a border in the material's colour, which shows outside of the image")
         if changes:
-            notes["texture1"] = _note(opened, ", ".join(changes), Outcome.BAKED)
+            notes["texture1"] = _note(opened, ", ".join(changes), IMAGE_COMPUTED)
         kind = _alpha_kind(pixels[..., 3])
         suffix = "" if opacity_map is None else "_alpha"
         made = self._png(texture, pixels[..., :3] if kind == "opaque" else pixels, notes, suffix, kind)
         return replace(made, has_border=has_border)
 
-    def _opacity(
-        self, material: Material, base_map: TextureMap, notes: dict[str, tuple[Outcome, str]], texture: Texture
-    ) -> Floats | None:
+    def _opacity(self, material: Material, base_map: TextureMap, notes: Notes, texture: Texture) -> Floats | None:
         """Return the opacity map at the size of ``texture``, and add its note; None if it is missing or unreadable."""
         map = material.maps.get("opacity")
         if map is None or not map.file_name:
             return None
         opened = self._source.open_map(map)
         if opened.texture is None:
-            notes["opacity"] = (Outcome.EXTRAS, f"{opened!s}; the name is kept")
+            notes["opacity"] = (IMAGE_MISSING, str(opened))
             return None
         note = "merged into the alpha of the base colour"
         same_transform = _transform_of(map) == _transform_of(base_map)
         notes["opacity"] = _note(
             opened,
             note if same_transform else f"{note}, with the transform of the base colour",
-            Outcome.BAKED if same_transform else Outcome.APPROXIMATED,
+            IMAGE_COMPUTED if same_transform else IMAGE_CHANGED,
         )
         return _weighted_opacity(_levels(opened.texture, map, texture.image.size), map)
 
     def _white_with_alpha(self, map: TextureMap, opened: OpenedTexture, texture: Texture) -> Image:
         pixels = np.full((texture.image.height, texture.image.width, 4), 255, np.uint8)
         pixels[..., 3] = np.round(255 * _weighted_opacity(_levels(texture, map), map))
-        notes = {"opacity": _note(opened, "as the alpha of a white base colour", Outcome.BAKED)}
+        notes = {"opacity": _note(opened, "as the alpha of a white base colour", IMAGE_COMPUTED)}
         return self._png(texture, pixels, notes, "_alpha", _alpha_kind(pixels[..., 3]))
 
     def _emission(self, material: Material, map: TextureMap, opened: OpenedTexture, texture: Texture) -> Image:
@@ -251,7 +253,7 @@ class Pictures:
             image = np.asarray(base_texture.image.convert("RGB").resize(texture.image.size), np.float64)
             color = image if amount == 1 else _over_material(material, image, None, amount)
             note = "as emission, coloured by the base colour"
-        notes = {"self_illumination": _note(opened, note, Outcome.BAKED)}
+        notes = {"self_illumination": _note(opened, note, IMAGE_COMPUTED)}
         return self._png(texture, np.asarray(np.round(glow * color), np.uint8), notes, "_emission")
 
     def _from_gltf(
@@ -267,11 +269,9 @@ class Pictures:
             alpha = stated.lower() if stated in ("MASK", "BLEND") else alpha
         return self._copied(texture, notes, alpha, SLOTS[slot])
 
-    def _copied(
-        self, texture: Texture, notes: dict[str, tuple[Outcome, str]], alpha: str, map_name: str = "texture1"
-    ) -> Image:
+    def _copied(self, texture: Texture, notes: Notes, alpha: str, map_name: str = "texture1") -> Image:
         name = safe_text(texture.name)
-        outcome, image_note = notes[map_name]
+        kind, image_note = notes[map_name]
         if texture.format == "PNG":
             stripped = without_ancillary_chunks(texture.data)
             if stripped is not None:
@@ -279,15 +279,13 @@ class Pictures:
         if texture.format == "JPEG" and _is_plain_jpeg(texture.data):
             upright = without_exif_rotation(texture.data)
             if upright is not texture.data:
-                notes[map_name] = outcome, f"{image_note}; its Exif orientation is reset to upright"
+                notes[map_name] = kind, f"{image_note}; its Exif orientation is reset to upright"
             return Image(name, upright, "image/jpeg", alpha, notes=notes)
         change = "encoded again" if texture.format == "PNG" else f"converted from {texture.format} to PNG"
-        notes[map_name] = outcome, f"{image_note}; {change}"
+        notes[map_name] = kind, f"{image_note}; {change}"
         return Image(name, self._encoded(texture.image, (id(texture.image),)), "image/png", alpha, notes=notes)
 
-    def _png(
-        self, texture: Texture, pixels: Bytes, notes: dict[str, tuple[Outcome, str]], suffix: str, alpha: str = "opaque"
-    ) -> Image:
+    def _png(self, texture: Texture, pixels: Bytes, notes: Notes, suffix: str, alpha: str = "opaque") -> Image:
         key = (pixels.shape, hashlib.blake2b(pixels.tobytes()).digest())
         data = self._encoded(pillow.Image.fromarray(pixels), key)
         return Image(safe_text(texture.name) + suffix, data, "image/png", alpha, notes=notes)
@@ -403,11 +401,11 @@ def _reduced(texture: Texture, opened: OpenedTexture) -> tuple[Texture, OpenedTe
     return reduced, replace(opened, reason=f"{opened.reason}; {reason}" if opened.reason else reason)
 
 
-def _note(opened: OpenedTexture, note: str, outcome: Outcome = Outcome.EXACT) -> tuple[Outcome, str]:
-    """Return outcome and description of an opened image; a guessed file or one with a `reason` is not exact."""
-    if outcome is Outcome.EXACT and (opened.match.is_guess or opened.reason):
-        outcome = Outcome.APPROXIMATED
-    return outcome, f"{note}; {opened!s}" if note else str(opened)
+def _note(opened: OpenedTexture, note: str, kind: LossType = IMAGE_EMBEDDED) -> tuple[LossType, str]:
+    """Return type of loss and description of an opened image; a guessed file or one with a `reason` is not exact."""
+    if kind is IMAGE_EMBEDDED and (opened.match.is_guess or opened.reason):
+        kind = IMAGE_CHANGED
+    return kind, f"{note}; {opened!s}" if note else str(opened)
 
 
 def _is_plain_jpeg(data: bytes) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container
+from typing import Any
 
 import numpy as np
 
@@ -11,6 +12,18 @@ from keyframer.exchange.kit.clip_motions import PROPERTY_KINDS, ClipMotions
 from keyframer.exchange.kit.motion import CUBIC, STEP
 from keyframer.exchange.kit.numbers import count_unusable
 from keyframer.scene.loss_report import LossReport, Outcome
+from keyframer.scene.losses import (
+    KEYS_AFTER_END,
+    KEYS_KEPT,
+    MORPH_WEIGHTS,
+    MOTION_CONVERTED,
+    MOTION_STILL,
+    NODE_WITHOUT_GEOMETRY,
+    NUMBERS_UNUSABLE,
+    ROLL_BAKED,
+    ROLL_WITHOUT_TARGET,
+    TRACK_OVERRIDDEN,
+)
 from keyframer.text import counted
 
 
@@ -28,7 +41,7 @@ def report_tracks(
         if track.kind == "morph" and not (
             morph is not None and np.shape(track.values)[1:] == (len(morph.names),) and channel.node in drawn
         ):
-            report.add(Outcome.DROPPED, path, "the weights do not match the written shapes")
+            report.add(MORPH_WEIGHTS, path)
             continue
         motion = motions.motions.get((channel.node, track.kind))
         if len(track.times) < 2:
@@ -37,7 +50,7 @@ def report_tracks(
             motion.has_track_keys or motion.sampler.is_still or motion.sampler.mode == STEP
         )
         if track.kind == "visible" and channel.node not in with_geometry:
-            report.add(Outcome.DROPPED, path, "the node has no geometry to hide", extras=track.extras)
+            report.add(NODE_WITHOUT_GEOMETRY, path, extras=track.extras)
         if track.kind not in (*PROPERTY_KINDS, "visible"):
             _report(motions, report, channel.node, track, path)
     return resampled
@@ -45,36 +58,30 @@ def report_tracks(
 
 def _report(motions: ClipMotions, report: LossReport, node: int, track: Track, path: str) -> None:
     """Report the outcome of a track."""
-    motion, span = motions.motions.get((node, track.kind)), motions.span
-
-    def add(outcome: Outcome, detail: str, error: float | None = None, unit: str | None = None) -> None:
-        report.add(outcome, path, detail, error=error, unit=unit, extras=track.extras)
-
+    motion, span, extras = motions.motions.get((node, track.kind)), motions.span, track.extras
     unusable = count_unusable(track.values) + count_unusable(track.times)
     if unusable:
-        add(Outcome.DROPPED, f"{counted(unusable, 'number')} not finite or too large for single precision")
+        report.add(NUMBERS_UNUSABLE, path, extras=extras, count=unusable)
     last = float(track.times.max())
     if not np.isfinite(last):
         last = float(np.nanmax(np.where(np.isfinite(track.times), track.times, -np.inf)))
     if last > span.end and track.wrap.value == "single":
-        add(Outcome.DROPPED, f"keys after {span.end:g} (up to {last:g}) are not written")
+        report.add(KEYS_AFTER_END, path, extras=extras, end=span.end, last=last)
     if motion is None or motion.sampler.is_still:
-        add(Outcome.EXACT, "does not move")
+        report.add(MOTION_STILL, path, extras=extras)
     elif node in motions.aims and track.kind in ("rotation", "scale"):
-        add(Outcome.DROPPED, "overridden by the target")
+        report.add(TRACK_OVERRIDDEN, path, extras=extras)
     elif track.kind == "roll":
         if (node, "aim") in motions.motions:
-            add(Outcome.BAKED, "applied to the rotation", motions.motions[node, "aim"].error, "degree")
+            report.add(ROLL_BAKED, path, error=motions.motions[node, "aim"].error, extras=extras)
         else:
-            add(Outcome.DROPPED, "a roll has no effect without a target")
+            report.add(ROLL_WITHOUT_TARGET, path, extras=extras)
     elif motion.outcome is Outcome.EXACT:
-        add(
-            Outcome.EXACT,
-            motion.sampler.mode + (f", {track.wrap.value} unrolled" if track.wrap.value != "single" else ""),
-        )
+        keys = motion.sampler.mode + (f", {track.wrap.value} unrolled" if track.wrap.value != "single" else "")
+        report.add(KEYS_KEPT, path, extras=extras, keys=keys)
     else:
-        sampler = motion.sampler
+        sampler, outcome, error = motion.sampler, motion.outcome, motion.error
         unit = "degree" if track.is_rotation else "scene unit" if track.kind == "position" else "1"
         style = "cubic" if sampler.mode == CUBIC else "linear"
-        message = f"{counted(len(track.times), 'key')} became {counted(len(sampler.times), f'{style} key')}"
-        add(motion.outcome, message, motion.error, unit)
+        words: dict[str, Any] = {"count": len(track.times), "keys": counted(len(sampler.times), f"{style} key")}
+        report.add(MOTION_CONVERTED, path, outcome=outcome, error=error, unit=unit, extras=extras, **words)

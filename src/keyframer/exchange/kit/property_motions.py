@@ -12,6 +12,7 @@ from keyframer.exchange.kit.clip_motions import ClipMotions
 from keyframer.exchange.kit.motion import VECTORS, Function, Measure, Motion, breaks_of, track_motions
 from keyframer.exchange.kit.sampling import sample
 from keyframer.scene.loss_report import LossReport, Outcome
+from keyframer.scene.losses import MOTION_INCOMPLETE, PROPERTY_SAMPLED
 
 ConeFunction = Callable[[Floats, Floats], Mapping[str, Floats]]
 """full angles of the bright and the outer cone (n, 1), in degrees, to numbers (n, 1) of the format"""
@@ -58,14 +59,14 @@ class PropertyMotions:
             made[name] = self._sampled(value, breaks, jumps, tolerance, VECTORS)
         return made
 
-    def report(self, node: int, kind: str, motion: Motion, detail: str, factor: float, unit: str) -> None:
-        """Report the error of a motion, multiplied by ``factor``, in ``unit``."""
+    def report(self, node: int, kind: str, motion: Motion, players: str, factor: float, unit: str) -> None:
+        """Report the error of a motion, multiplied by ``factor``, in ``unit``, and what players need to show it."""
         scene_node = self._motions.rig.scene.nodes[node]
         path, extras = f"/nodes/{scene_node.name}/{kind}", scene_node.extras
         if missing_motion := motion.missing_motion(self._motions.span):
-            self._report.add_incomplete_motion(path, missing_motion, extras)
+            self._report.add(MOTION_INCOMPLETE, path, extras=extras, reason=missing_motion)
         error = motion.error * float(factor)
-        self._report.add(Outcome.APPROXIMATED, path, detail, error=error, unit=unit, extras=extras)
+        self._report.add(PROPERTY_SAMPLED, path, error=error, unit=unit, extras=extras, players=players)
 
     def _of_tracks(self, *tracks: int) -> list[Motion | None]:
         return track_motions(self._motions.rig.channels.bank, tracks, self._motions.span, cubic=False)

@@ -10,8 +10,8 @@ from keyframer.exchange.kit.numbers import single
 from keyframer.maths import affine
 from keyframer.maths.distinct_values import unique_values
 from keyframer.scene import Skin
-from keyframer.scene.loss_report import LossReport, Outcome
-from keyframer.text import counted
+from keyframer.scene.loss_report import LossReport
+from keyframer.scene.losses import SKIN_WEIGHTS_LIMITED
 
 MOST_INFLUENCES = 8
 """maximum number of influences of a vertex that are written: two sets of four"""
@@ -27,8 +27,8 @@ def influences(skin: Skin, vertex_count: int, report: LossReport) -> tuple[Array
     widest = int(rank.max(initial=0)) + 1
     if widest > MOST_INFLUENCES:
         dropped = int(np.count_nonzero(rank >= MOST_INFLUENCES))
-        detail = f"{counted(dropped, 'influence')} dropped: at most {MOST_INFLUENCES} per vertex"
-        report.add(Outcome.APPROXIMATED, f"/skins/{skin.name}/weights", detail, extras=skin.extras)
+        path, most = f"/skins/{skin.name}/weights", MOST_INFLUENCES
+        report.add(SKIN_WEIGHTS_LIMITED, path, extras=skin.extras, count=dropped, most=most)
         keep = rank < MOST_INFLUENCES
         vertex, joint, weight, rank = vertex[keep], joint[keep], weight[keep], rank[keep]
     width = 4 if widest <= 4 else MOST_INFLUENCES

@@ -30,7 +30,7 @@ from keyframer.files import check_output, write_bytes
 from keyframer.limits import Limits
 from keyframer.scene import Scene
 from keyframer.scene.loss_report import LossReport, Outcome
-from keyframer.text import counted
+from keyframer.scene.losses import MEMBERS_COPIED, MODEL_MOTION, MODEL_NOT_CONVERTED, MODEL_WRITTEN
 from keyframer.wire.xml_tree import Element
 
 _LOCAL = struct.Struct("<4s5H3L2H")
@@ -199,7 +199,7 @@ def save(scene: Scene, path: Path, dialect: str | None, overwrite: bool, options
     write_bytes(path, repack(source.data, archive.all_members, changes), overwrite=overwrite)
     report.written = [str(path)]
     copied = sum(None in changes.get(member.filename, (None,)) for member in archive.members)
-    report.add(Outcome.EXACT, "/members", f"{counted(copied, 'member')} copied unchanged")
+    report.add(MEMBERS_COPIED, "/members", count=copied)
     return report
 
 
@@ -219,9 +219,7 @@ class _Converter:
         try:
             scene = load_model(self._archive, member, self._limits, salvage=False)
         except FormatError as error:
-            self._report.add(
-                Outcome.DROPPED, f"/models/{name}", f"not converted, kept unchanged: {error.code}: {error.message}"
-            )
+            self._report.add(MODEL_NOT_CONVERTED, f"/models/{name}", problem=f"{error.code}: {error.message}")
             return None
         if scene.origin is None:
             return None
@@ -230,13 +228,13 @@ class _Converter:
         if self._forbids_animation and scene.clips:
             moving = any(len(channel.track.times) > 1 for clip in scene.clips for channel in clip.channels)
             if moving:
-                self._report.add(Outcome.DROPPED, f"/models/{name}/clips", "glTF in a fixture must not be animated")
+                self._report.add(MODEL_MOTION, f"/models/{name}/clips")
             scene.clips = []
         asset, losses = export(scene, GltfOptions(core_only=True, unit="file"))
         for loss in losses:
             self._report.losses.append(replace(loss, path=f"/models/{name}{loss.path}"))
         if not any(loss.outcome is not Outcome.EXACT for loss in losses):
-            self._report.add(Outcome.EXACT, f"/models/{name}", "written as glTF")
+            self._report.add(MODEL_WRITTEN, f"/models/{name}")
         return b"".join(bytes(part) for part in glb_parts(asset))
 
 

@@ -15,7 +15,8 @@ from keyframer.formats.kit.scene_writing import CannotMerge, frames_per_second, 
 from keyframer.limits import ensure_budget
 from keyframer.posing.bounds_and_duration import LONGEST, clip_span
 from keyframer.scene import Channel, Clip, Scene
-from keyframer.scene.loss_report import LossReport, Outcome
+from keyframer.scene.loss_report import LossReport
+from keyframer.scene.losses import CLIP_END_AT_LAST_KEY, FRAMES_FILLED, KEYS_TOO_LATE, RATE_KEPT, RATE_SAMPLED
 
 _KINDS = ("position", "rotation")
 
@@ -79,16 +80,14 @@ def at_whole_frames(scene: Scene, fps: float, report: LossReport) -> Scene:
     original = scene.clips[0]
     clip = in_time_unit(original, "frame", fps, 1.0)
     if not math.isclose(fps, frames_per_second(original)):
-        message = f"sampled at {fps:g} frames per second; the clip has {frames_per_second(original):g}"
-        report.add(Outcome.APPROXIMATED, "/clips/rate", message)
+        report.add(RATE_SAMPLED, "/clips/rate", fps=fps, clip_fps=frames_per_second(original))
     frames = even_times(0.0, frame_count(clip) - 1)
     if any(np.any(channel.track.times > LONGEST) for channel in clip.channels):
-        report.add(Outcome.DROPPED, "/clips/keys", f"keys after frame {LONGEST:,.0f} are ignored")
+        report.add(KEYS_TOO_LATE, "/clips/keys", last=LONGEST)
     channels = [_at_frames(scene, channel, frames, report) for channel in clip.channels]
     last = float(len(frames) - 1)
     if clip.end <= last - 1:
-        message = f"the format plays all frames: the clip ends at its last key, frame {last:g}"
-        report.add(Outcome.DROPPED, "/clips/end", message)
+        report.add(CLIP_END_AT_LAST_KEY, "/clips/end", last=last)
     if clip is original and clip.end == last and all(a is b for a, b in zip(channels, clip.channels, strict=True)):
         return scene
     return replace(scene, clips=[replace(clip, channels=channels, end=last), *scene.clips[1:]])
@@ -102,7 +101,7 @@ def _at_frames(scene: Scene, channel: Channel, frames: Floats, report: LossRepor
     form = RotationForm.QUATERNION_ABSOLUTE if track.is_rotation else RotationForm.NONE
     if not (sampled and np.isin(track.times, frames).all()):
         path = f"{plain_path('nodes', scene.nodes[channel.node].name)}/{track.kind}"
-        report.add(Outcome.APPROXIMATED, path, "now has a value for every frame")
+        report.add(FRAMES_FILLED, path)
     return Channel(channel.node, Track.sampled(track.kind, compile_track(track)(frames), form=form))
 
 
@@ -132,8 +131,7 @@ def in_time_unit_of(scene: Scene, other: Scene, report: LossReport | None = None
     target_clip = other.clips[0]
     rates = frames_per_second(scene.clips[0]), frames_per_second(target_clip)
     if report is not None and not math.isclose(*rates, rel_tol=1e-6):
-        message = f"the file keeps its {rates[1]:g} frames per second, the clip has {rates[0]:g}"
-        report.add(Outcome.DROPPED, "/clips/rate", f"{message}: keys keep their times in seconds")
+        report.add(RATE_KEPT, "/clips/rate", fps=rates[1], clip_fps=rates[0])
     clip = in_time_unit(scene.clips[0], target_clip.unit, target_clip.rate, target_clip.units_per_frame)
     return scene if clip is scene.clips[0] else replace(scene, clips=[clip, *scene.clips[1:]])
 

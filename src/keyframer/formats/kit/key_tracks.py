@@ -39,7 +39,25 @@ from keyframer.formats.kit.scene_writing import Tolerance, plain_path, units_per
 from keyframer.limits import budget_left, spend
 from keyframer.posing.bounds_and_duration import clip_span
 from keyframer.scene import Clip, Node
-from keyframer.scene.loss_report import LossReport, Outcome
+from keyframer.scene.loss_report import LossReport, LossType, Outcome
+from keyframer.scene.losses import (
+    JUMPS_LENGTHENED,
+    KEYS_BETWEEN_FRAMES,
+    KEYS_EASE,
+    KEYS_FULL_TURNS,
+    KEYS_HALF_TURNS,
+    KEYS_KEPT,
+    KEYS_KIND,
+    KEYS_NON_FINITE,
+    KEYS_REDUCED,
+    KEYS_TANGENTS,
+    KEYS_WRAP,
+    KEYS_WRAP_BETWEEN_FRAMES,
+    MOTION_INCOMPLETE,
+    SCALE_AXES_TIMES,
+    STEPS_MOVED,
+    TIMES_ROUNDED,
+)
 from keyframer.text import counted
 
 _ABSOLUTE = (RotationForm.QUATERNION_ABSOLUTE, RotationForm.AXIS_ANGLE_ABSOLUTE)
@@ -122,8 +140,6 @@ class KeyFitter:
             self.fit_ahead([track])
         _, (fitted, report) = self._ahead.pop(id(track))
         self.report.losses += [replace(loss, path=path) for loss in report]
-        for name, count in report.measured.items():
-            self.report.measured[name] = self.report.measured.get(name, 0.0) + count
         return fitted
 
     def _fitted(self, track: Track) -> Sampling[tuple[Track | None, LossReport]]:
@@ -153,8 +169,7 @@ class KeyFitter:
         values = compile_track(track)(times)
         seconds = self.rules.step / self.rules.per_second
         report.losses = [loss for loss in report if loss.outcome is not Outcome.EXACT]
-        message = f"{counted(len(jumps), 'jump')} from one value to another: each takes one frame"
-        report.add(Outcome.APPROXIMATED, "", message, error=seconds, unit="second")
+        report.add(JUMPS_LENGTHENED, "", error=seconds, count=len(jumps))
         return Track(track.kind, times, values, track.interpolation, form=track.form)
 
     def _fit_keys(self, source: Track, report: LossReport) -> Sampling[Track]:
@@ -171,7 +186,7 @@ class KeyFitter:
             source = as_tcb(source)
         if self.rules.whole_times and (np.rint(times) != times).any():
             return (yield from self._on_frames(source, times, report))
-        report.add(Outcome.EXACT, "", _counted_keys(source))
+        report.add(KEYS_KEPT, "", keys=_counted_keys(source))
         return replace(source, times=times)
 
     def _keeps_wrap(self, track: Track) -> bool:
@@ -193,13 +208,12 @@ class KeyFitter:
             differences, _ = yield from self._differences(source, fitted, float(cycles.times[-1]))
             error = float(differences.max())
         _, _, unit = self.tolerance.for_track(source)
-        reason = f"tracks with the wrap {source.wrap.value!r} cannot be stored in this format"
+        kind, advice = KEYS_WRAP, ""
         if self.rules.wraps:
-            reason = (
-                f"a {source.wrap.value} cannot begin again between frames{self._exact_rate(self.times(source.times))}"
-            )
+            kind, advice = KEYS_WRAP_BETWEEN_FRAMES, self._exact_rate(self.times(source.times))
+        words: dict[str, Any] = {"wrap": source.wrap.value, "keys": _counted_keys(fitted)}
         outcome = Outcome.BAKED if error <= _NOISE * _extent(source) else Outcome.APPROXIMATED
-        report.add(outcome, "", f"{reason}: written as {_counted_keys(fitted)}", error=error, unit=unit)
+        report.add(kind, "", outcome=outcome, advice=advice, error=error, unit=unit, **words)
         report.losses += [loss for loss in of_keys if loss.unit == "second"]
         return fitted
 
@@ -214,8 +228,8 @@ class KeyFitter:
             cycle = yield from self._sampled_cycle(source, float(source.times[-1]))
         keys = len(cycle.times) * (count + 1)
         if keys > budget_left("keys") or keys * _USUAL_SAMPLES > budget_left("samples"):
-            detail = f"its {source.wrap.value} plays once, and would need {keys} keys (LIMIT_KEYS)"
-            report.add_incomplete_motion("", detail)
+            reason = f"its {source.wrap.value} plays once, and would need {keys} keys (LIMIT_KEYS)"
+            report.add(MOTION_INCOMPLETE, "", reason=reason)
             return repeated(cycle, 1, None)
         if count > 1 or rest:
             spend("keys", keys)
@@ -257,11 +271,10 @@ class KeyFitter:
         jumps = _jumps(replace(track, times=frames, values=values, form=form), last_at_time)
         later = float(np.max(frames - times))
         if len(times) == 1 or not later:
-            report.add(Outcome.EXACT, "", _counted_keys(jumps))
+            report.add(KEYS_KEPT, "", keys=_counted_keys(jumps))
         else:
             seconds = later / self.rules.per_second
-            message = f"steps were moved to the next frame, by up to {seconds:.2g} s{self._exact_rate(times)}"
-            report.add(Outcome.APPROXIMATED, "", message, error=seconds, unit="second")
+            report.add(STEPS_MOVED, "", advice=self._exact_rate(times), error=seconds, seconds=seconds)
         return jumps
 
     def _on_frames(self, track: Track, times: Floats, report: LossReport) -> Sampling[Track]:
@@ -279,59 +292,55 @@ class KeyFitter:
             sampled, sampled_error = yield from self._sampled(track)
             if sampled_error < error:
                 advice = self._exact_rate(times) or (yield from self._coarse(track, sampled_error))
-                message = f"keys between frames: written as {_counted_keys(sampled)}{advice}"
-                report.add(Outcome.APPROXIMATED, "", message, error=sampled_error, unit=unit)
+                keys = _counted_keys(sampled)
+                report.add(KEYS_BETWEEN_FRAMES, "", advice=advice, error=sampled_error, unit=unit, keys=keys)
                 return sampled
         seconds = float(np.abs(rounded.times - times).max()) / self.rules.per_second
-        message = f"times were rounded by up to {seconds:.2g} s"
-        message += self._exact_rate(times) if error > tolerance else ""
-        report.add(Outcome.APPROXIMATED if error else Outcome.EXACT, "", message, error=error, unit=unit)
+        outcome = Outcome.APPROXIMATED if error else Outcome.EXACT
+        advice = self._exact_rate(times) if error > tolerance else ""
+        report.add(TIMES_ROUNDED, "", outcome=outcome, advice=advice, error=error, unit=unit, seconds=seconds)
         return rounded
 
     def _exact_rate(self, times: Floats) -> str:
-        """Return the end of a message: the frame rate at which all these times are frames, if the caller can choose."""
+        """Return advice: the frame rate at which all these times are frames, if the caller can choose."""
         rate = rate_of_times(times / self.rules.per_second) if self.rules.rate_advice else None
-        return "" if rate is None else f"; fps={rate} would store them exactly"
+        return "" if rate is None else f"fps={rate} would store them exactly"
 
-    def _reason_to_bake(self, track: Track) -> str | None:
-        """Return why keys cannot be kept, empty for sampled frames; None if they can be kept."""
+    def _reason_to_bake(self, track: Track) -> LossType | None:
+        """Return why keys cannot be kept; None if they can be kept."""
         interpolations = self.rules.interpolations
         if track.interpolation is Interpolation.SAMPLED:
-            return "" if len(track.times) > 1 else None
+            return KEYS_REDUCED if len(track.times) > 1 else None
         if track.interpolation is Interpolation.CUBIC:
-            return "keys with tangents cannot be stored in this format"
+            return KEYS_TANGENTS
         if Interpolation.TCB not in interpolations and len(track.times) > 1:
             if track.interpolation in SPLINES and track.interpolation not in interpolations:
-                return f"{_name(track)} keys cannot be stored in this format"
+                return KEYS_KIND
             if track.interpolation is Interpolation.LINEAR and is_eased(track):
-                return "ease cannot be stored in this format"
+                return KEYS_EASE
         if not self.rules.full_turns and has_full_turns(track):
-            return "turns of 360 degrees or more cannot be stored in this format"
+            return KEYS_FULL_TURNS
         turns_the_shorter_way = self.rules.rotations in _ABSOLUTE and track.interpolation is not Interpolation.STEP
         if turns_the_shorter_way and track.is_rotation and (np.abs(increments(track)[1][1:]) > _HALF_TURN).any():
-            return "turns of 180 degrees or more cannot be stored in this format"
+            return KEYS_HALF_TURNS
         return None
 
-    def _baked(self, track: Track, report: LossReport, reason: str) -> Sampling[Track]:
+    def _baked(self, track: Track, report: LossReport, reason: LossType) -> Sampling[Track]:
         """Fit as few keys as the tolerance allows to samples on the format's grid, and report them."""
         _, _, unit = self.tolerance.for_track(track)
         fitted, error = yield from self._sampled(track)
-        message = (
-            f"{reason}: written as {_counted_keys(fitted)}"
-            if reason
-            else f"{counted(len(track.times), 'frame')} became {_counted_keys(fitted)}"
-        )
-        message += yield from self._coarse(track, error)
-        outcome = Outcome.EXACT if error == 0 and not reason else Outcome.APPROXIMATED
-        report.add(outcome, "", message, error=error, unit=unit)
+        advice = yield from self._coarse(track, error)
+        outcome = Outcome.EXACT if error == 0 and reason is KEYS_REDUCED else Outcome.APPROXIMATED
+        words: dict[str, Any] = {"frames": len(track.times), "kind": _name(track), "keys": _counted_keys(fitted)}
+        report.add(reason, "", outcome=outcome, advice=advice, error=error, unit=unit, **words)
         return fitted
 
     def _coarse(self, track: Track, error: float) -> Sampling[str]:
-        """Return the end of a message: that the times of the format are too coarse, if the error is above the limit."""
+        """Return advice if the error is above the limit, because the times of the format are too coarse."""
         tolerance, _, _ = self.tolerance.for_track(track)
         if error <= tolerance:
             return ""
-        message = f"; the error is above the requested {tolerance:.2g}: the times of the format are too coarse"
+        message = f"the error is above the requested {tolerance:.2g}: the times of the format are too coarse"
         if self.rules.find_rate:
             rate = yield from self._sufficient_rate(track, *self._range(track))
             return message + ("" if rate is None else f"; fps={rate:g} would be sufficient")
@@ -450,7 +459,7 @@ def usable_keys(track: Track, path: str, report: LossReport) -> Track:
     source = finite_keys(track)
     if len(source.times) < len(track.times):
         non_finite = len(track.times) - len(source.times)
-        report.add(Outcome.DROPPED, path, f"non-finite numbers in {non_finite} of {counted(len(track.times), 'key')}")
+        report.add(KEYS_NON_FINITE, path, unusable=non_finite, count=len(track.times))
     return source
 
 
@@ -540,6 +549,6 @@ def axes_of_keys(axes: Track | None, scale: Track, node: Node, report: LossRepor
     if not np.array_equal(axes.times, scale.times):
         path = f"{plain_path('nodes', node.name)}/scale_axes"
         report.forget(path)
-        report.add(Outcome.DROPPED, path, "its keys are not at the times of the scale keys")
+        report.add(SCALE_AXES_TIMES, path)
         return None
     return with_form(axes, RotationForm.QUATERNION_ABSOLUTE).values

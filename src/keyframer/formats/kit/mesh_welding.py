@@ -16,8 +16,8 @@ from keyframer.formats.kit.mesh_writing import smooth_normals
 from keyframer.maths.distinct_values import distinct_rows
 from keyframer.scene import Mesh, Scene
 from keyframer.scene.loss_report import LossReport, Outcome
+from keyframer.scene.losses import NORMALS_BECAME_GROUPS
 from keyframer.scene.mesh import CORNER_TABLES
-from keyframer.text import counted
 
 _POSITION_STEPS, _NORMAL_STEPS = 2.0**22, 2.0**10
 """steps per unit to which positions (divided by the largest coordinate of the mesh) and normals are rounded"""
@@ -77,8 +77,7 @@ def with_smoothing_groups(scene: Scene, report: LossReport) -> Scene:
     if differences:
         degrees = max(differences)
         outcome = Outcome.BAKED if degrees <= _SAME_SHADING else Outcome.APPROXIMATED
-        detail = f"authored normals ({counted(len(differences), 'mesh')}) became smoothing groups"
-        report.add(outcome, "/normals", f"{detail}, which are up to {degrees:.2g} degrees away")
+        report.add(NORMALS_BECAME_GROUPS, "/normals", outcome=outcome, count=len(differences), degrees=degrees)
     return replace(scene, meshes=meshes)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +25,16 @@ from keyframer.posing import Rig
 from keyframer.posing.bounds_and_duration import clip_span
 from keyframer.posing.evaluation_order import evaluation_order
 from keyframer.scene import Clip, Scene
-from keyframer.scene.loss_report import LossReport, Outcome
+from keyframer.scene.loss_report import LossReport
+from keyframer.scene.losses import (
+    CLIP_START_MOVED,
+    FRAMES_DIFFERENT,
+    FRAMES_KEPT,
+    FRAMES_SAMPLED,
+    NODE_UNSUPPORTED,
+    SCALE_APPLIED,
+    SCALE_UNSUPPORTED,
+)
 from keyframer.text import counted, plural
 
 _NUMBERS = 48
@@ -228,8 +238,7 @@ def _frames(clip: Clip, fps: float, joints: int, report: LossReport) -> Floats:
     first = 0.0
     if begin < 0:
         first = math.floor(begin / step + 1e-6) * step
-        message = f"frames begin at 0: all times are later by {-first / units_per_second(clip):g} s"
-        report.add(Outcome.APPROXIMATED, "/clips/start", message)
+        report.add(CLIP_START_MOVED, "/clips/start", seconds=-first / units_per_second(clip))
     return even_times(first, max(end, first), step, numbers=max(joints, 1) * _NUMBERS)
 
 
@@ -244,17 +253,16 @@ def report_frames(
     same_rate = math.isclose(frames_per_second(clip), fps)
     count = len(joints.times)
     report.measured["frames"] = float(count)
-    message = f"{counted(count, 'frame')} of {counted(len(joints.nodes), noun)}"
+    words: dict[str, Any] = {"frames": count, "joints": counted(len(joints.nodes), noun)}
     if all(track.interpolation is Interpolation.SAMPLED and same_rate for track in moving):
-        report.add(Outcome.EXACT, "/clips/frames", message)
+        report.add(FRAMES_KEPT, "/clips/frames", **words)
         return
     turned, moved = _errors_between_frames(scene, clip, joints, positioned)
     if not turned and not moved:
-        report.add(Outcome.BAKED, "/clips/frames", f"{message}, sampled from keys")
+        report.add(FRAMES_SAMPLED, "/clips/frames", **words)
     for kind, error, unit in (("rotations", turned, "degree"), ("positions", moved, "scene unit")):
         if error:
-            detail = f"{message}, sampled from keys: {kind} differ between frames"
-            report.add(Outcome.APPROXIMATED, "/clips/frames", detail, error=error, unit=unit)
+            report.add(FRAMES_DIFFERENT, "/clips/frames", error=error, unit=unit, kind=kind, **words)
 
 
 def _errors_between_frames(scene: Scene, clip: Clip, joints: Joints, positioned: int | None) -> tuple[float, float]:
@@ -281,10 +289,8 @@ def _errors_between_frames(scene: Scene, clip: Clip, joints: Joints, positioned:
 def _report_left_out(scene: Scene, joint_nodes: set[int], report: LossReport) -> None:
     for number, node in enumerate(scene.nodes):
         if number not in joint_nodes:
-            message = f"{plural(node.kind.noun)} cannot be stored in this format"
-            if can_be_joint(node):
-                message = "nodes of skinned meshes cannot be stored in this format"
-            report.add(Outcome.DROPPED, plain_path("nodes", node.name), message, extras=node.extras)
+            nodes = "nodes of skinned meshes" if can_be_joint(node) else plural(node.kind.noun)
+            report.add(NODE_UNSUPPORTED, plain_path("nodes", node.name), extras=node.extras, nodes=nodes)
 
 
 def _report_scales(scene: Scene, nodes: list[int], all_scales: Floats, report: LossReport) -> None:
@@ -294,6 +300,6 @@ def _report_scales(scene: Scene, nodes: list[int], all_scales: Floats, report: L
         path = f"{plain_path('nodes', scene.nodes[number].name)}/scale"
         change = float(np.abs(scales - scales[:1]).max())
         if change > _SCALE_TOLERANCE * max(float(np.abs(scales).max()), 1.0):
-            report.add(Outcome.DROPPED, path, "joints cannot be scaled in this format", error=change, unit="1")
+            report.add(SCALE_UNSUPPORTED, path, error=change)
         elif float(np.abs(scales[0] - 1).max()) > _SCALE_TOLERANCE:
-            report.add(Outcome.BAKED, path, "the scale is applied to meshes and children (joints have no scale)")
+            report.add(SCALE_APPLIED, path)

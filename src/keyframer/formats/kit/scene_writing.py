@@ -20,7 +20,8 @@ from keyframer.posing.bounds_and_duration import scene_size
 from keyframer.posing.evaluation_order import evaluation_order
 from keyframer.scene import Clip, Scene
 from keyframer.scene.clip import FASTEST, SLOWEST
-from keyframer.scene.loss_report import LossReport, Outcome
+from keyframer.scene.loss_report import LossReport
+from keyframer.scene.losses import CLIP_EXTRA, RATE_UNSUPPORTED
 from keyframer.text import decode_name, encode_name
 
 DEFAULT_MAX_ERROR = 1e-4
@@ -46,12 +47,6 @@ class Written(NamedTuple):
 
 class CannotMerge(Exception):
     """Raised if an edit cannot be merged into the original document; the message gives the reason."""
-
-
-STILL_USED = "not removed: a mesh still uses it"
-"""the reported reason why a removed material remains in the file"""
-AXES_REPLACED = "the mesh axes were replaced by those of its node"
-"""reported if a file states other axes of a mesh, with the same vertices"""
 
 
 class Tolerance:
@@ -93,7 +88,7 @@ def check_max_error(max_error: float) -> None:
 def first_clip(scene: Scene, report: LossReport) -> Clip:
     """Return the clip to write: the first, or an empty one. Further clips are reported as dropped."""
     for clip in scene.clips[1:]:
-        report.add(Outcome.DROPPED, f"/clips/{clip.name}", "the format can store only one clip")
+        report.add(CLIP_EXTRA, f"/clips/{clip.name}")
     return scene.clips[0] if scene.clips else Clip()
 
 
@@ -113,8 +108,8 @@ def report_rate(clip: Clip, fps: float, report: LossReport) -> None:
     """Report another frame rate of a clip than that of a file whose format stores none."""
     clip_rate = frames_per_second(clip)
     if clip.channels and not math.isclose(clip_rate, fps, rel_tol=1e-6):
-        message = f"the format has no frame rate: written for {fps:g} frames per second, the clip has {clip_rate:g}"
-        report.add(Outcome.DROPPED, "/clips/rate", f"{message}; fps={clip_rate:g} keeps these")
+        advice = f"fps={clip_rate:g} keeps these"
+        report.add(RATE_UNSUPPORTED, "/clips/rate", advice=advice, fps=fps, clip_fps=clip_rate)
 
 
 def whole_frame(time: float) -> int:

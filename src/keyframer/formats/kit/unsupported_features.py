@@ -28,7 +28,16 @@ from keyframer.scene import (
     Scene,
     TextureMap,
 )
-from keyframer.scene.loss_report import LossReport, Outcome
+from keyframer.scene.loss_report import FIELD_WORDS, LossReport, LossType
+from keyframer.scene.losses import (
+    EXTRAS_UNSUPPORTED,
+    FEATURES_UNSUPPORTED,
+    FIELD_UNSUPPORTED,
+    NAMES_UNSUPPORTED,
+    SEGMENT_UNSUPPORTED,
+    TRACKS_UNSUPPORTED,
+    UNSEEN_FIELD_UNSUPPORTED,
+)
 from keyframer.scene.mesh import CORNER_TABLES
 from keyframer.text import counted
 
@@ -85,6 +94,8 @@ _FIELDS: dict[str, tuple[Field[Any], ...]] = {
 }
 """the fields of each part that are reported one by one"""
 REPORTED_PARTS = tuple(_FIELDS)
+_UNSEEN = {"nodes.bounding_box", "meshes.axes", "clips.name", "clips.current"}
+"""fields that change nothing that is shown: summaries do not name them"""
 
 _BOOKKEEPING = {"offset", "path", "generator", "image", "embedded", "role", "intensity", "roughness"}
 """extras that need no report: file locations, and values that fields of the model express (intensity as multiplier,
@@ -109,17 +120,14 @@ def report_dropped(
     store or its writer reports: see `declared_fields.Capabilities`. ``target`` is the name of the format in the report.
     """
 
-    def drop(path: str, what: str, kind: str | None = None) -> None:
-        report.add(Outcome.DROPPED, path, f"{target} cannot store {what}", kind=kind)
-
     for feature, detail in _present(scene, clip):
         inside = _INSIDE.get(feature)  # reported with the whole part
         if feature not in supported and (inside is None or inside in supported):
-            drop(f"/{feature.replace(' ', '_')}", detail, detail)
+            report.add(FEATURES_UNSUPPORTED[feature], f"/{feature.replace(' ', '_')}", target=target, what=detail)
     kinds = Counter(channel.track.kind for channel in clip.channels)
     for kind in sorted(set(kinds) - set(MOTION) - {"morph"} - set(supported)):
         tracks = counted(kinds[kind], f"{kind} track")
-        drop(f"/channels/{kind}", tracks, tracks.removeprefix("1 ").replace("_", " "))
+        report.add(TRACKS_UNSUPPORTED, f"/channels/{kind}", target=target, what=tracks)
     changed: Counter[tuple[str, str]] = Counter()
     for part, member in _parts(scene, clip):
         for field in _FIELDS.get(part, ()):
@@ -127,15 +135,16 @@ def report_dropped(
     for (part, name), count in changed.items():
         inside = _FIELDS_INSIDE.get(part, part)
         if count and f"{part}.{name}" not in supported and (inside is None or inside in supported):
-            words = name.replace("_", " ")
-            drop(f"/{part}/{name}", f"'{words}' of {_counted(count, part)}", kind_of(part, words, count))
+            field_words = FIELD_WORDS.get(name, name.replace("_", " "))
+            loss = UNSEEN_FIELD_UNSUPPORTED if f"{part}.{name}" in _UNSEEN else FIELD_UNSUPPORTED
+            parts = _counted(count, part)
+            report.add(loss, f"/{part}/{name}", target=target, field=field_words, parts=parts)
     for part, count in _lost_names(scene, supported):
         rule = f"gives {part} the names of their nodes" if "names" in supported else "stores only the names of nodes"
-        lost = f"the name{'s' * (count > 1)} of {_counted(count, part)} {'are' if count > 1 else 'is'} lost"
-        kind = kind_of(part, "names" if count > 1 else "name", count)
-        report.add(Outcome.DROPPED, f"/{part}/name", f"{target} {rule}: {lost}", kind=kind)
-    for part, name, count in foreign_extras(scene, clip, report.target):
-        drop(f"/{part}/{name}", f"'{name}' of {_counted(count, part)}", kind_of(part, name, count))
+        names, lost = ("names", "are") if count > 1 else ("name", "is")
+        parts = _counted(count, part)
+        report.add(NAMES_UNSUPPORTED, f"/{part}/name", target=target, rule=rule, names=names, parts=parts, lost=lost)
+    report_foreign_extras(scene, clip, report, EXTRAS_UNSUPPORTED, target)
     if "segment" not in supported:
         _report_segment(clip, report, "frames" in supported, target)
 
@@ -159,6 +168,14 @@ def _lost_names(scene: Scene, supported: Collection[str]) -> Iterator[tuple[str,
             count = sum(names[number] not in carriers.get(number, ()) for number in used)
             if count:
                 yield part, count
+
+
+def report_foreign_extras(
+    scene: Scene, clip: Clip, report: LossReport, kind: LossType, target: str = "this format"
+) -> None:
+    """Report extras from files of other formats: name, and how many parts have them."""
+    for part, name, count in foreign_extras(scene, clip, report.target):
+        report.add(kind, f"/{part}/{name}", target=target, field=name, parts=_counted(count, part))
 
 
 def foreign_extras(scene: Scene, clip: Clip, target: str) -> list[tuple[str, str, int]]:
@@ -199,14 +216,9 @@ def _reported_extras(content: Mapping[str, Any], bookkeeping: Collection[str]) -
     return names.difference(bookkeeping)
 
 
-def kind_of(part: str, name: str, count: int) -> str:
-    """Return a field or extra of parts in the words of a summary: ``edges of 2 meshes``."""
-    return f"{name} of {'the clip' if part == 'clips' else _counted(count, part)}"
-
-
 def _counted(count: int, part: str) -> str:
-    if part in ("scene", "environment"):
-        return f"the {part}"
+    if part in ("scene", "environment") or (part, count) == ("clips", 1):
+        return f"the {part.removesuffix('s')}"
     return counted(count, "mesh" if part == "meshes" else part.removesuffix("s"))
 
 
@@ -226,8 +238,8 @@ def _report_segment(clip: Clip, report: LossReport, stores_frames: bool, target:
         ends = [float(end) for times in moving for end in times[[0, -1]]]
         first, last = min(ends, default=clip.start), max(ends, default=clip.end)
     if (clip.start, clip.end) != (first, last):
-        played = f"{first:g} to {last:g} is played instead of {clip.start:g} to {clip.end:g}"
-        report.add(Outcome.DROPPED, "/clips/segment", f"{target} has no active segment: {played}")
+        begin, end = clip.start, clip.end
+        report.add(SEGMENT_UNSUPPORTED, "/clips/segment", target=target, first=first, last=last, begin=begin, end=end)
 
 
 def _present(scene: Scene, clip: Clip) -> list[tuple[str, str]]:

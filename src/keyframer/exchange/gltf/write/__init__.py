@@ -34,13 +34,21 @@ from keyframer.formats.document import encode
 from keyframer.formats.guard import GcPaused
 from keyframer.formats.kit.scene_reading import path_finder
 from keyframer.formats.kit.scene_writing import Written, without_invalid_links
-from keyframer.formats.kit.unsupported_features import foreign_extras, kind_of
+from keyframer.formats.kit.unsupported_features import report_foreign_extras
 from keyframer.limits import budgeted
 from keyframer.posing import Rig
 from keyframer.posing.channels import Samples
 from keyframer.scene import Clip, LightType, Scene
-from keyframer.scene.loss_report import LossReport, Outcome
-from keyframer.text import counted
+from keyframer.scene.loss_report import LossReport
+from keyframer.scene.losses import (
+    EXTRAS_KEPT,
+    FIELD_KEPT,
+    LIGHT_TRACK_KEPT,
+    LINK_INVALID,
+    ORIGINAL_UNCHANGED,
+    SCENE_EXTRAS_KEPT,
+    SOURCE_EMBEDDED,
+)
 from keyframer.textures import TextureFinder, TextureSource
 
 __all__ = ["GltfOptions", "export", "save"]
@@ -59,7 +67,7 @@ def _export(scene: Scene, options: GltfOptions) -> tuple[Asset, LossReport]:
     embedded = _source_files(scene) if options.embed_source else None
     scene, removed_links = without_invalid_links(scene)
     for path, reason in removed_links:
-        report.add(Outcome.DROPPED, path, reason)
+        report.add(LINK_INVALID, path, problem=reason)
     rig = Rig(scene)
     axes = Axes(scene.space, options.metres_per_unit(scene))
     context = Context(scene, options, Asset(), axes, report, Names(), rig)
@@ -92,7 +100,7 @@ def _source_files(scene: Scene) -> tuple[Written, dict[str, object]]:
     document = scene.origin.document
     format: Format = document.format
     written, merger = format.from_scene(scene, {}), format.scene_writer().merger
-    unchanged = any(loss.path == "/" and loss.outcome is Outcome.EXACT for loss in written.report)
+    unchanged = any(loss.type is ORIGINAL_UNCHANGED for loss in written.report)
     if not unchanged:
         raise ValueError(
             "embed_source: the scene was changed after loading, and the source file does not have the change"
@@ -112,7 +120,7 @@ def _embed(context: Context, written: Written, options: dict[str, object]) -> No
     files: list[Json] = [{"name": name, "bufferView": buffers.blob(encode(written.document))}]
     files += [{"suffix": suffix, "bufferView": buffers.blob(content)} for suffix, content in written.companions]
     context.asset.embedded = {"format": format.name, "files": files, **({"options": options} if options else {})}
-    context.report.add(Outcome.EXACT, "/", f"{name} is embedded, and read back as long as the content stays the same")
+    context.report.add(SOURCE_EMBEDDED, "/", name=name)
 
 
 def _attach_parts(
@@ -174,7 +182,7 @@ def _add_metadata(context: Context, clips: list[Json]) -> None:
     if environment:
         content["environment"] = environment
         for name in environment:
-            context.report.add(Outcome.EXTRAS, f"/environment/{name}")
+            context.report.add(FIELD_KEPT, f"/environment/{name}")
     ambient = [_ambient_light(context, number) for number, light in enumerate(scene.lights) if light.type is _AMBIENT]
     if ambient:
         content["ambient_lights"] = ambient
@@ -182,10 +190,8 @@ def _add_metadata(context: Context, clips: list[Json]) -> None:
         content["clips"] = clips
     if scene.extras:
         content["extras"] = scene.extras
-        context.report.add(Outcome.EXTRAS, "/extras", "data that the scene model cannot store")
-    for part, name, count in foreign_extras(scene, scene.clips[0] if scene.clips else Clip(), "gltf"):
-        detail = f"'{name}' of {count} {part}" if count > 1 else ""
-        context.report.add(Outcome.EXTRAS, f"/{part}/{name}", detail, kind=kind_of(part, name, count))
+        context.report.add(SCENE_EXTRAS_KEPT, "/extras")
+    report_foreign_extras(scene, scene.clips[0] if scene.clips else Clip(), context.report, EXTRAS_KEPT)
     if scene.title:
         asset.scene["name"] = scene.title
     attach_extras(asset.scene, content)
@@ -205,8 +211,7 @@ def _ambient_light(context: Context, number: int) -> Json:
             keys = {"frames": track.times, "values": track.values, "interpolation": track.interpolation.value}
             content.setdefault("animation", {})[track.kind] = keys
             path = f"/nodes/{nodes[channel.node].name}/{track.kind}"
-            detail = f"{counted(len(track.times), 'key')}: glTF has no ambient lights"
-            context.report.add(Outcome.EXTRAS, path, detail, extras=track.extras)
+            context.report.add(LIGHT_TRACK_KEPT, path, extras=track.extras, count=len(track.times))
     return content
 
 

@@ -36,8 +36,14 @@ from keyframer.posing.bounds_and_duration import active_segment, clip_span
 from keyframer.posing.evaluation_order import reachable
 from keyframer.posing.rig import MATRICES_PER_BLOCK
 from keyframer.scene import Channel, Clip, Node, Scene
-from keyframer.scene.loss_report import Outcome
-from keyframer.text import counted
+from keyframer.scene.losses import (
+    AIM_BAKED,
+    BOUNDS_KEPT,
+    KEYS_PER_FRAME,
+    KEYS_RESAMPLED,
+    RAW_CHANNEL_KEPT,
+    SEGMENT_KEPT,
+)
 
 _POSITIVE_SIGNS = np.ones(3, np.float32)
 
@@ -70,8 +76,7 @@ class ClipWriter:
         )
         self.clip, self.span = rig.clip, self._motions.span
         if options.keys == "frames" and self._motions.frames is None:
-            message = "too many frames for one key per frame; the allowed error determines the keys"
-            context.report.add(Outcome.APPROXIMATED, f"/clips/{self.clip.name}", message)
+            context.report.add(KEYS_PER_FRAME, f"/clips/{self.clip.name}")
         self._rig = rig
         self._position_signs = single(context.axes.vectors(np.ones(3)))
         """signs of the components of positions in the axes of the file"""
@@ -119,10 +124,8 @@ class ClipWriter:
         drawn = {number for number, node in geometry.items() if "mesh" in context.asset.nodes[node]}
         resampled = report_tracks(self._motions, context.report, geometry, drawn)
         if resampled and not context.options.embed_source:
-            message = (
-                f"the authored keys of {counted(resampled, 'track')} became sampled ones; --embed-source keeps them"
-            )
-            context.report.add(Outcome.BAKED, f"/clips/{self.clip.name}/keys", message, extras=self.clip.extras)
+            path, extras = f"/clips/{self.clip.name}/keys", self.clip.extras
+            context.report.add(KEYS_RESAMPLED, path, extras=extras, count=resampled)
 
     def _targets(self, node: int, animated: str) -> list[tuple[int, str, Singles]]:
         """Return which properties of which glTF nodes a motion of a node animates (`ClipMotions.property_of`), and the
@@ -206,10 +209,9 @@ def write_animations(
         errors = {node: max(error, writer.aim_error(node)) for node, error in errors.items()}
     for number, error in errors.items():
         node = context.scene.nodes[number]
-        form = "in extras" if node.target is None else "as a separate node"
-        detail = f"aimed by its rotation; the target is kept {form}"
-        path, unit = f"/nodes/{node.name}/target", "degree" if error else None
-        context.report.add(Outcome.BAKED, path, detail, error=error or None, unit=unit, extras=node.extras)
+        target = "kept in extras" if node.target is None else "kept as a separate node"
+        path = f"/nodes/{node.name}/target"
+        context.report.add(AIM_BAKED, path, error=error or None, extras=node.extras, target=target)
     return clips
 
 
@@ -228,24 +230,16 @@ def clip_extras(context: Context, clip: Clip, span: Span) -> Json:
     if clip.raw_channels:
         content["raw_channels"] = clip.raw_channels
         for channel in clip.raw_channels:
-            context.report.add(
-                Outcome.EXTRAS,
-                f"/clips/{clip.name}/{channel.name}",
-                "numbers of unknown meaning",
-                extras=channel.extras,
-            )
+            context.report.add(RAW_CHANNEL_KEPT, f"/clips/{clip.name}/{channel.name}", extras=channel.extras)
     if clip.bounds is not None:
-        context.report.add(
-            Outcome.EXTRAS, f"/clips/{clip.name}/bounds", "bounding boxes of the frames", extras=clip.extras
-        )
+        context.report.add(BOUNDS_KEPT, f"/clips/{clip.name}/bounds", extras=clip.extras)
     if clip.extras:
         content["extras"] = clip.extras
     segment = active_segment(clip)
     if segment is not None:
         first, last = (time / (clip.units_per_frame or 1.0) for time in clip_span(clip))
         played = f"{segment[0]:g} to {segment[1]:g} of {first:g} to {last:g}"
-        detail = f"the file plays frames {played}: --cut active writes only these"
-        context.report.add(Outcome.EXTRAS, f"/clips/{clip.name}/segment", detail, extras=clip.extras)
+        context.report.add(SEGMENT_KEPT, f"/clips/{clip.name}/segment", extras=clip.extras, played=played)
     return content
 
 

@@ -20,8 +20,9 @@ from keyframer.exchange.kit.colors import linear_color
 from keyframer.exchange.kit.motion import STEP, Motion, Sampler
 from keyframer.exchange.kit.numbers import single
 from keyframer.exchange.kit.property_motions import COLOR_ERROR, PropertyMotions
-from keyframer.scene import LightType
-from keyframer.scene.loss_report import Outcome
+from keyframer.scene import LightType, Node
+from keyframer.scene.loss_report import LossType
+from keyframer.scene.losses import NODE_HIDDEN, NODE_HIDDEN_SKIN, PROPERTY_TRACK_KEPT
 
 
 class Channels:
@@ -89,9 +90,8 @@ class Properties:
         scene = self._context.scene
         if not self._context.may_use_extensions:
             for kind, number in tracks.items():
-                detail, extras = "core glTF cannot animate this property", self._bank.tracks[number].extras
-                path = f"/nodes/{scene.nodes[node].name}/{kind}"
-                self._context.report.add(Outcome.EXTRAS, path, detail, extras=extras)
+                path, extras = f"/nodes/{scene.nodes[node].name}/{kind}", self._bank.tracks[number].extras
+                self._context.report.add(PROPERTY_TRACK_KEPT, path, extras=extras)
             return
         camera, light = scene.nodes[node].camera, scene.nodes[node].light
         degrees = self._context.options.max_degrees
@@ -133,11 +133,10 @@ class Properties:
         if motion is None or motion.sampler.is_still:
             return
         self._channels.pointer(pointer, motion.sampler)
-        self._motions.report(node, kind, motion, "resampled; players need KHR_animation_pointer", factor, unit)
+        self._motions.report(node, kind, motion, "; players need KHR_animation_pointer", factor, unit)
 
 
 _EXTENSION = "KHR_node_visibility"
-_SKINNED = f"a skinned mesh cannot be hidden without {_EXTENSION}"
 
 
 def hide_node(context: Context, number: int, parts: NodeParts, visible: bool) -> None:
@@ -152,9 +151,12 @@ def hide_node(context: Context, number: int, parts: NodeParts, visible: bool) ->
     path = f"/nodes/{scene_node.name}/hidden"
     if scene_node.skin is None:
         node["scale"] = [0.0, 0.0, 0.0]
-        context.report.add(Outcome.EXACT, path, "hidden by scale 0", extras=scene_node.extras)
-    else:
-        context.report.add(Outcome.APPROXIMATED, path, _SKINNED, extras=scene_node.extras)
+    context.report.add(_hidden(scene_node), path, extras=scene_node.extras)
+
+
+def _hidden(node: Node) -> LossType:
+    """Return how a node is hidden: by a scale of 0, which does not affect skinned meshes."""
+    return NODE_HIDDEN if node.skin is None else NODE_HIDDEN_SKIN
 
 
 def animate_visibility(
@@ -176,7 +178,4 @@ def animate_visibility(
         pointer = f"/nodes/{parts.geometry}/extensions/{_EXTENSION}/visible"
         settings.pointer(pointer, Sampler.of(STEP, steps.times, visible), "|u1")
     scene_node = context.scene.nodes[number]
-    outcome, detail = Outcome.EXACT, "scale 0 while hidden"
-    if scene_node.skin is not None:
-        outcome, detail = Outcome.APPROXIMATED, _SKINNED
-    context.report.add(outcome, f"/nodes/{scene_node.name}/visible", detail, extras=scene_node.extras)
+    context.report.add(_hidden(scene_node), f"/nodes/{scene_node.name}/visible", extras=scene_node.extras)

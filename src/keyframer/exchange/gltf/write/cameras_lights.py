@@ -25,7 +25,16 @@ from keyframer.exchange.kit.cameras_lights import (
 from keyframer.exchange.kit.colors import linear_color
 from keyframer.exchange.kit.numbers import LARGEST_SINGLE
 from keyframer.scene import Camera, Light, LightType
-from keyframer.scene.loss_report import Outcome
+from keyframer.scene.losses import (
+    CAMERA_WRITTEN,
+    FIELD_KEPT,
+    LIGHT_CONE_LIMITED,
+    LIGHT_DIMMING,
+    LIGHT_HOTSPOT_NARROWED,
+    LIGHT_KEPT,
+    LIGHT_NEGATIVE,
+    LIGHT_WRITTEN,
+)
 from keyframer.text import safe_text
 
 _TYPES = {LightType.OMNI: "point", LightType.SPOT: "spot", LightType.DIRECTIONAL: "directional"}
@@ -56,10 +65,10 @@ class Lights:
         for number, light in enumerate(context.scene.lights):
             path = f"/lights/{light.name}"
             if light.type not in _TYPES:
-                context.report.add(Outcome.EXTRAS, path, "glTF has no ambient lights", extras=light.extras)
+                context.report.add(LIGHT_KEPT, path, extras=light.extras, lights="ambient lights")
                 continue
             if not context.may_use_extensions:
-                context.report.add(Outcome.EXTRAS, path, "core glTF has no lights", extras=light.extras)
+                context.report.add(LIGHT_KEPT, path, extras=light.extras, lights="lights without extensions")
                 continue
             self.numbers[number] = len(context.asset.lights)
             context.asset.lights.append(self._light(number, light, path))
@@ -75,12 +84,7 @@ class Lights:
         color, brightest = np.nan_to_num(np.asarray(start.color, np.float64)), self.brightest(number)
         multiplier = start.multiplier if light.on and math.isfinite(start.multiplier) else 0.0
         if multiplier < 0:
-            report.add(
-                Outcome.APPROXIMATED,
-                f"{path}/multiplier",
-                f"glTF has no negative lights: {multiplier:g} becomes 0",
-                extras=light.extras,
-            )
+            report.add(LIGHT_NEGATIVE, f"{path}/multiplier", extras=light.extras, multiplier=multiplier)
             multiplier = 0.0
         written: Json = {
             "type": _TYPES[light.type],
@@ -103,25 +107,22 @@ class Lights:
             written["spot"] = {"innerConeAngle": float(inner), "outerConeAngle": float(outer)}
             self._report_cone(light, start, path)
         attach_extras(written, {**_fields_without_place(light, written.get("name")), **unwritten})
-        if light.type is LightType.DIRECTIONAL:
-            detail = "does not dim: glTF has no ranges of directional lights" if light.attenuated else ""
-            outcome = Outcome.APPROXIMATED if light.attenuated else Outcome.EXACT
-            report.add(outcome, path, detail, extras=light.extras)
+        if light.type is LightType.DIRECTIONAL and not light.attenuated:
+            report.add(LIGHT_WRITTEN, path, extras=light.extras)
         else:
-            report.add(Outcome.APPROXIMATED, path, dimming_difference(light), extras=light.extras)
+            report.add(LIGHT_DIMMING, path, extras=light.extras, difference=dimming_difference(light))
         for attribute in non_default_fields(light, *_NOT_IN_GLTF):
-            report.add(Outcome.EXTRAS, f"{path}/{attribute}", extras=light.extras)
+            report.add(FIELD_KEPT, f"{path}/{attribute}", extras=light.extras)
         return written
 
     def _report_cone(self, light: Light, start: LightStart, path: str) -> None:
         """Report cones that glTF cannot store: wider than half a turn, or with the bright one wider than the outer."""
         report, hotspot, falloff = self._context.report, start.hotspot_degrees, start.falloff_degrees
         if falloff > 180:
-            detail = f"a cone of {falloff:g} degrees: limited to 180"
-            report.add(Outcome.APPROXIMATED, f"{path}/falloff_degrees", detail, extras=light.extras)
+            report.add(LIGHT_CONE_LIMITED, f"{path}/falloff_degrees", extras=light.extras, degrees=falloff)
         if hotspot > falloff > 0:
-            detail = f"a bright cone of {hotspot:g} degrees, wider than the outer one of {falloff:g}: made narrower"
-            report.add(Outcome.APPROXIMATED, f"{path}/hotspot_degrees", detail, extras=light.extras)
+            path, extras = f"{path}/hotspot_degrees", light.extras
+            report.add(LIGHT_HOTSPOT_NARROWED, path, extras=extras, degrees=hotspot, outer=falloff)
 
 
 def light_extras(light: Light) -> Json:
@@ -162,8 +163,7 @@ def _camera(context: Context, camera: Camera, fov: float) -> Json:
         content["extras"] = camera.extras
     attach_extras(written, content)
     path = f"/cameras/{camera.name}"
-    detail = "as the vertical field of view of a 4:3 picture"
-    context.report.add(Outcome.EXACT, f"{path}/fov", detail, extras=camera.extras)
+    context.report.add(CAMERA_WRITTEN, f"{path}/fov", extras=camera.extras)
     if camera.ranges is not None:
-        context.report.add(Outcome.EXTRAS, f"{path}/ranges", extras=camera.extras)
+        context.report.add(FIELD_KEPT, f"{path}/ranges", extras=camera.extras)
     return written

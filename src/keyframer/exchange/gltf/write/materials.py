@@ -14,7 +14,7 @@ from keyframer.exchange.gltf.conventions import Json, attach_extras, non_default
 from keyframer.exchange.gltf.write.asset import Asset
 from keyframer.exchange.gltf.write.options import Context
 from keyframer.exchange.kit.colors import linear_level
-from keyframer.exchange.kit.images import SLOTS, Image, Missing, Pictures, is_shown_once
+from keyframer.exchange.kit.images import SLOTS, Image, Missing, Notes, Pictures, is_shown_once
 from keyframer.exchange.kit.numbers import fraction
 from keyframer.exchange.kit.surfaces import (
     DEFAULT_DIFFUSE,
@@ -27,6 +27,22 @@ from keyframer.exchange.kit.surfaces import (
 from keyframer.maths.trigonometry import sine_and_cosine
 from keyframer.scene import Material, TextureMap
 from keyframer.scene.loss_report import Outcome
+from keyframer.scene.losses import (
+    FIELD_KEPT,
+    IMAGE_EMBEDDED,
+    IMAGE_MISSING,
+    MAP_BORDER,
+    MAP_FILTER_KEPT,
+    MAP_KEPT,
+    MAP_MIRRORED,
+    MAP_TRANSFORM_KEPT,
+    MAP_WITHOUT_FILE,
+    MATERIAL_CONVERTED,
+    MATERIAL_FIELD_KEPT,
+    MATERIAL_LEVELS_LIMITED,
+    MATERIAL_UNMAPPED,
+    SHADING_CONVERTED,
+)
 from keyframer.text import safe_text
 
 _FIELDS_IN_EXTRAS = (
@@ -71,7 +87,7 @@ _NOT_IN_GLTF = {
 }
 """properties that glTF cannot express and that affect the picture, and what it shows instead"""
 _SHADINGS = {
-    "wire": (Outcome.EXTRAS, "wire frame: drawn as solid faces"),
+    "wire": (Outcome.EXTRAS, "wire shading: drawn as solid faces"),
     "flat": (Outcome.BAKED, "flat shading: its faces have flat normals"),
     "gouraud": (
         Outcome.APPROXIMATED,
@@ -148,10 +164,7 @@ class Materials:
             written["name"] = f"{safe_text(material.name)}_unmapped"
             attach_extras(written, {"helper": "unmapped", "of": number})
             self._context.asset.materials.append(written)
-            detail = "meshes without texture coordinates show the material without its images"
-            self._context.report.add(
-                Outcome.APPROXIMATED, f"/materials/{material.name}", detail, extras=material.extras
-            )
+            self._context.report.add(MATERIAL_UNMAPPED, f"/materials/{material.name}", extras=material.extras)
         return self._unmapped[number]
 
     def _find_images(self, material: Material) -> dict[str, Image]:
@@ -332,59 +345,52 @@ class Materials:
     def _report(self, material: Material, images: dict[str, Image]) -> None:
         path = f"/materials/{material.name}"
         report = self._context.report
-        report.add(
-            Outcome.APPROXIMATED,
-            path,
-            "as a metallic-roughness material",
-            extras=material.extras,
-        )
+        extras = material.extras
+        report.add(MATERIAL_CONVERTED, path, extras=extras, model="a metallic-roughness material")
         for attribute in non_default_fields(material, *_NOT_IN_GLTF):
-            report.add(Outcome.EXTRAS, f"{path}/{attribute}", _NOT_IN_GLTF[attribute], extras=material.extras)
+            if shown := _NOT_IN_GLTF[attribute]:
+                report.add(MATERIAL_FIELD_KEPT, f"{path}/{attribute}", extras=extras, shown=shown)
+            else:
+                report.add(FIELD_KEPT, f"{path}/{attribute}", extras=extras)
         if material.shading in _SHADINGS:
-            outcome, detail = _SHADINGS[material.shading]
-            report.add(outcome, f"{path}/shading", detail, extras=material.extras)
+            outcome, shown = _SHADINGS[material.shading]
+            report.add(SHADING_CONVERTED, f"{path}/shading", outcome=outcome, extras=extras, shown=shown)
         for attribute, levels in _out_of_range(material):
-            report.add(
-                Outcome.APPROXIMATED, f"{path}/{attribute}", f"{levels}: limited to 0 to 1", extras=material.extras
-            )
-        notes = {SLOTS[slot]: (Outcome.EXACT, "embedded") for slot in images}
+            report.add(MATERIAL_LEVELS_LIMITED, f"{path}/{attribute}", extras=extras, levels=levels)
+        notes: Notes = {SLOTS[slot]: (IMAGE_EMBEDDED, "embedded") for slot in images}
         for image in images.values():
             notes.update(image.notes)
         missing = self._missing.get(id(material), {})
         for slot, texture_map in material.maps.items():
             source_extras = texture_map.extras or material.extras
             if slot in notes:
-                outcome, detail = notes[slot]
-                report.add(outcome, f"{path}/maps/{slot}", detail, extras=source_extras)
-                if outcome is not Outcome.EXTRAS:
+                kind, note = notes[slot]
+                report.add(kind, f"{path}/maps/{slot}", extras=source_extras, image=note)
+                if kind is not IMAGE_MISSING:
                     self._report_map_options(f"{path}/maps/{slot}", texture_map)
+            elif not texture_map.file_name:
+                report.add(MAP_WITHOUT_FILE, f"{path}/maps/{slot}", extras=source_extras)
+            elif slot in missing:
+                report.add(IMAGE_MISSING, f"{path}/maps/{slot}", extras=source_extras, image=missing[slot])
             else:
-                reason = "" if slot in SLOTS.values() else ", because glTF has no map of this kind"
-                not_embedded = f"{safe_text(texture_map.file_name)}: not embedded{reason}"
-                detail = f"{missing.get(slot, not_embedded)}; the name is kept"
-                if not texture_map.file_name:
-                    detail = "the map has no file name"
-                kind = "names of images" if slot in missing else None
-                report.add(Outcome.EXTRAS, f"{path}/maps/{slot}", detail, extras=source_extras, kind=kind)
+                reason = "" if slot in SLOTS.values() else ", because this format has no map of this kind"
+                name = safe_text(texture_map.file_name)
+                report.add(MAP_KEPT, f"{path}/maps/{slot}", extras=source_extras, name=name, reason=reason)
 
     def _report_map_options(self, path: str, texture_map: TextureMap) -> None:
         """Report options of a map that glTF cannot express."""
         report, slot = self._context.report, path.rpartition("/")[2]
         if is_shown_once(texture_map) and slot != "texture1":
             name = "decal" if texture_map.decal else "tiled"
-            detail = "outside the image its border pixels are repeated"
-            report.add(Outcome.APPROXIMATED, f"{path}/{name}", detail, extras=texture_map.extras)
+            report.add(MAP_BORDER, f"{path}/{name}", extras=texture_map.extras)
         elif texture_map.mirror and not texture_map.tiled:
-            detail = "the image repeats mirrored without end"
-            report.add(Outcome.APPROXIMATED, f"{path}/tiled", detail, extras=texture_map.extras)
+            report.add(MAP_MIRRORED, f"{path}/tiled", extras=texture_map.extras)
         for name in non_default_fields(texture_map, "blur", "summed_area"):
-            detail = "players choose how images are filtered"
-            report.add(Outcome.EXTRAS, f"{path}/{name}", detail, extras=texture_map.extras)
+            report.add(MAP_FILTER_KEPT, f"{path}/{name}", extras=texture_map.extras)
         if texture_map.tints:
-            report.add(Outcome.EXTRAS, f"{path}/tints", extras=texture_map.extras)
+            report.add(FIELD_KEPT, f"{path}/tints", extras=texture_map.extras)
         if not self._context.may_use_extensions and transform(texture_map):
-            detail = "core glTF cannot offset, tile or rotate textures"
-            report.add(Outcome.EXTRAS, f"{path}/transform", detail, extras=texture_map.extras)
+            report.add(MAP_TRANSFORM_KEPT, f"{path}/transform", extras=texture_map.extras)
 
 
 def _out_of_range(material: Material) -> Iterator[tuple[str, str]]:

@@ -33,8 +33,15 @@ from keyframer.exchange.kit.vertex_splitting import (
 )
 from keyframer.formats import properties_of
 from keyframer.scene import Mesh, Morph, Skin
-from keyframer.scene.loss_report import Outcome
-from keyframer.text import counted, safe_text
+from keyframer.scene.losses import (
+    FIELD_KEPT,
+    MESH_WRITTEN,
+    MORPH_WRITTEN,
+    SKIN_BIND_POSITIONS,
+    SKIN_WRITTEN,
+    VERTICES_UNUSED,
+)
+from keyframer.text import safe_text
 
 _TEXTURE_SETS = {"uv": "TEXCOORD_0", "uv2": "TEXCOORD_1"}
 _FACES_SPLIT = 20_000
@@ -121,9 +128,8 @@ class Meshes:
         self._context.asset.meshes.append(written)
         unused = len(surface.positions) - split.used_vertices
         if unused:
-            detail = f"{counted(unused, 'vertex')} not used by any face"
-            report.add(Outcome.DROPPED, f"{path}/unused_vertices", detail, extras=mesh.extras)
-        report.add(Outcome.EXACT, path, extras=mesh.extras)
+            report.add(VERTICES_UNUSED, f"{path}/unused_vertices", extras=mesh.extras, count=unused)
+        report.add(MESH_WRITTEN, path, extras=mesh.extras)
         return len(self._context.asset.meshes) - 1
 
     def _attribute_indices(self, mesh: Mesh, drawable: DrawableFaces, with_mirroring: bool) -> list[Indices]:
@@ -176,8 +182,7 @@ class Meshes:
                     "NORMAL": single(normals[cluster] - split.normals),
                 }
             )
-        detail = counted(len(targets), "morph target")
-        self._context.report.add(Outcome.EXACT, f"/meshes/{mesh.name}/morph", detail, extras=mesh.extras)
+        self._context.report.add(MORPH_WRITTEN, f"/meshes/{mesh.name}/morph", extras=mesh.extras, count=len(targets))
         return targets
 
     def _skin_attributes(self, mesh: Mesh, skin: int, split: Split) -> dict[str, Array]:
@@ -233,7 +238,7 @@ class Meshes:
         for name, column in (("smoothing", drawable.masks), ("edges", drawable.edges)):
             if column is not None and len(column):
                 content[name] = column[all_faces if isinstance(order, slice) else order]
-                self._context.report.add(Outcome.EXTRAS, f"/meshes/{mesh.name}/{name}", extras=mesh.extras)
+                self._context.report.add(FIELD_KEPT, f"/meshes/{mesh.name}/{name}", extras=mesh.extras)
         if mesh.extras:
             content["extras"] = mesh.extras
         attach_extras(target, content)
@@ -291,9 +296,8 @@ class Skins:
         path = f"/skins/{skin.name}"
         error = bind_error(skin, context.scene.meshes[mesh].positions)
         if error > context.options.max_error * context.size:
-            detail = "the positions of all influences of a vertex became one bind position"
-            context.report.add(Outcome.APPROXIMATED, path, detail, error=error, unit="scene unit", extras=skin.extras)
+            context.report.add(SKIN_BIND_POSITIONS, path, error=error, extras=skin.extras)
         else:
-            context.report.add(Outcome.EXACT, path, extras=skin.extras)
+            context.report.add(SKIN_WRITTEN, path, extras=skin.extras)
         context.asset.skins.append(written)
         return len(context.asset.skins) - 1

@@ -33,7 +33,7 @@ from keyframer.maths import quat
 from keyframer.posing import Rig
 from keyframer.posing.channels import Samples
 from keyframer.scene import Node, NodeKind
-from keyframer.scene.loss_report import Outcome
+from keyframer.scene.losses import NODE_AT_ROOT, SCALE_AXES_UNIFORM
 
 
 @dataclass(eq=False, repr=False)
@@ -92,8 +92,7 @@ class Tree:
             parent_node = self.parts[parent].tail if parent >= 0 and not (aim and aim.detached) else self.root
             head = self.parts[number].head
             if parent >= 0 and aim and aim.detached:
-                detail = "moved to the root, because the scale of its parent is uneven or changes"
-                self._context.report.add(Outcome.BAKED, f"/nodes/{nodes[number].name}/parent", detail)
+                self._context.report.add(NODE_AT_ROOT, f"/nodes/{nodes[number].name}/parent")
             if parent_node is None:
                 asset.roots.append(head)
             else:
@@ -190,8 +189,7 @@ def _node_extras(context: Context, number: int, parts: list[NodeParts]) -> Json:
     if _is_shifted(node) and (node.skin is not None or not has_faces):
         content["pivot"] = np.asarray(node.pivot)
     if node.scale_axes_xyzw is not None and parts[number].shape is None:
-        detail = "scale axes have no effect, because the scale is uniform"
-        context.report.add(Outcome.DROPPED, f"/nodes/{node.name}/scale_axes_xyzw", detail, extras=node.extras)
+        context.report.add(SCALE_AXES_UNIFORM, f"/nodes/{node.name}/scale_axes_xyzw", extras=node.extras)
     if node.extras:
         content["extras"] = node.extras
     return content

@@ -38,7 +38,16 @@ from keyframer.posing.vertices import skinned
 from keyframer.scene import Material, Mesh, Node, Scene, Skin
 from keyframer.scene.cameras_lights import is_aimed
 from keyframer.scene.loss_report import LossReport, Outcome
-from keyframer.text import counted
+from keyframer.scene.losses import (
+    FALLOFF_DIRECTION,
+    MAP_UNSUPPORTED,
+    MATERIAL_MISSING,
+    MORPH_BECAME_MESHES,
+    MORPH_UNUSED,
+    SHADING_UNSUPPORTED,
+    SKIN_BIND_POSE_AS_REST,
+    SKIN_REST_POSE,
+)
 
 _SKIN_MOMENTS = 17
 """moments at which the vertices of a skin are compared with those that readers get"""
@@ -79,17 +88,16 @@ class MaterialWriter:
         yield line("MATERIAL_CLASS", b"Standard")
         yield from write_declared_fields(material, MATERIAL)
         if material.shading not in (None, *SHADINGS.values()):
-            self.report.add(Outcome.DROPPED, f"{path}/shading", f"ASE cannot store {material.shading} shading")
+            self.report.add(SHADING_UNSUPPORTED, f"{path}/shading", shading=material.shading)
         if material.falloff_inwards and not material.transparency_falloff:
-            message = "ASE stores the direction of a falloff only for materials with a falloff"
-            self.report.add(Outcome.DROPPED, f"{path}/falloff_inwards", message)
+            self.report.add(FALLOFF_DIRECTION, f"{path}/falloff_inwards")
 
     def _maps(self, material: Material) -> Iterator[Block]:
         keywords = {slot: keyword.decode() for keyword, slot in SLOTS.items()}
         for number, (slot, texture) in enumerate(material.maps.items(), start=1):
             if slot not in keywords:
                 path = f"{plain_path('materials', material.name)}/maps/{slot}"
-                self.report.add(Outcome.DROPPED, path, f"ASE has no slot for {slot} maps")
+                self.report.add(MAP_UNSUPPORTED, path, slot=slot)
                 continue
             head = (line("MAP_NAME", f"Map #{number}".encode()), line("MAP_CLASS", b"Bitmap"), line("MAP_SUBNO", 1))
             amount, *rest = write_declared_fields(texture, MAP)
@@ -109,8 +117,7 @@ class MaterialWriter:
         if not len(valid):
             return None, np.zeros(count, np.int64)
         if len(valid) < count:
-            missing = f"{counted(count - len(valid), 'face')} without a material"
-            self.report.add(Outcome.APPROXIMATED, path, f"{missing}: the first material of the object is used")
+            self.report.add(MATERIAL_MISSING, path, count=count - len(valid))
             materials = np.where(materials < 0, valid[0], materials)
         if self.original_places is None:
             return (0, materials) if self.multi else (int(valid[0]), np.zeros(count, np.int64))
@@ -184,11 +191,8 @@ class MeshWriter:
         as_read = replace(skin, inverse_bind=to_joints, positions=None)
         expected = skinned(skin, np.asarray(self.scene.meshes[node.mesh or 0].positions, np.float64)[None], world)
         error = float(vector_distance(skinned(as_read, posed[None], world), expected).max(initial=0.0))
-        message = "bones rest in the pose in which the skin was bound, and tracks give the pose of the scene"
-        if not moved:
-            message = "the skin is bound in the rest pose: ASE stores no other"
         outcome = Outcome.APPROXIMATED if error > self.fitter.tolerance.length else Outcome.BAKED
-        self.report.add(outcome, path, message, error=error, unit="scene unit")
+        self.report.add(SKIN_BIND_POSE_AS_REST if moved else SKIN_REST_POSE, path, outcome=outcome, error=error)
 
     def _morphs(self, number: int, node: Node, mesh: Mesh, surface: list[AseRecord]) -> Block | None:
         """Return the mesh at each key of its weights, or at each frame if keys are not linear or not at whole ticks.
@@ -201,7 +205,7 @@ class MeshWriter:
         path = f"{plain_path('nodes', node.name)}/morph"
         shapes = [np.asarray(shape, np.float64) for shape in node.morph.positions]
         if track is None or not len(track.times) or track.values.reshape(len(track.times), -1).shape[1] != len(shapes):
-            self.report.add(Outcome.DROPPED, path, "no track uses these shapes")
+            self.report.add(MORPH_UNUSED, path)
             return None
         times, exact = self._morph_times(track)
         ensure_budget("keys", len(times))
@@ -214,8 +218,8 @@ class MeshWriter:
         for row, time in enumerate(times.tolist()):
             shape = np.tensordot(weights[row], np.stack(shapes), axes=1) - np.asarray(node.pivot, np.float64)
             meshes.append(_mesh(affine.transform_points(world[row], shape), surface, round(time)))
-        message = f"the weights of {counted(len(shapes), 'shape')} became {counted(len(times), 'mesh')}"
-        self.report.add(Outcome.BAKED if exact else Outcome.APPROXIMATED, path, message)
+        outcome = Outcome.BAKED if exact else Outcome.APPROXIMATED
+        self.report.add(MORPH_BECAME_MESHES, path, outcome=outcome, shapes=len(shapes), meshes=len(times))
         return block("MESH_ANIMATION", *meshes)
 
     def _morph_times(self, track: Track) -> tuple[Floats, bool]:

@@ -66,6 +66,19 @@ from keyframer.posing.evaluation_order import evaluation_order
 from keyframer.scene import Camera, Clip, Handedness, Light, LightType, Node, NodeKind, Scene, Space
 from keyframer.scene.cameras_lights import is_aimed
 from keyframer.scene.loss_report import CannotWrite, LossReport, Outcome
+from keyframer.scene.losses import (
+    BACKGROUND_UNUSED,
+    ENVIRONMENT_USES,
+    KEYS_KEPT,
+    LIGHT_RANGES_UNUSED,
+    MOTION_SAMPLED_AIM,
+    NAME_CHANGED,
+    NODE_KIND_CHANGED,
+    SEGMENT_ROUNDED,
+    TARGET_ADDED,
+    TARGET_FROM_VALUE,
+    TARGET_HIDDEN,
+)
 from keyframer.text import counted
 
 TICKS_PER_SECOND = 4800
@@ -215,7 +228,7 @@ class _SceneWriter:
             names[number] = unique_names.claim(wanted.decode("utf-8", "replace"))
             text = unique_names.decode(names[number])
             if text != node.name:
-                self.report.add(Outcome.APPROXIMATED, plain_path("nodes", node.name), f"renamed to {text}")
+                self.report.add(NAME_CHANGED, plain_path("nodes", node.name), name=text, rule="")
         return [names[number] for number in range(len(names))]
 
     def _moving_nodes(self) -> list[bool]:
@@ -251,15 +264,12 @@ class _SceneWriter:
         times = [float(value) / self.ticks_per_frame for value in self.fitter.times([self.clip.start, self.clip.end])]
         first, last = (whole_frame(time) for time in times)
         if [float(first), float(last)] != times:
-            message = f"the active segment became frames {first} to {last}"
-            self.report.add(Outcome.APPROXIMATED, "/clips/segment", message)
+            self.report.add(SEGMENT_ROUNDED, "/clips/segment", unit_name="frames", first=first, last=last)
         if environment.background_color is not None and "background_color" not in environment.uses:
-            message = "ASE stores the background colour only if it is in use"
-            self.report.add(Outcome.DROPPED, "/environment/background_color", message)
+            self.report.add(BACKGROUND_UNUSED, "/environment/background_color")
             environment = replace(environment, background_color=None)
         if environment.uses - ({"background_color"} if environment.background_color is not None else set()):
-            message = "ASE cannot store which parts of the environment are in use, except for the background colour"
-            self.report.add(Outcome.DROPPED, "/environment/uses", message)
+            self.report.add(ENVIRONMENT_USES, "/environment/uses")
         return block(
             "SCENE",
             line("SCENE_FILENAME", quotable(self.scene.title)),
@@ -290,8 +300,9 @@ class _SceneWriter:
         return block("HELPEROBJECT", *head, kind, transform, *tail)
 
     def _report_kind(self, node: Node, written_as: str) -> None:
-        message = f"the {node.kind.noun} is written as {written_as}"
-        self.report.add(Outcome.BAKED, plain_path("nodes", node.name), message, extras=node.extras)
+        reason = f"the node is a {node.kind.noun}"
+        path = plain_path("nodes", node.name)
+        self.report.add(NODE_KIND_CHANGED, path, extras=node.extras, kind=written_as, reason=reason)
 
     def _transform(self, name: bytes, world: Floats) -> Block:
         position, rotation, scale, axes = affine.decompose_sheared(world)
@@ -344,7 +355,8 @@ class _SceneWriter:
                 track.interpolation is Interpolation.STEP or len(times) < 2
             )
             path = f"{plain_path('nodes', node.name)}/visible"
-            self.report.add(Outcome.EXACT if exact else Outcome.APPROXIMATED, path, counted(len(times), "step key"))
+            outcome = Outcome.EXACT if exact else Outcome.APPROXIMATED
+            self.report.add(KEYS_KEPT, path, outcome=outcome, keys=counted(len(times), "step key"))
             if len(times) == 1:  # one key would be read as the rest state
                 times, shown = np.array([times[0], times[0] + self.ticks_per_frame]), np.repeat(shown, 2, axis=0)
         return block("NODE_VISIBILITY_TRACK", Keys(b"CONTROL_FLOAT_SAMPLE", times.astype(np.int64), shown))
@@ -374,7 +386,7 @@ class _SceneWriter:
         kind = b"Target" if target is not None and light.type is LightType.SPOT else _LIGHT_WORDS[light.type]
         if not light.attenuated and (light.inner_range, light.outer_range) != (None, None):
             path = f"{plain_path('nodes', node.name)}/ranges"
-            self.report.add(Outcome.DROPPED, path, "ASE stores ranges only for lights with attenuation")
+            self.report.add(LIGHT_RANGES_UNUSED, path)
         lines = write_declared_fields(light, (*LIGHT_SETTINGS, *CONE, *ATTENUATION))
         excluded = [line("LIGHT_EXCLUDED", quotable(name)) for name in light.excludes]
         exclude_list = block("LIGHT_EXCLUDELIST", line("LIGHT_NUMEXCLUDED", len(excluded)), *excluded)
@@ -433,23 +445,22 @@ class _SceneWriter:
             target_node = self.scene.nodes[target]
             animation += self._animation(target, target_node)
             if target_node.hidden or "visible" in self.tracks_by_node.get(target, {}):
-                message = "targets cannot be hidden in this format"
-                self.report.add(Outcome.DROPPED, f"{plain_path('nodes', target_node.name)}/hidden", message)
+                self.report.add(TARGET_HIDDEN, f"{plain_path('nodes', target_node.name)}/hidden")
             transform = self._transform(self.names[target], self.rest_matrices[target])
             self.parts[id(transform)] = ("nodes", target)
             return transform, animation
         target_name, matrix = self.names[number] + b".Target", np.eye(4)
-        message = "the stored target became a node"
+        kind = TARGET_FROM_VALUE
         if target is None:
             matrix[:3, 3] = (0.0, 0.0, 0.0) if aimed.target is None else aimed.target
         else:
-            message = "a separate target was added"
+            kind = TARGET_ADDED
             matrix[:3, 3] = self.rest_matrices[target, :3, 3]
             if frames is not None:
                 times, world = frames
                 keys = Keys(b"CONTROL_POS_TRACK", times.astype(np.int64), shortest_decimals(world[:, target, :3, 3]))
                 animation.append(block("TM_ANIMATION", line("NODE_NAME", target_name), keys))
-        self.report.add(Outcome.BAKED, f"{plain_path('nodes', node.name)}/target", message)
+        self.report.add(kind, f"{plain_path('nodes', node.name)}/target")
         return self._transform(target_name, matrix), animation
 
     def _sampled_aim(self, number: int, node: Node, times: Floats, world: Floats) -> Keys:
@@ -464,9 +475,9 @@ class _SceneWriter:
         turned = affine.multiply(above[:, :3, :3], quat.to_matrix3(_sampled_at(times, turns_xyzw, moments)) @ stretch)
         axes = (2,) if node.camera is None else (1, 2)
         error = max(largest_angle(unit(turned[:, :, axis]), unit(between[:, number, :3, axis])) for axis in axes)
-        message = f"sampled at {counted(len(times), 'frame')}, because the node is aimed at a target"
         outcome = Outcome.APPROXIMATED if error > _NOISY_DEGREES else Outcome.BAKED
-        self.report.add(outcome, f"{plain_path('nodes', node.name)}/roll", message, error=error, unit="degree")
+        path = f"{plain_path('nodes', node.name)}/roll"
+        self.report.add(MOTION_SAMPLED_AIM, path, outcome=outcome, error=error, count=len(times))
         return self.tracks.sampled_rotation(times, turns_xyzw)
 
     @cached_property

@@ -14,8 +14,8 @@ from keyframer.formats.kit.scene_writing import Tolerance
 from keyframer.limits import spend
 from keyframer.maths import affine
 from keyframer.scene import Mesh, Scene, Skin
-from keyframer.scene.loss_report import LossReport, Outcome
-from keyframer.text import counted
+from keyframer.scene.loss_report import LossReport
+from keyframer.scene.losses import SKIN_BIND_POSES, SKIN_BIND_POSITIONS, SKIN_WEIGHTS_LIMITED
 
 MOST_WEIGHTS = 4
 """bones of a vertex that the engine uses"""
@@ -122,8 +122,7 @@ def weights_of(
         rank = np.arange(len(order)) - np.searchsorted(owners[order], owners[order])
         if (rank >= most).any():
             dropped = int(np.count_nonzero(rank >= most))
-            message = f"{counted(dropped, 'weight')} dropped: at most {most} for each vertex"
-            report.add(Outcome.APPROXIMATED, f"/skins/{skin.name}/weights", message)
+            report.add(SKIN_WEIGHTS_LIMITED, f"/skins/{skin.name}/weights", count=dropped, most=most)
             order = order[rank < most]
     order = np.sort(order)
     of_joints: dict[int, list[tuple[Ints, Floats]]] = {}
@@ -148,9 +147,7 @@ def report_bind_error(skin: Skin, mesh: Mesh, tolerance: Tolerance, report: Loss
     difference = placed - np.asarray(mesh.positions, np.float64)[np.asarray(skin.vertex_indices, np.int64)]
     error = float(np.sqrt((difference**2).sum(axis=1)).max())
     if error > tolerance.length:
-        message = "bones have positions of their own for vertices: those of the mesh are written"
-        path = f"/skins/{skin.name}/positions"
-        report.add(Outcome.APPROXIMATED, path, message, error=error, unit="scene unit")
+        report.add(SKIN_BIND_POSITIONS, f"/skins/{skin.name}/positions", error=error)
 
 
 def bone_record(parts: Sequence[tuple[Ints, Floats]]) -> d.Bone:
@@ -182,8 +179,7 @@ def moved_to_bones(scene: Scene, number: int, bound: dict[int, Floats], report: 
         return np.eye(4)
     spread = float(np.abs(np.stack(matrices) - matrices[0]).max())
     if spread > _SAME_SPACE * max(float(np.abs(matrices[0]).max()), 1.0):
-        message = "meshes with different bind poses of one bone: that of the first is used"
-        report.add(Outcome.APPROXIMATED, f"/skins/{skin.name}", message, error=spread, unit="scene unit")
+        report.add(SKIN_BIND_POSES, f"/skins/{skin.name}", error=spread)
     return matrices[0]
 
 

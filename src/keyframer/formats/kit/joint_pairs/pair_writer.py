@@ -30,10 +30,11 @@ from keyframer.formats.kit.joint_pairs.records import (
 )
 from keyframer.formats.kit.mesh_writing import split_by_material
 from keyframer.formats.kit.rigid_joints import Joints
-from keyframer.formats.kit.scene_writing import STILL_USED, CannotMerge, UniqueByteNames, plain_path
+from keyframer.formats.kit.scene_writing import CannotMerge, UniqueByteNames, plain_path
 from keyframer.maths import affine, quat
 from keyframer.scene import Clip, Material, Node, Scene
-from keyframer.scene.loss_report import LossReport, Outcome
+from keyframer.scene.loss_report import LossReport
+from keyframer.scene.losses import MATERIAL_NAME_REPLACED, MATERIAL_STILL_USED, MATERIAL_WITHOUT_TEXTURE, MESH_SPLIT
 from keyframer.text import decode_name, encode_name
 
 _STILL = 1e-6
@@ -302,7 +303,7 @@ class PairWriter:
             records.append(Mesh(len(vertices), len(weights), len(triangles), name, vertices, weights, triangles))
         if len(records) > 1:
             path = f"{plain_path('nodes', node.name)}/mesh"
-            self.report.add(Outcome.BAKED, path, f"split into {len(records)} meshes, one for each material")
+            self.report.add(MESH_SPLIT, path, pieces=len(records), reason="one for each material")
         return records
 
     def _material(self, number: int, old: int | None) -> bytes:
@@ -314,7 +315,7 @@ class PairWriter:
         stored = None if old is None else self.original.meshes[old].material
         if not 0 <= number < len(self.scene.materials):
             if stored is not None:  # a stored mesh always has a material
-                self.report.add(Outcome.DROPPED, plain_path("materials", decode_name(stored)), STILL_USED)
+                self.report.add(MATERIAL_STILL_USED, plain_path("materials", decode_name(stored)))
             return stored or b""
         material = self.scene.materials[number]
         file_name = texture_of(material)
@@ -324,11 +325,11 @@ class PairWriter:
                 return stored
         if file_name == material.name:
             return encode_name(file_name)
-        path, message = plain_path("materials", material.name), "only a texture path is stored; this material has none"
+        path, kind = plain_path("materials", material.name), MATERIAL_WITHOUT_TEXTURE
         if file_name:
-            path, message = f"{path}/name", f"the texture path {file_name!r} is stored instead of the material name"
+            path, kind = f"{path}/name", MATERIAL_NAME_REPLACED
         if not any(loss.path == path for loss in self.report):
-            self.report.add(Outcome.DROPPED, path, message)
+            self.report.add(kind, path, file=file_name)
         return encode_name(file_name or material.name)
 
 

@@ -58,7 +58,8 @@ from keyframer.formats.kit.unsupported_features import report_dropped
 from keyframer.posing.vertices import posed_vertices
 from keyframer.scene import Clip, Scene, Space
 from keyframer.scene.clip import FASTEST
-from keyframer.scene.loss_report import CannotWrite, LossReport, Outcome
+from keyframer.scene.loss_report import CannotWrite, LossReport
+from keyframer.scene.losses import BOUNDS_RECOMPUTED, MATERIAL_UNUSED, MESHES_NOT_REQUESTED, RATE_SAMPLED
 
 CAPABILITIES = Capabilities(
     ("parents", "meshes", "materials", "textures", "skins", "pivots", "bounds", "frames"),
@@ -112,8 +113,7 @@ class Writer(SceneWriter[WriteOptions]):
         report_dropped(converted, clip, report, CAPABILITIES.handled | implied)
         fps = options.fps or rate_of_keys(clip)
         if not math.isclose(fps, clip.frames_per_second):
-            message = f"sampled at {fps} frames per second; the clip has {clip.frames_per_second:g}"
-            report.add(Outcome.APPROXIMATED, "/clips/rate", message)
+            report.add(RATE_SAMPLED, "/clips/rate", fps=fps, clip_fps=clip.frames_per_second)
         joints = sample_joints(converted, clip, float(fps), report, depth_first=False)
         for name in numbered:
             report.forget(plain_path("nodes", name))
@@ -133,7 +133,7 @@ class Writer(SceneWriter[WriteOptions]):
         document = _animation(family, writer, clip, fps, layout, report)
         if model is None or not options.companion:
             if model is not None:
-                report.add(Outcome.DROPPED, "/meshes", "no model was requested")
+                report.add(MESHES_NOT_REQUESTED, "/meshes")
             return Written(document, report)
         return Written(document, report, ((family.model_ending, family.encode(model)),))
 
@@ -173,7 +173,7 @@ def _animation(
     count = len(joints.times)
     report_frames(writer.scene, clip, fps, joints, "joint", report)
     if clip.bounds is not None:
-        report.add(Outcome.BAKED, "/clips/bounds", "bounding boxes were recomputed")
+        report.add(BOUNDS_RECOMPUTED, "/clips/bounds")
     rows = np.stack(moving, axis=1) if moving else np.zeros((count, 0), np.float32)
     return family.new_animation(records, rows, bounds=boxes(writer.scene, joints), frame_rate=fps, **layout)
 
@@ -279,7 +279,7 @@ class Merger(bridge.Merger[Options]):
         clip, frames = scene.clips[0], int(scene.clips[0].end) + 1
         if clip.bounds is not None and len(clip.bounds) == frames:
             return scene
-        report.add(Outcome.BAKED, "/clips/bounds", "bounding boxes were recomputed")
+        report.add(BOUNDS_RECOMPUTED, "/clips/bounds")
         bounds = boxes_at(scene, np.arange(frames, dtype=np.float64))
         return replace(scene, clips=[replace(clip, bounds=bounds), *scene.clips[1:]])
 
@@ -346,7 +346,7 @@ def _report_unused_materials(scene: Scene, report: LossReport) -> None:
     }
     for number, material in enumerate(scene.materials):
         if number not in used:
-            report.add(Outcome.DROPPED, plain_path("materials", material.name), "no mesh uses it")
+            report.add(MATERIAL_UNUSED, plain_path("materials", material.name))
 
 
 def _merged_animation(family: Family, writer: PairWriter, clip: Clip, count: int) -> Any:

@@ -59,8 +59,17 @@ from keyframer.formats.midtown.records import Dialect, make_channel
 from keyframer.formats.midtown.skeleton import Bone, Skeleton, default_skeleton, read_skeleton, write_skeleton
 from keyframer.formats.midtown.sniff import FARTHEST
 from keyframer.scene import Channel, Clip, NodeKind, RawChannel, Scene, Space
-from keyframer.scene.loss_report import CannotWrite, LossReport, Outcome
-from keyframer.text import counted, encode_name
+from keyframer.scene.loss_report import CannotWrite, LossReport
+from keyframer.scene.losses import (
+    LENGTHS_KEPT,
+    NAME_CHANGED,
+    PARENTS_WITHOUT_SKELETON,
+    POSITION_UNSUPPORTED,
+    RAW_CHANNEL_DROPPED,
+    RAW_CHANNEL_LENGTH,
+    READER_OPTION_NEEDED,
+)
+from keyframer.text import encode_name
 from keyframer.wire.record import Record
 
 CAPABILITIES = Capabilities(("parents", "frames"))
@@ -106,7 +115,7 @@ class Writer(SceneWriter[WriteOptions]):
         report = LossReport("midtown")
         converted = in_space(scene, Space("y", metres_per_unit=1.0, v_up=scene.space.v_up))
         if scene.space.metres_per_unit != 1.0:
-            report.add(Outcome.BAKED, "/space", "this format uses metres; lengths are written without conversion")
+            report.add(LENGTHS_KEPT, "/space", reason="this format uses metres")
         clip = first_clip(converted, report)
         report_rate(clip, options.fps, report)
         layout = Dialect(options.dialect)
@@ -132,15 +141,14 @@ class Writer(SceneWriter[WriteOptions]):
         report_frames(converted, clip, options.fps, joints, "bone", report, positioned=1)
         companions = ((".skel", write_skeleton(_skeleton(converted, joints, report))),) if options.skeleton else ()
         if not options.skeleton:
-            report.add(Outcome.DROPPED, "/parents", "names, offsets and parents of bones need a skeleton file")
+            report.add(PARENTS_WITHOUT_SKELETON, "/parents")
         reader_options: dict[str, object] = {}
         if options.euler_order != "YZX":
             reader_options["euler_order"] = options.euler_order
         if options.fps != 30.0:
             reader_options["fps"] = options.fps
         for name, value in reader_options.items():
-            detail = f"readers need the option {name}={value}, which the file does not store"
-            report.add(Outcome.DROPPED, "/reading", detail)
+            report.add(READER_OPTION_NEEDED, "/reading", name=name, value=value)
         return Written(new_document(channels, layout=layout), report, companions, reader_options)
 
 
@@ -165,8 +173,7 @@ def report_lost_motion(
     for joint in np.flatnonzero(distances > tolerance.length).tolist():
         if joint and joints.nodes[joint] in nodes:
             path = f"{plain_path('nodes', scene.nodes[joints.nodes[joint]].name)}/position"
-            message = "only the first bone can change its position; the others can only rotate"
-            report.add(Outcome.DROPPED, path, message, error=float(distances[joint]), unit="scene unit")
+            report.add(POSITION_UNSUPPORTED, path, error=float(distances[joint]))
 
 
 def _raw_channels(clip: Clip, frames: int, report: LossReport) -> list[r.Channel]:
@@ -174,8 +181,8 @@ def _raw_channels(clip: Clip, frames: int, report: LossReport) -> list[r.Channel
     for raw in clip.raw_channels:
         stored: Any = raw.extras.get("midtown", {})
         if len(raw.values) != frames:
-            message = f"{counted(len(raw.values), 'frame')}, but the clip has {frames}"
-            report.add(Outcome.DROPPED, plain_path("raw_channels", raw.name), message)
+            path = plain_path("raw_channels", raw.name)
+            report.add(RAW_CHANNEL_DROPPED, path, count=len(raw.values), frames=frames)
             continue
         channels.append(make_channel(raw.values, stored.get("distance", 0.0), stored.get("type", 0)))
     return channels
@@ -211,8 +218,8 @@ class BoneMaker:
         one_word = "".join("_" if character.isspace() or character in "{}" else character for character in node_name)
         name = self.names.claim(one_word, fallback="bone")
         if self.names.decode(name) != node_name:
-            message = f"renamed to {self.names.decode(name)!r} in the skeleton"
-            self.report.add(Outcome.BAKED, plain_path("nodes", node_name), message)
+            new_name = self.names.decode(name)
+            self.report.add(NAME_CHANGED, plain_path("nodes", node_name), name=new_name, rule=" in the skeleton")
         return name
 
 
@@ -291,8 +298,8 @@ def _with_frame_count(channel: RawChannel, count: int, report: LossReport) -> Ra
     """Return a channel with ``count`` frames: the last is repeated, or the end is removed; an empty one stays empty."""
     if len(channel.values) in (0, count):
         return channel
-    message = f"{counted(len(channel.values), 'frame')} became {count}, as many as the clip has"
-    report.add(Outcome.APPROXIMATED, plain_path("raw_channels", channel.name), message)
+    path = plain_path("raw_channels", channel.name)
+    report.add(RAW_CHANNEL_LENGTH, path, count=len(channel.values), frames=count)
     chosen = np.minimum(np.arange(count), len(channel.values) - 1)
     return replace(channel, values=np.asarray(channel.values)[chosen])
 

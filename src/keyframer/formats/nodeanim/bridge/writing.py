@@ -54,7 +54,8 @@ from keyframer.formats.nodeanim.document import new_document
 from keyframer.formats.nodeanim.records import BEZIER, LINEAR, TCB, Node, NodeKeys
 from keyframer.scene import Clip, Handedness, NodeKind, Scene, Space
 from keyframer.scene import Node as SceneNode
-from keyframer.scene.loss_report import CannotWrite, LossReport, Outcome
+from keyframer.scene.loss_report import CannotWrite, LossReport
+from keyframer.scene.losses import CLIP_NAME_SHARED, COPYRIGHT_ELSEWHERE, READER_OPTION_NEEDED, TIMES_ROUNDED
 from keyframer.text import encode_name
 
 UNITS = {"frame": "frames", "tick": "ticks", "second": "seconds"}
@@ -164,8 +165,7 @@ class NodeWriter:
         self._set_reader_options(list(records.values()))
         title = self.scene.title or self.clip.name
         if self.clip.name not in ("", title):
-            detail = "the format stores one name for the scene and its clip: the title"
-            self.report.add(Outcome.DROPPED, "/clips/name", detail)
+            self.report.add(CLIP_NAME_SHARED, "/clips/name")
         name, author = (encode_name(_printable(text), self.options.encoding) for text in (title, self.scene.author))
         return new_document(*records.values(), name=name, author=author, dialect=self.dialect)
 
@@ -260,8 +260,8 @@ class NodeWriter:
     def _report_rounded_times(self, path: str, times: Floats) -> None:
         error = float(np.abs(times.astype(np.float32) - times).max(initial=0.0))
         if error:
-            seconds, detail = error / self.rates[self.unit], "times were rounded to 32-bit floats"
-            self.report.add(Outcome.APPROXIMATED, path, detail, error=seconds, unit="second")
+            seconds = error / self.rates[self.unit]
+            self.report.add(TIMES_ROUNDED, path, error=seconds, seconds=seconds)
 
     def _rotations(self, number: int, track: Track, tcb: bool, degrees: bool) -> Floats:
         """Return angle and axis of each key, in a form that readers recognise.
@@ -306,8 +306,7 @@ class NodeWriter:
         if (self.options.up, self.options.handedness) != ("z", "right"):
             self.reader_options |= {"up": self.options.up, "handedness": self.options.handedness}
         for name, value in self.reader_options.items():
-            detail = f"readers need the option {name}={value}, which the file does not store"
-            self.report.add(Outcome.DROPPED, "/reading", detail)
+            self.report.add(READER_OPTION_NEEDED, "/reading", name=name, value=value)
 
 
 def _on_whole_units(times: Floats) -> Floats:
@@ -387,7 +386,7 @@ class Merger(bridge.Merger[Options]):
         notice = copyright_in(scene.author)
         if scene.copyright != notice:
             if scene.copyright != before.copyright:
-                report.add(Outcome.DROPPED, "/copyright", "the copyright can be stored only as part of the author text")
+                report.add(COPYRIGHT_ELSEWHERE, "/copyright")
             scene = replace(scene, copyright=notice)
         if not scene.clips or not before.clips:
             return scene

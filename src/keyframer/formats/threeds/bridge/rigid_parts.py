@@ -17,8 +17,8 @@ from keyframer.posing import Rig
 from keyframer.posing.bounds_and_duration import clip_span
 from keyframer.posing.vertices import SortedInfluences, skinned
 from keyframer.scene import Channel, Clip, Mesh, Morph, Node, NodeKind, Scene, Skin
-from keyframer.scene.loss_report import LossReport, Outcome
-from keyframer.text import counted
+from keyframer.scene.loss_report import LossReport
+from keyframer.scene.losses import SKIN_ATTACHED, SKIN_BENT, SKIN_CUT
 
 _MOST_TIMES = 65
 _MOST_SAMPLES = 1 << 20
@@ -92,17 +92,11 @@ class _SkinRemoval:
         path = f"{plain_path('nodes', node.name)}/skin"
         error = self._bending_error(parts)
         if not error <= self._tolerance.length:
-            bent = f"{len(parts.bent)} of {counted(len(parts.corners), 'face')}"
-            message = f"several joints bend {bent}; each face is now attached to one joint"
-            self._report.add(Outcome.DROPPED, path, message, error=error, unit="scene unit", extras=node.extras)
+            bent, count = len(parts.bent), len(parts.corners)
+            self._report.add(SKIN_BENT, path, error=error, extras=node.extras, bent=bent, count=count)
         else:
             count = len(self._became[number])
-            message = (
-                f"cut into {count} rigid parts, each attached to one joint"
-                if count > 1
-                else "attached as a whole to one joint"
-            )
-            self._report.add(Outcome.BAKED, path, message, extras=node.extras)
+            self._report.add(SKIN_CUT if count > 1 else SKIN_ATTACHED, path, extras=node.extras, count=count)
 
     def _clip(self, clip: Clip) -> Clip:
         """Return the clip for the parts, which have the visibility and morph channels of their node, not its motion."""

@@ -28,7 +28,14 @@ from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.tracks import KINDS, WRAPS
 from keyframer.posing.evaluation_order import evaluation_order
 from keyframer.scene import Channel, LightType, Node, NodeKind, Scene
-from keyframer.scene.loss_report import LossReport, Outcome
+from keyframer.scene.loss_report import LossReport
+from keyframer.scene.losses import (
+    AIM_BECAME_TARGET,
+    AIM_BECAME_TARGET_AND_ROLL,
+    MIRROR_MOVED,
+    TARGET_ADDED,
+    TARGET_FROM_VALUE,
+)
 
 _WRAPS = {wrap: bits for bits, wrap in WRAPS.items()}
 _CHUNKS = {kind: chunk for chunk, kind in KINDS.items()}
@@ -142,19 +149,17 @@ def find_aims(scene: Scene, world: Floats, fitter: KeyFitter, existing: Collecti
                 aims[number] = Aim(point, node=node.target)
             else:  # an object, or a target that another node uses too
                 aims[number] = Aim(point, parent=node.target, position=single_key("position", np.zeros(3)))
-                message = "a separate target was added at the node that this camera or light is aimed at"
-                fitter.report.add(Outcome.BAKED, path, message)
+                fitter.report.add(TARGET_ADDED, path)
             continue
         stored = _stored_target(scene, node)
         if stored is not None:
             aims[number] = Aim(np.array(stored), position=single_key("position", stored))
-            fitter.report.add(Outcome.BAKED, path, "the stored target became a node")
+            fitter.report.add(TARGET_FROM_VALUE, path)
         else:
             aim = free_aim(scene, number, fitter)
             aims[number] = Aim(compile_track(aim.position)([0.0])[0], position=aim.position, roll=aim.roll)
-            is_camera = node.camera is not None
-            message = "its orientation became a target and a roll" if is_camera else "its direction became a target"
-            fitter.report.add(aim.outcome, path, message, error=aim.error_degrees or None, unit="degree")
+            kind = AIM_BECAME_TARGET if node.camera is None else AIM_BECAME_TARGET_AND_ROLL
+            fitter.report.add(kind, path, outcome=aim.outcome, error=aim.error_degrees or None)
     return aims
 
 
@@ -196,7 +201,7 @@ def without_mirrors(scene: Scene, report: LossReport) -> tuple[Scene, Flags]:
         nodes[number] = _mirrored_node(node, bool(parent >= 0 and flipped[parent]), bool(flipped[number]))
         if flipped[number] and (signs[number] < 0):
             path = f"{plain_path('nodes', node.name)}/scale"
-            report.add(Outcome.BAKED, path, "the mirroring was moved from the node to its mesh and children")
+            report.add(MIRROR_MOVED, path)
     clips = list(scene.clips)
     if clips:
         parents = order.parents

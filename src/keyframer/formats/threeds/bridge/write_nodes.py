@@ -14,7 +14,7 @@ from keyframer.formats.kit.declared_fields import write_declared_fields
 from keyframer.formats.kit.key_tracks import KeyFitter, single_key
 from keyframer.formats.kit.mesh_writing import MeshPiece, split_mesh
 from keyframer.formats.kit.rigid_joints import nodes_depth_first
-from keyframer.formats.kit.scene_writing import AXES_REPLACED, UniqueByteNames, plain_path
+from keyframer.formats.kit.scene_writing import UniqueByteNames, plain_path
 from keyframer.formats.kit.unsupported_features import MOTION
 from keyframer.formats.threeds import FORMAT
 from keyframer.formats.threeds import records as r
@@ -38,7 +38,24 @@ from keyframer.posing.evaluation_order import evaluation_order
 from keyframer.posing.rest_pose import world_at
 from keyframer.posing.vertices import posed_vertices
 from keyframer.scene import Channel, Clip, LightType, Mesh, Node, NodeKind, Scene
-from keyframer.scene.loss_report import LossReport, Outcome
+from keyframer.scene.loss_report import LossReport
+from keyframer.scene.losses import (
+    BOUNDING_BOX_DROPPED,
+    CAMERA_CLIP_PLANES,
+    LIGHT_AS_SPOT,
+    MESH_AXES_REPLACED,
+    MESH_SPLIT,
+    MORPH_BLENDED,
+    MORPH_UNUSED,
+    NAME_AFTER_OWNER,
+    NAME_CHANGED,
+    NODE_KIND_CHANGED,
+    PIVOT_APPLIED,
+    SCALE_AXES_ANIMATED,
+    SCALE_AXES_BELOW,
+    TIMES_ROUNDED,
+    VERTICES_DUPLICATED,
+)
 from keyframer.text import encode_name
 
 RESERVED = (b"$$$DUMMY", b"DUMMY", b"$AMBIENT$", b"$_$_$_$")
@@ -138,10 +155,9 @@ class NodeWriter:
                 nodes[number] = replace(node, scale_axes_xyzw=None)
                 path = f"{plain_path('nodes', node.name)}/scale_axes"
                 if "scale" in self.fitted.get(number, ()):
-                    self.report.add(Outcome.DROPPED, path, "animated scale is always along the axes of the node")
+                    self.report.add(SCALE_AXES_ANIMATED, path)
                 elif self._has_free_descendants(number):
-                    message = "nodes below that move or have no mesh are scaled along the axes of the node"
-                    self.report.add(Outcome.DROPPED, path, message)
+                    self.report.add(SCALE_AXES_BELOW, path)
         kinds = (*MOTION, "roll")
         channels = [
             Channel(number, track)
@@ -256,13 +272,13 @@ class NodeWriter:
             owner = self.scene.nodes[self.instances[number]].name
             name = self.names.claim(node.name.removeprefix(f"{owner}."))
             if f"{owner}.{self.names.decode(name)}" != node.name:
-                message = f"an instance of {owner!r}, whose name comes before {self.names.decode(name)!r}"
-                self.report.add(Outcome.BAKED, plain_path("nodes", node.name), message)
+                path, instance = plain_path("nodes", node.name), self.names.decode(name)
+                self.report.add(NAME_AFTER_OWNER, path, owner=owner, instance=instance)
             return name
         name = self.names.claim(node.name, node.raw_name)
         if self.names.decode(name) != node.name:
-            message = f"renamed to {self.names.decode(name)!r}: names have at most 10 characters and must be unique"
-            self.report.add(Outcome.BAKED, plain_path("nodes", node.name), message)
+            new_name, rule = self.names.decode(name), ": names have at most 10 characters and must be unique"
+            self.report.add(NAME_CHANGED, plain_path("nodes", node.name), name=new_name, rule=rule)
         return name
 
     def _claim_number(self, number: int | None) -> int:
@@ -306,8 +322,8 @@ class NodeWriter:
                 kind, instance = type(chunk), self._instance(number)
             else:
                 if node.kind is not NodeKind.DUMMY:
-                    message = "written as a dummy: no mesh, camera or light belongs to this node"
-                    self.report.add(Outcome.BAKED, plain_path("nodes", node.name), message, extras=node.extras)
+                    path, reason = plain_path("nodes", node.name), "no mesh, camera or light belongs to this node"
+                    self.report.add(NODE_KIND_CHANGED, path, extras=node.extras, kind="a dummy", reason=reason)
                 kind, name, instance = r.ObjectNode, b"$$$DUMMY", name
                 box, pivot = node.bounding_box, self._pivot(number, node)
         tracks = self._tracks(number, node, _TRACK_KINDS.get(kind, MOTION))
@@ -394,7 +410,7 @@ class NodeWriter:
                 error = np.nan_to_num(np.abs(frames - times)).max(initial=0.0) / self.fitter.rules.per_second
                 if error:
                     path = f"{plain_path('nodes', node.name)}/visible"
-                    self.report.add(Outcome.APPROXIMATED, path, "times were rounded", error=float(error), unit="second")
+                    self.report.add(TIMES_ROUNDED, path, error=float(error), seconds=float(error))
                 hidden, track = write_hide_track(channel.track, frames, node.hidden)
                 tracks += [] if track is None else [track]
                 return hidden
@@ -404,7 +420,7 @@ class NodeWriter:
         camera = self.scene.cameras[node.camera or 0]
         if camera.clip is not None and number not in self.original.nodes:
             path = f"{plain_path('cameras', camera.name)}/clip"
-            self.report.add(Outcome.DROPPED, path, "clip planes cannot be stored", kind="clip planes of cameras")
+            self.report.add(CAMERA_CLIP_PLANES, path)
         body = write_camera(camera, self.world[number, :3, 3], self.aims[number].point)
         self._add_camera_or_light(number, node, name, body)
 
@@ -413,7 +429,7 @@ class NodeWriter:
         aim = self.aims.get(number)
         if light.type is LightType.DIRECTIONAL:
             path = plain_path("lights", light.name or node.name)
-            self.report.add(Outcome.BAKED, path, "written as a spot light (the format has no directional lights)")
+            self.report.add(LIGHT_AS_SPOT, path, kind="directional")
         body = write_light(light, self.world[number, :3, 3], None if aim is None else aim.point, self.maps)
         self._add_camera_or_light(number, node, name, body)
 
@@ -427,20 +443,18 @@ class NodeWriter:
         mesh, path = self.scene.meshes[node.mesh or 0], plain_path("nodes", node.name)
         is_new = number not in self.original.nodes
         if is_new and mesh.axes is not None:
-            self.report.add(Outcome.BAKED, f"{path}/axes", AXES_REPLACED)
+            self.report.add(MESH_AXES_REPLACED, f"{path}/axes")
         if is_new and np.any(node.pivot):
-            self.report.add(Outcome.BAKED, f"{path}/pivot", "applied to the vertices", extras=node.extras)
+            self.report.add(PIVOT_APPLIED, f"{path}/pivot", extras=node.extras)
         if is_new and node.bounding_box is not None:
-            self.report.add(Outcome.DROPPED, f"{path}/bounding_box", "new objects are written without a bounding box")
+            self.report.add(BOUNDING_BOX_DROPPED, f"{path}/bounding_box")
         matrix, points = self._matrix_and_points(number)
         pieces = split_mesh(mesh, _MOST_IN_MESH)
         if len(pieces) > 1:
-            message = f"{len(mesh.positions)} vertices and {len(mesh.corners)} faces are too many for one mesh"
-            self.report.add(Outcome.BAKED, path, f"{message}: written as {len(pieces)} pieces")
+            reason = f"{len(mesh.positions)} vertices and {len(mesh.corners)} faces are too many for one"
+            self.report.add(MESH_SPLIT, path, pieces=len(pieces), reason=reason)
         elif len(pieces[0].vertices) > len(mesh.positions):
-            added = len(pieces[0].vertices) - len(mesh.positions)
-            duplicated = "1 vertex was" if added == 1 else f"{added} vertices were"
-            self.report.add(Outcome.BAKED, path, f"{duplicated} duplicated at texture seams")
+            self.report.add(VERTICES_DUPLICATED, path, count=len(pieces[0].vertices) - len(mesh.positions))
         reverse = bool(self.flipped[number])
         first_number = -1 if number in self.without_node else self._claim_number(number)
         for index, piece in enumerate(pieces):
@@ -491,13 +505,13 @@ class NodeWriter:
         track = self.fitted.get(number, {}).get("morph")
         path = f"{plain_path('nodes', node.name)}/morph"
         if track is None or node.morph is None:
-            self.report.add(Outcome.DROPPED, path, "unused shapes cannot be stored in this format")
+            self.report.add(MORPH_UNUSED, path)
             return []
         mesh = self.scene.meshes[node.mesh or 0]
         names = [encode_name(shape_name) for shape_name in node.morph.names]
         if len(pieces) > 1 or not names_shapes(track):
-            self.report.losses = [loss for loss in self.report if loss.path != path]  # remove reports about its keys
-            self.report.add(Outcome.DROPPED, path, "blended shapes and shapes of split meshes cannot be stored")
+            self.report.forget(path)  # reports about its keys
+            self.report.add(MORPH_BLENDED, path)
             return []
         if number in self.original.nodes:  # whose shapes are objects of the document
             return [write_morph_track(track, names, self.keep_key_flags)]

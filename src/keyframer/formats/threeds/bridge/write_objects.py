@@ -18,7 +18,8 @@ from keyframer.formats.threeds.bridge import declared_fields as f
 from keyframer.formats.threeds.bridge.editor import SLOTS
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.scene import Camera, Light, Material, Mesh
-from keyframer.scene.loss_report import LossReport, Outcome
+from keyframer.scene.loss_report import LossReport
+from keyframer.scene.losses import NAME_CHANGED
 from keyframer.text import encode_name
 
 
@@ -118,7 +119,7 @@ class MapNames:
         self._taken.add(candidate)
         self._claimed[name] = candidate
         if candidate != encode_name(name):
-            self._report.add(Outcome.BAKED, plain_path("maps", name), f"renamed to {candidate.decode('latin-1')}")
+            self._report.add(NAME_CHANGED, plain_path("maps", name), name=candidate.decode("latin-1"), rule="")
         return candidate
 
 
@@ -145,6 +146,6 @@ def material_names(materials: Sequence[Material], report: LossReport, known: Map
     for material, name in zip(materials, claimed, strict=True):
         if names.decode(name) != material.name:
             path = plain_path("materials", material.name)
-            message = f"renamed to {names.decode(name)!r}: names have 1 to 16 characters and must be unique"
-            report.add(Outcome.BAKED, path, message)
+            rule = ": names have 1 to 16 characters and must be unique"
+            report.add(NAME_CHANGED, path, name=names.decode(name), rule=rule)
     return claimed

@@ -58,7 +58,8 @@ from keyframer.formats.threeds.bridge.write_objects import MapNames, material_na
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.formats.threeds.document import new_document
 from keyframer.scene import Clip, Scene, Space
-from keyframer.scene.loss_report import CannotWrite, LossReport, Outcome
+from keyframer.scene.loss_report import CannotWrite, LossReport
+from keyframer.scene.losses import CURRENT_ROUNDED, LENGTHS_KEPT, READER_OPTION_NEEDED, SEGMENT_ROUNDED
 from keyframer.text import encode_name
 from keyframer.wire.record import Raw, Record
 
@@ -107,8 +108,7 @@ class Writer(SceneWriter[WriteOptions]):
         report_rate(clip, options.fps, report)
         reader_options: dict[str, object] = {} if options.fps == 30.0 else {"fps": options.fps}
         if reader_options:
-            detail = f"readers need the option fps={options.fps:g}, which the file does not store"
-            report.add(Outcome.DROPPED, "/reading", detail)
+            report.add(READER_OPTION_NEEDED, "/reading", name="fps", value=f"{options.fps:g}")
         fps, max_error, find_rate = options.fps, options.max_error, options.find_rate
         document, _ = write_document(
             converted, clip, fps, max_error, report, OriginalConventions(), find_rate=find_rate
@@ -155,8 +155,7 @@ def _unit(scene: Scene, report: LossReport) -> r.MasterScale:
     metres = scene.space.metres_per_unit
     if metres is None or (metres == 1.0 and scene.source_format != "3ds"):
         if metres is not None:
-            detail = "lengths in metres are written without conversion; master scale 1 means inches"
-            report.add(Outcome.BAKED, "/space", detail)
+            report.add(LENGTHS_KEPT, "/space", reason="they are metres, and master scale 1 means inches")
         return r.MasterScale(1.0)
     return r.MasterScale(metres / METRES_PER_INCH)
 
@@ -175,11 +174,11 @@ def _keyframer_head(fitter: KeyFitter, clip: Clip, report: LossReport, original:
     begin, end = (float(value) for value in fitter.times([clip.start, clip.end]))
     first, last = whole_frame(begin), whole_frame(end)
     if (first, last) != (begin, end):
-        report.add(Outcome.APPROXIMATED, "/clips/segment", f"the active segment became {first} to {last}")
+        report.add(SEGMENT_ROUNDED, "/clips/segment", unit_name="frames", first=first, last=last)
     current = 0.0 if clip.current is None else float(fitter.times(clip.current))
     current_frame = round(current) if math.isfinite(current) else 0
     if current_frame != current:
-        report.add(Outcome.APPROXIMATED, "/clips/current", f"the current frame became {current_frame}")
+        report.add(CURRENT_ROUNDED, "/clips/current", frame=current_frame)
     header = r.KeyframerHeader(5, _WRITER, last)
     if original.has_keyframer:
         known = original.header or header

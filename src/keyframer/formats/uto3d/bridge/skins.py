@@ -19,7 +19,8 @@ from keyframer.formats.uto3d import records as r
 from keyframer.issues import Severity
 from keyframer.maths import affine
 from keyframer.scene import Mesh, Node, NodeKind, Scene, Skin
-from keyframer.scene.loss_report import LossReport, Outcome
+from keyframer.scene.loss_report import LossReport
+from keyframer.scene.losses import SKIN_BIND_POSITIONS
 
 
 def bone_ids(record: r.Mesh) -> Ints:
@@ -171,5 +172,4 @@ def _report_differences(
     bind_positions = affine.transform_each(bind, offsets)
     error = float(np.sqrt(((bind_positions - positions[owners]) ** 2).sum(axis=1)).max())
     if error > tolerance.length:
-        message = "the bones of a vertex store different bind positions; the position in the mesh is written"
-        report.add(Outcome.APPROXIMATED, path, message, error=error, unit="scene unit")
+        report.add(SKIN_BIND_POSITIONS, path, error=error)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -15,7 +15,7 @@ from keyframer.curves import Track, compile_track
 from keyframer.formats.bridge import SceneWriter
 from keyframer.formats.document import Document
 from keyframer.formats.kit.coordinates import in_space
-from keyframer.formats.kit.free_aims import free_aim
+from keyframer.formats.kit.free_aims import FreeAim, free_aim
 from keyframer.formats.kit.key_tracks import KeyFitter, KeyRules
 from keyframer.formats.kit.mesh_writing import with_constant_shapes
 from keyframer.formats.kit.scene_writing import (
@@ -39,7 +39,15 @@ from keyframer.formats.uto3d.bridge.skins import bind_pose, with_bones, write_sk
 from keyframer.formats.uto3d.document import TICKS_PER_SECOND, new_document
 from keyframer.formats.uto3d.sections import BoneSection, FileHeader, LightLayout, Section, dialect_of
 from keyframer.scene import Clip, Handedness, LightType, Node, NodeKind, Scene, Space
-from keyframer.scene.loss_report import CannotWrite, LossReport, Outcome
+from keyframer.scene.loss_report import CannotWrite, LossReport, LossType
+from keyframer.scene.losses import (
+    AIM_BECAME_TARGET,
+    LIGHT_AMBIENT,
+    PIVOT_APPLIED,
+    SEGMENT_ROUNDED,
+    TARGET_AT_REST,
+    TARGET_FROM_VALUE,
+)
 from keyframer.wire.record import Record
 
 STORED_TRACKS = (*r.CONTROLLED.values(), "scale_axes")
@@ -150,7 +158,7 @@ class RecordWriter:
     def document(self) -> Document:
         nodes = [(i, node) for i, node in enumerate(self.scene.nodes) if node.kind is not NodeKind.AMBIENT]
         if len(nodes) < len(self.scene.nodes):
-            self.report.add(Outcome.DROPPED, "/lights/ambient", "this format cannot store ambient light")
+            self.report.add(LIGHT_AMBIENT, "/lights/ambient")
         self.ids = dict(self.conventions.ids)
         for number, _ in nodes:
             if number not in self.ids:
@@ -208,7 +216,7 @@ class RecordWriter:
             write_surface(record, mesh, node.pivot, materials)
             if np.any(node.pivot):
                 path = f"{plain_path('nodes', node.name)}/pivot"
-                self.report.add(Outcome.BAKED, path, "applied to the vertices", extras=node.extras)
+                self.report.add(PIVOT_APPLIED, path, extras=node.extras)
             if node.skin is not None:
                 write_skin(record, self.scene, node, self.ids, self.fitter.tolerance, self.report)
         return record
@@ -235,7 +243,7 @@ class RecordWriter:
                 if target is None and node.light is not None and self._is_free_and_moves(number, node):
                     target = self._moving_target(number, node)
                 elif target is None and point is not None:
-                    target = self._new_target(node, point, "the stored target became a node")
+                    target = self._new_target(node, point, TARGET_FROM_VALUE)
                 if isinstance(record, r.Camera):
                     placed.target_id = -1 if target is None else target.id  # type: ignore[attr-defined]
                 elif target is not None:
@@ -244,10 +252,7 @@ class RecordWriter:
     def _report_if_free(self, node: Node) -> None:
         light = self.scene.lights[node.light or 0]
         if node.target is None and light.target is None:
-            path = f"{plain_path('nodes', node.name)}/target"
-            self.report.add(
-                Outcome.BAKED, path, "the light has no target: a target was added along its direction at rest"
-            )
+            self.report.add(TARGET_AT_REST, f"{plain_path('nodes', node.name)}/target")
 
     def _target_point(self, number: int, node: Node) -> Floats | None:
         """Return the target point of a camera or light at rest, in scene space; None without one."""
@@ -268,12 +273,13 @@ class RecordWriter:
                 return np.asarray(matrix[:3, 3] + matrix[:3, 2])  # left-handed: along +Z
         return None
 
-    def _new_target(self, node: Node, point: Floats, message: str) -> r.CameraTarget:
+    def _new_target(self, node: Node, point: Floats, kind: LossType, aim: FreeAim | None = None) -> r.CameraTarget:
         target = r.CameraTarget(self.names.claim(f"{node.name}.Target"), self.next_id)
         target.position = target.pivot = _tuple(point)  # type: ignore[assignment]
         self.next_id += 1
         self.records.append(target)
-        self.report.add(Outcome.BAKED, f"{plain_path('nodes', node.name)}/target", message)
+        outcome, error = (None, None) if aim is None else (aim.outcome, aim.error_degrees or None)
+        self.report.add(kind, f"{plain_path('nodes', node.name)}/target", outcome=outcome, error=error)
         return target
 
     def _is_free_and_moves(self, number: int, node: Node) -> bool:
@@ -291,10 +297,7 @@ class RecordWriter:
     def _moving_target(self, number: int, node: Node) -> r.CameraTarget:
         """Add a target in front of a light that moves."""
         aim = free_aim(self.scene, number, self.fitter)
-        target = self._new_target(node, compile_track(aim.position)([0.0])[0], "its direction became a target")
-        self.report.losses[-1] = replace(
-            self.report.losses[-1], outcome=aim.outcome, error=aim.error_degrees or None, unit="degree"
-        )
+        target = self._new_target(node, compile_track(aim.position)([0.0])[0], AIM_BECAME_TARGET, aim)
         self.target_tracks[target.id] = aim.position
         return target
 
@@ -354,7 +357,7 @@ class RecordWriter:
         unit = "frames"
         if in_ticks(last):
             first, last, unit = first * self.delta, -(-round(end) // self.delta) * self.delta, "ticks"
-        self.report.add(Outcome.APPROXIMATED, "/clips/segment", f"the active segment became {unit} {first} to {last}")
+        self.report.add(SEGMENT_ROUNDED, "/clips/segment", unit_name=unit, first=first, last=last)
         return first, last
 
 

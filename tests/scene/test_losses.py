@@ -1,0 +1,223 @@
+"""The catalogue of losses: each type is used, and every place that reports one gives the values in its sentence."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+from string import Formatter
+from typing import Any
+
+import pytest
+
+import keyframer
+from keyframer.scene.loss_report import LossReport, Outcome
+from keyframer.scene.losses import (
+    CAMERA_CLIP_PLANES,
+    CAMERA_SHIFT,
+    CLIP_EXTRA,
+    EXTRAS_KEPT,
+    FACES_INVALID,
+    FEATURES_UNSUPPORTED,
+    FIELD_KEPT,
+    FIELD_UNSUPPORTED,
+    KEYS_KEPT,
+    LIGHT_AMBIENT,
+    LIGHT_DIMMING,
+    LOSSES,
+    MAP_AMOUNT,
+    MESH_NORMALS_GROUPED,
+    MESH_WRITTEN,
+    MORPH_UNUSED,
+    MOTION_CONVERTED,
+    MOTION_INCOMPLETE,
+    NODE_UNSUPPORTED,
+    NODE_WITHOUT_GEOMETRY,
+    PIVOT_APPLIED,
+    SKIN_BENT,
+    TIMES_ROUNDED,
+    UNSEEN_FIELD_UNSUPPORTED,
+    loss_type,
+)
+
+ROOT = Path(__file__).parents[2]
+_OPTIONS = {"outcome", "advice", "error", "unit", "extras"}
+"""arguments of `LossReport.add` that are not values of the sentence"""
+
+
+def _values(template: str | None) -> set[str]:
+    return {name for _, name, _, _ in Formatter().parse(template or "") if name}
+
+
+def _reports() -> Iterator[tuple[str, str, set[str] | None]]:
+    """Yield the place, the code and the values of each report of a loss; None if values come from a dictionary."""
+    for folder in ("src", "blender"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+                if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or not node.args:
+                    continue
+                codes = {name.id for name in ast.walk(node.args[0]) if isinstance(name, ast.Name)} & LOSSES.keys()
+                if node.func.attr == "add":
+                    given = {keyword.arg for keyword in node.keywords if keyword.arg is not None}
+                    spread = any(keyword.arg is None for keyword in node.keywords)
+                    for code in codes:
+                        yield f"{path.name}:{node.lineno}", code, None if spread else given - _OPTIONS
+
+
+def test_every_report_gives_the_values_in_its_sentence() -> None:
+    reports = list(_reports())
+    assert len(reports) > 120
+    wrong = []
+    for place, code, given in reports:
+        wanted = _values(LOSSES[code].template) | _values(LOSSES[code].summary)
+        if given is not None and not wanted <= given:
+            wrong.append(f"{place}: {code} needs {sorted(wanted - given)}")
+    assert wrong == []
+
+
+def test_values_have_other_names_than_options() -> None:
+    assert [code for code, kind in LOSSES.items() if _values(kind.template) & _OPTIONS] == []
+
+
+def test_every_type_is_used() -> None:
+    text = "".join(path.read_text("utf-8") for folder in ("src", "blender") for path in (ROOT / folder).rglob("*.py"))
+    features = {kind.code for kind in FEATURES_UNSUPPORTED.values()}
+    # two in the catalogue, an import, a use
+    assert [code for code in LOSSES if text.count(code) < 4 and code not in features] == []
+
+
+def test_codes_are_declared_once() -> None:
+    with pytest.raises(ValueError, match="declared twice"):
+        loss_type("KEYS_KEPT", Outcome.EXACT, "again")
+
+
+def test_sentences_name_no_format() -> None:
+    from keyframer.formats import FORMATS
+
+    titles = [name for format in FORMATS for name in (format.name, format.title) if name != "ase"]
+    words = " ".join(f"{kind.template} {kind.summary} {kind.advice}" for kind in LOSSES.values())
+    assert [title for title in titles if title in words] == []
+
+
+def test_every_feature_has_a_code() -> None:
+    source = (ROOT / "src/keyframer/formats/kit/unsupported_features.py").read_text("utf-8")
+    present = next(
+        node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef) and node.name == "_present"
+    )
+    pairs = [node.elts for node in ast.walk(present) if isinstance(node, ast.Tuple) and len(node.elts) in (2, 4)]
+    features = {first.value for first, *_ in pairs if isinstance(first, ast.Constant)}
+    assert len(features) > 20
+    assert features <= FEATURES_UNSUPPORTED.keys()
+
+
+def test_outcome_advice_and_unit_come_from_the_type() -> None:
+    report = LossReport("example")
+    report.add(CLIP_EXTRA, "/clips/walk")
+    report.add(SKIN_BENT, "/nodes/body/skin", error=0.5, bent=3, count=12)
+    report.add(TIMES_ROUNDED, "/nodes/body/position", outcome=Outcome.EXACT, error=0.0, unit="degree", seconds=0.1)
+    clip, skin, times = report
+    assert (clip.outcome, clip.advice, clip.unit) == (Outcome.DROPPED, "--clip NAME, once for each clip", None)
+    assert str(clip).endswith("this format can store only one clip; --clip NAME, once for each clip")
+    assert (skin.outcome, skin.unit) == (Outcome.DROPPED, "scene unit")
+    assert skin.detail == "several joints bend 3 of 12 faces; each face is now attached to one joint"
+    assert (times.outcome, times.unit) == (Outcome.EXACT, "degree")
+    assert report.counts() == {"CLIP_EXTRA": 1, "SKIN_BENT": 1}
+    assert [loss["code"] for loss in report.as_dict()["losses"]] == ["CLIP_EXTRA", "SKIN_BENT", "TIMES_ROUNDED"]
+
+
+def summary(*losses: tuple[Any, ...], **measured: float) -> str:
+    """Return the summary of losses: type, path, and values of its sentence or options."""
+    report = LossReport("example")
+    for kind, path, values in losses:
+        report.add(kind, path, **values)
+    report.measured |= measured
+    return report.summary()
+
+
+def test_summary_begins_with_what_is_lost() -> None:
+    assert summary() == "no losses"
+    kept = (KEYS_KEPT, "/nodes/a/position", {"keys": "2 keys"})
+    assert summary(kept) == "nothing lost"
+    missing = {"target": "it", "field": "edges", "parts": "4 meshes"}
+    losses = [(MORPH_UNUSED, f"/nodes/{name}/morph", {}) for name in "ab"]
+    text = summary(kept, (FIELD_UNSUPPORTED, "/meshes/edges", missing), *losses)
+    assert text == "lost: unused shapes of 2 nodes, edges of 4 meshes"
+
+
+def test_summary_says_what_looks_or_moves_differently_and_by_how_much() -> None:
+    turns = [
+        (MOTION_CONVERTED, f"/nodes/{name}/rotation", {"count": 9, "keys": "4 keys", "error": error, "unit": "degree"})
+        for name, error in (("Rotor", 0.25), ("Cock", 0.0004))
+    ]
+    lens = {"count": 9, "keys": "4 keys", "error": 0.1, "unit": "degree"}
+    text = summary(
+        *turns, (MOTION_CONVERTED, "/nodes/Eye/fov", lens), (LIGHT_DIMMING, "/lights/Lamp", {"difference": ""})
+    )
+    differs = "rotation of 2 nodes (up to 0.25 degrees), field of view of Eye (up to 0.1 degrees), brightness of Lamp"
+    assert text == f"nothing lost; differs: {differs}"
+    text = summary(turns[0], world_error=0.013, world_error_allowed=0.04)
+    assert text.endswith("; largest error 0.013 scene units (allowed 0.04)")
+
+
+def test_summary_tells_notes_from_losses_and_leaves_out_what_nobody_sees() -> None:
+    text = summary((FIELD_KEPT, "/meshes/Box/smoothing", {}), (PIVOT_APPLIED, "/nodes/Box/pivot", {}))
+    assert text == "nothing lost; kept as notes: smoothing groups of Box"
+    stored = {"target": "it", "field": "name", "parts": "the clip"}
+    assert summary((UNSEEN_FIELD_UNSUPPORTED, "/clips/name", stored)) == "nothing lost"
+    assert summary((EXTRAS_KEPT, "/cameras/Camera", {"field": "Camera", "parts": "1 camera"})) == "nothing lost"
+
+
+def test_summary_names_whole_parts() -> None:
+    gone = {"nodes": "cameras"}
+    assert summary((NODE_UNSUPPORTED, "/nodes/Eye", gone)) == "lost: node Eye"
+    assert summary(*((NODE_UNSUPPORTED, f"/nodes/{name}", gone) for name in "ab")) == "lost: 2 nodes"
+    assert summary((CLIP_EXTRA, "/clips/walk", {})) == "lost: clip walk"
+    assert summary((FIELD_KEPT, "/meshes//edges", {})) == "nothing lost; kept as notes: edges of mesh"
+
+
+def test_summary_says_that_motion_is_incomplete_and_images_are_missing() -> None:
+    assert summary((MESH_WRITTEN, "/meshes/Box", {}), missing_images=2.0) == "2 images missing"
+    incomplete = (MOTION_INCOMPLETE, "/nodes/Camera/aim", {"reason": "it changes faster than keys can follow"})
+    assert summary(incomplete, missing_images=1.0) == "lost: incomplete motion of Camera; 1 image missing"
+
+
+def test_summary_is_short() -> None:
+    losses = [(NODE_WITHOUT_GEOMETRY, "/nodes/a/visible", {})]
+    losses += [(CAMERA_CLIP_PLANES, "/cameras/Eye/clip", {}), (CAMERA_SHIFT, "/cameras/Eye/shift", {})]
+    losses += [(MAP_AMOUNT, "/maps/a.tga/amount", {}), (LIGHT_AMBIENT, "/lights/ambient", {})]
+    losses += [(MORPH_UNUSED, "/nodes/a/morph", {}), (FACES_INVALID, "/meshes/a/corners", {"count": 1})]
+    assert summary(*losses) == "lost: clip planes of Eye, lens shift of Eye, amounts and 3 more"
+
+
+@pytest.mark.parametrize(
+    ("error", "unit", "text"),
+    [
+        (0.5, "degree", "0.5 degrees"),
+        (1.0, "scene unit", "1 scene unit"),
+        (12.0, "scene unit", "12 scene units"),
+        (0.5, "of full light", "0.5 of full light"),
+        (0.5, "1", "0.5"),
+        (0.5, None, "0.5"),
+    ],
+)
+def test_errors_are_shown_with_the_plural_of_their_unit(error: float, unit: str | None, text: str) -> None:
+    report = LossReport("3ds")
+    report.add(MESH_NORMALS_GROUPED, "/meshes/a/normals", error=error, unit=unit)
+    assert str(report.losses[0]).endswith(f" (error {text})")
+    assert report.summary() == f"nothing lost; differs: normals of a (up to {text})"
+    assert report.as_dict()["losses"][0]["error"] == {"value": error, "unit": unit or ""}
+
+
+def test_summaries_of_real_conversions_are_in_words(tmp_path: Path) -> None:
+    scene = keyframer.Scene(cameras=[keyframer.Camera("Eye", clip=(1.0, 9.0))], nodes=[])
+    scene.nodes.append(keyframer.Node("Eye", keyframer.NodeKind.CAMERA, camera=0))
+    assert keyframer.save(scene, tmp_path / "a.3ds").summary().startswith("lost: clip planes of Eye; ")
+    mill = keyframer.load(ROOT / "examples/windmill.3ds")
+    words = keyframer.save(mill, tmp_path / "a.u3d").summary()
+    assert words.startswith("lost: smoothing groups (6 meshes), maps (1 material), ambient light")
+    words = keyframer.save(mill, tmp_path / "a.glb").summary()
+    assert words.startswith(
+        "1 image missing; differs: look of 3 materials, brightness of 2 lights, rotation of 2 nodes"
+    )
+    for unwanted in ("dropped", "extras", "Camera of cameras", "name of", " of clips"):
+        assert unwanted not in words
