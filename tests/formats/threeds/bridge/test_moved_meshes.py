@@ -26,6 +26,8 @@ TURNED = [[0, 1, 0], [-1, 0, 0], [0, 0, 1]]
 MIRRORED = [[-1, 0, 0], [0, 1, 0], [0, 0, 1]]
 PLACE, PIVOT = np.array([30.0, 4, 5]), np.array([3.0, -2, 1])
 POINTS = PLACE + np.array([[0, 0, 0], [10, 0, 0], [0, 20, 0], [0, 0, 15.0]])
+NEARBY = np.array([0.4, 0, 0])
+"""two percent of the size of the mesh"""
 FRAMES = [0.0, 12.0]
 
 
@@ -49,7 +51,9 @@ def scene_of(matrix: Any, tracks: list[r.Track], pivot: Any = None, *others: r.T
 KINDS: dict[str, Callable[[], Scene]] = {
     "both agree": lambda: scene_of([*UNIT, PLACE], held(PLACE)),
     "both agree by the pivot": lambda: scene_of([*UNIT, PLACE], held(PLACE + PIVOT), PIVOT),
+    "both agree, apart from a little": lambda: scene_of([*UNIT, PLACE], held(PLACE + NEARBY / 3)),
     "a moved pivot": lambda: scene_of([*UNIT, PLACE], held(PLACE), PIVOT),
+    "a moved pivot, and two percent": lambda: scene_of([*UNIT, PLACE], held(PLACE + NEARBY), 3 * PIVOT),
     "a mirror": lambda: scene_of([*MIRRORED, PLACE], [*held(PLACE), make.track("scale", [0], [[-1, 1, 1]])]),
     "animated, and the node is elsewhere": lambda: scene_of([*UNIT, PLACE], held([0, 0, 0]), None, *moving()),
     "animated, elsewhere, with a pivot": lambda: scene_of([*TURNED, PLACE], held([0, 1, 0]), PIVOT, *moving()),
@@ -105,6 +109,26 @@ def test_edited_mesh_is_where_the_scene_shows_it(kind: str, name: str, tmp_path:
     wanted, got = vertices(in_space(scene, loaded.space)), vertices(loaded)
     np.testing.assert_allclose(got, wanted, atol=1e-5 * np.abs(wanted).max())
     assert not [loss for loss in report if loss.outcome is Outcome.DROPPED], report.summary()
+
+
+@pytest.mark.parametrize("moved", [[0], [1], [2], [0, 1], [1, 2], [0, 1, 2]])
+@pytest.mark.parametrize("name", ["move", "turn", "resize"])
+def test_objects_of_one_name_do_not_move_each_other(name: str, moved: list[int], tmp_path: Path) -> None:
+    """A node of the keyframer finds its object by name, so an object that gets one needs a name of its own."""
+    change = {"move": {"by": (1, 2, 3)}, "turn": {"axis": (0, 0, 1), "degrees": 30}, "resize": {"factor": 2.0}}[name]
+    objects = [make.mesh("Panel", np.add(POINTS, 100 * number)) for number in range(3)]
+    scene = make.load(objects, [])
+    for number in moved:
+        getattr(scene, name)(number, **change)
+    report = keyframer.save(scene, tmp_path / "out.3ds")
+    loaded = keyframer.load(tmp_path / "out.3ds")
+    wanted, got = (
+        sorted(keyframer.pose(each, frames=[0]).vertices(number)[0].tolist() for number in range(3))
+        for each in (scene, loaded)
+    )
+    np.testing.assert_allclose(got, wanted, atol=1e-3)
+    assert sorted(node.name for node in loaded.nodes) == ["Panel", "Panel.2", "Panel.3"]
+    assert not report.count(Outcome.DROPPED)
 
 
 @needs_corpus

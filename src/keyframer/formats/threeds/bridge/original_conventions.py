@@ -16,12 +16,11 @@ from keyframer.formats.kit.scene_writing import CannotMerge
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.context import child
 from keyframer.formats.threeds.bridge.scene import Links
+from keyframer.formats.threeds.bridge.vertex_space import NEAR, SAME
 from keyframer.maths import affine
 from keyframer.posing.rest_pose import world_at
 from keyframer.scene import Clip, Node, NodeKind, Scene
 
-_AGREE = 0.01
-"""stored vertices agree with the keyframer if they differ by at most this fraction of the mesh's size"""
 _HIDING_REVISION = 4
 """from this keyframer revision on, the flags of a node say whether it is hidden"""
 _REST_VALUES = {"position": np.zeros(3), "rotation_xyzw": np.array([0.0, 0, 0, 1]), "scale": np.ones(3)}
@@ -75,6 +74,11 @@ class OriginalConventions:
     def object(self, number: int) -> r.NamedObject | None:
         return object_of(self.links, self.scene.nodes[self.nodes[number]]) if number in self.nodes else None
 
+    def shares_name(self, number: int) -> bool:
+        """Return whether another object has the stored name of a node, and a keyframer node of this name shows that."""
+        named = next((each for each in self.links.meshes if each.name == self.names.get(number)), None)
+        return named is not None and named is not self.object(number)
+
     def hides_object(self, number: int) -> bool:
         """Return whether the object of a hidden node is hidden too: if it was before, or if nodes cannot be hidden."""
         was_hidden = child(self.object(number), r.ObjectHidden) is not None
@@ -111,7 +115,7 @@ class OriginalConventions:
             return None
         shift, identity = self.moved.get(number, np.eye(4)), np.eye(4)
         former = identity if needs_node else stored_matrix(self.links.meshes[old.mesh])
-        matrix, geometry = affine.multiply(shift, former), old.extras.get("3ds", {}).get("geometry")
+        matrix, geometry = affine.multiply(shift, former), _geometry(old)
         if (
             geometry is not None
             and np.array_equal(former, identity)
@@ -244,7 +248,7 @@ def _moved(
     links: Links,
     nodes: Mapping[int, int],
     untouched: Collection[int],
-    new_axes: Collection[int],
+    new_axes: Mapping[int, Floats],
 ) -> dict[int, Floats]:
     """Return the change (4, 4) of the rest transform, for nodes whose stored vertices agreed with the old transform."""
     if all(number in untouched for number in nodes):
@@ -266,17 +270,37 @@ def _moved(
         if points is None or not len(points.points) or abs(affine.determinant(old_world)) < 1e-12:
             continue
         stored = np.asarray(points.points, np.float64)
-        size = max(float(np.ptp(stored, axis=0).max()), 1e-12)
-        candidates = [(links.to_mesh[mesh], placed, old_placed)]
         matrix = stored_matrix(links.meshes[mesh])
+        candidates = [(links.to_mesh[mesh], placed, old_placed, SAME)]
         if abs(affine.determinant(matrix)) > 1e-12:
-            candidates.append((affine.inverse(matrix), world, old_world))
-        for to_mesh, new, former in candidates:
-            transform = affine.multiply(former, to_mesh)
-            if np.abs(affine.transform_points(transform, stored) - stored).max() <= _AGREE * size:
-                moved[number] = affine.multiply(new, affine.inverse(former))
-                break
+            candidates.append((affine.inverse(matrix), world, old_world, NEAR))
+        for to_mesh, new, former, most in candidates:
+            if _displacement(affine.multiply(former, to_mesh), stored) > most:
+                continue
+            moved[number] = affine.multiply(new, affine.inverse(former))
+            if number in new_axes and _geometry(before.nodes[old]) == "keyframer":
+                follows = affine.multiply(new_axes[number], affine.inverse(matrix))  # scales small differences, too
+                positions = scene.meshes[scene.nodes[number].mesh or 0].positions
+                to_stored = affine.multiply(follows, affine.inverse(links.to_mesh[mesh]))
+                new_stored = affine.transform_points(to_stored, np.asarray(positions, np.float64))
+                back = affine.multiply(affine.multiply(new, to_mesh), affine.inverse(follows))
+                if len(new_stored) and _displacement(back, new_stored) <= most:
+                    moved[number] = follows
+            break
     return moved
+
+
+def _geometry(node: Node) -> str | None:
+    """Return whether the vertices of a node follow the ``keyframer`` or are ``raw`` (`vertex_space`); None for an
+    object of the editor alone."""
+    geometry: str | None = node.extras.get("3ds", {}).get("geometry")
+    return geometry
+
+
+def _displacement(matrix: Floats, points: Floats) -> float:
+    """Return the largest displacement of a point by a matrix, as a fraction of the size of all."""
+    size = max(float(np.ptp(points, axis=0).max()), 1e-12)
+    return float(np.abs(affine.transform_points(matrix, points) - points).max()) / size
 
 
 def _shift(node: Node) -> Floats:

@@ -3,7 +3,7 @@
 3D Studio's editor and keyframer are independent states, and exporters fill them in different ways. The formula
 ``N(rest) . T(-pivot) . F . M^-1`` should leave the stored vertices unchanged (N is the world matrix of the node, M the
 matrix in chunk 4160; F mirrors X if M is mirrored). If the formula moves them, heuristics decide. The rules and their
-order are based on 5,900 nodes of 624 real files; their thresholds lie in gaps of the data (that of `_NEAR` between 2.5
+order are based on 5,900 nodes of 624 real files; their thresholds lie in gaps of the data (that of `NEAR` between 2.5
 and 4.2 % of the mesh's size).
 """
 
@@ -23,9 +23,9 @@ from keyframer.maths import affine
 from keyframer.posing.rest_pose import MatrixRows
 from keyframer.scene import Node
 
-_SAME = 0.01
+SAME = 0.01
 _SURELY_SAME = 0.0099
-_NEAR = 0.03
+NEAR = 0.03
 """largest displacements of vertices, as fractions of the mesh's size"""
 
 
@@ -48,7 +48,7 @@ AGREE = Choice(True, "both agree", 0.0)
 
 
 def agrees(mesh_object: MeshObject, node: Node, world_at_rest: MatrixRows) -> bool:
-    """Return whether the formula certainly moves no stored vertex by more than `_SAME`; `choose` is then not needed.
+    """Return whether the formula certainly moves no stored vertex by more than `SAME`; `choose` is then not needed.
 
     Only the corners of the bounding box are tested, against `_SURELY_SAME`.
     """
@@ -100,13 +100,13 @@ def choose(
     difference = _displacement(affine.multiply(unpivoted, mesh_object.to_local), points, size)
     if geometry != "auto":
         return Choice(geometry == "keyframer", f"the option geometry={geometry}", difference)
-    if difference <= _SAME:
+    if difference <= SAME:
         return Choice(True, "both agree", difference)
     identity = np.array_equal(mesh_object.matrix, np.eye(4))
     if writer.revision is not None and writer.revision < 4 and identity:
         return Choice(False, "keyframer revision below 4 with an identity matrix", difference)
     inverse = affine.inverse(mesh_object.matrix)
-    if _displacement(affine.multiply(world_at_rest, inverse), points, size) <= _NEAR:
+    if _displacement(affine.multiply(world_at_rest, inverse), points, size) <= NEAR:
         return Choice(
             True, "node and mesh have the same matrix: the difference is a moved pivot or a mirror", difference
         )

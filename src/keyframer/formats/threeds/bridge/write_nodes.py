@@ -264,7 +264,7 @@ class NodeWriter:
 
     def _claim_name(self, number: int, node: Node) -> bytes:
         """Return the stored name of a node; empty for new targets and ambient lights, which `_write_node` names."""
-        if number in self.original.names:
+        if number in self.original.names and not (number in self.needs_node and self.original.shares_name(number)):
             return self.original.names[number]
         if number in self.aimed_at or node.kind is NodeKind.AMBIENT:
             return b""
