@@ -16,7 +16,7 @@ from keyframer.maths import affine
 from keyframer.posing import Rig
 from keyframer.scene import Channel, Clip, Light, LightType, Mesh, Node, NodeKind, Scene, Skin
 from tests.building.moving_scenes import moving_scene
-from tests.building.written_poses import unreported
+from tests.building.written_poses import unreported, write_and_read
 from tests.corpus import CORPUS, needs_corpus
 from tests.samples import all_samples
 from tests.slow import SLOW
@@ -125,6 +125,10 @@ CASES = {
     "u3d: moving spot without a target": ("uto3d", moving_spot()),
     "u3d: many short loops": ("uto3d", many_loops()),
     "nodeanim: many short loops": ("nodeanim", many_loops()),
+    "nodeanim: a loop in seconds": (
+        "nodeanim",
+        in_seconds(boxes(slide([3, 8, 13, 15, 21, 26], Wrap.LOOP), end=86)),
+    ),
     "ase: three negative axes and a rotation": ("ase", boxes(spin([0, 10], 1.0), end=20, scale=-np.ones(3))),
     "ase: two negative axes and a scale": (
         "ase",
@@ -146,6 +150,19 @@ CASES = {
 def test_a_case_that_once_broke_the_law(case: str, tmp_path: Path) -> None:
     format, scene = CASES[case]
     assert unreported(scene, format, tmp_path) == []
+
+
+@pytest.mark.parametrize("interpolation", [STEP, LINEAR, TCB])
+@pytest.mark.parametrize("keys", [[0, 4, 22], [0, 12, 23, 28], [3, 6]])
+def test_repeated_keys_are_not_called_wrong_where_their_times_are_rounded(
+    keys: list[float], interpolation: Interpolation, tmp_path: Path
+) -> None:
+    """At a seam, a multiple of the period in seconds, the scene may show one side, and the written keys the other."""
+    scene = in_seconds(boxes(slide(keys, Wrap.REPEAT, interpolation), end=28 * 7))
+    report = write_and_read(scene, "nodeanim", tmp_path)[1]
+    (loss,) = [loss for loss in report if loss.path == "/nodes/n0/position" and loss.unit == "scene unit"]
+    assert loss.error is not None
+    assert loss.error < 0.01
 
 
 OPTIONS: dict[str, list[dict[str, object]]] = {

@@ -27,6 +27,7 @@ from keyframer.formats import properties_of
 from keyframer.formats.kit.frame_times import SINGLE, rate_of_times
 from keyframer.formats.kit.key_table import EXTRAS, Keys
 from keyframer.formats.kit.repeated_tracks import (
+    AFTER_KEY,
     SPLINES,
     count_cycles,
     cut,
@@ -256,6 +257,10 @@ class KeyFitter:
         most = _MOST_CHECKED // (1 + len(_CHECKED))
         keys = np.concatenate([key_times(source, end, most), fitted.times[:most] / self.factor, [begin, end]])
         moments = np.unique(keys[(keys >= begin) & (keys <= end)])
+        if is_periodic(source):
+            moments = np.minimum(moments + AFTER_KEY * source.times[-1], end)
+            if source.interpolation is Interpolation.STEP:  # at a seam that ends the range, the last key is written
+                moments = moments[moments <= last_moment(source, end)]
         moments = np.unique(np.concatenate([moments, subframes(moments, _CHECKED)]))
         distance = self.tolerance.for_track(source)[1]
         expected = yield source, np.minimum(moments, last_moment(source, end))
@@ -449,7 +454,8 @@ class KeyFitter:
             return np.empty(0)
         if self.rules.whole_times and track.wrap is Wrap.SINGLE:
             first, last = math.floor(first), math.ceil(last)
-        grid = np.concatenate([even_times(first, last, step), own[own <= last]])
+        frames, keys = even_times(first, last, step), own[own <= last]
+        grid = np.concatenate([frames[_distances(frames, keys) > _SNAP * step], keys])
         grid = grid if track.wrap is Wrap.SINGLE else np.minimum(grid, last)
         return np.unique(np.rint(grid) if self.rules.whole_times else grid)
 
@@ -461,6 +467,13 @@ def usable_keys(track: Track, path: str, report: LossReport) -> Track:
         non_finite = len(track.times) - len(source.times)
         report.add(KEYS_NON_FINITE, path, unusable=non_finite, count=len(track.times))
     return source
+
+
+def _distances(times: Floats, others: Floats) -> Floats:
+    """Return how far each time is from the nearest of others, which are sorted."""
+    ends = np.concatenate([[-np.inf], others, [np.inf]])
+    place = np.searchsorted(ends, times)
+    return np.asarray(np.minimum(times - ends[place - 1], ends[place] - times))
 
 
 def _counted_keys(track: Track) -> str:

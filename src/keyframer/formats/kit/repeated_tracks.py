@@ -26,6 +26,10 @@ _ROUNDING = 1e-9
 """fraction of a period: a time this close to a seam is at the seam"""
 _SIDE = 0.02
 """fraction of a frame: distance of moments on both sides of a key"""
+AFTER_KEY = 1e-7
+"""fraction of a period or of a frame: a moment so much later is certainly after a key, whose time is a rounded sum of
+periods and a time of the cycle
+"""
 _PROBES = np.linspace(0, 1, 9)[1:-1]
 """fractions between two frames at which values are compared"""
 _COLUMNS = ("tension", "continuity", "bias", "ease_to", "ease_from")
@@ -70,7 +74,8 @@ def moments_to_check(tracks: Iterable[Track], frames: Floats, most: int) -> Floa
     if len(frames) < 2:
         return frames
     begin, end, side = frames[0], frames[-1], _SIDE * (frames[1] - frames[0])
-    keys = np.concatenate([np.empty(0), *(key_times(track, float(end), most) for track in tracks)])
+    times = [key_times(track, float(end), most) + AFTER_KEY * side * is_periodic(track) for track in tracks]
+    keys = np.concatenate([np.empty(0), *times])
     keys = _spread(np.unique(keys[(keys >= begin) & (keys <= end)]), most)
     between = _spread(subframes(frames, _PROBES), most)
     return np.unique(np.clip(np.concatenate([between, keys - side, keys, keys + side]), begin, end))
@@ -101,7 +106,13 @@ def repeated(cycle: Track, count: int, partial: Track | None) -> Track:
             zeros = (np.zeros(len(piece.times)) for piece in pieces)
             filled = [zero if column is None else column for zero, column in zip(zeros, of_pieces, strict=True)]
             columns[name] = np.concatenate(filled)
-    times = np.concatenate([piece.times + number * cycle.times[-1] for number, piece in enumerate(pieces)])
+    period = cycle.times[-1]
+    times = np.concatenate(  # the sum of a start and the period can be rounded to after the next start
+        [
+            np.where(piece.times == period, (number + 1) * period, piece.times + number * period)
+            for number, piece in enumerate(pieces)
+        ]
+    )
     written = Track(cycle.kind, times, np.concatenate(values), cycle.interpolation, form=pieces[0].form, **columns)
     if written.interpolation is not Interpolation.LINEAR or {"ease_to", "ease_from"} & columns.keys():
         return written
