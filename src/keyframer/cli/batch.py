@@ -24,7 +24,7 @@ from keyframer.batch.ledger import Ledger, LedgerError, folder_lock
 from keyframer.batch.local_executor import LocalExecutor, available_cores
 from keyframer.batch.operations import CATALOGUE_LOADS, OPERATIONS
 from keyframer.batch.proof import ProofError
-from keyframer.batch.resumable_run import InputFile, ResumableRun
+from keyframer.batch.resumable_run import InputFile, ResumableRun, Summary
 from keyframer.batch.shards import Shard, check_same_shards
 from keyframer.cli import batch_inputs, batch_proof, batch_report, operation_options, reading_options, record_output
 from keyframer.cli.exit_handling import FINDINGS as EXIT_FINDINGS
@@ -526,7 +526,22 @@ def _summarise(
     cluster_lost: bool,
 ) -> int:
     summary = batch_run.summary
-    seconds = progress.seconds
+    failed, findings = summary.counts[FAILED], summary.counts[FINDINGS]
+    note(options, _counts(summary, options, progress.seconds, is_unfinished=stopped or cluster_lost))
+    if summary.codes:
+        note(options, "failures: " + ", ".join(f"{code} {count:,}" for code, count in summary.codes.most_common()))
+    if summary.findings:
+        codes = ", ".join(f"{code} {count:,}" for code, count in summary.findings.most_common(_MOST_LINES))
+        note(options, f"files with issues: {codes}")
+    _suggest(summary, options, ledger_path)
+    if stopped:
+        note(options, "stopped; the same command resumes from here")
+        return INTERRUPTED
+    return INPUTS_FAILED if failed or cluster_lost else EXIT_FINDINGS if findings else SUCCESS
+
+
+def _counts(summary: Summary, options: argparse.Namespace, seconds: float, *, is_unfinished: bool) -> str:
+    """Return how many files were done, failed and skipped, and in which time."""
     failed, findings = summary.counts[FAILED], summary.counts[FINDINGS]
     begin = "" if options.shard is None else f"shard {options.shard}: "
     files = f"{summary.total:,} {'file' if summary.total == 1 else 'files'}"
@@ -534,29 +549,25 @@ def _summarise(
     parts += [f"{findings:,} of them with issues"] if findings or options.operation == "check" else []
     parts.append(f"{failed:,} failed")
     parts += [f"{summary.skipped:,} already finished by an earlier run"] if summary.skipped else []
-    if stopped or cluster_lost:
-        parts.append(f"{summary.total - summary.finished:,} not finished")
+    parts += [f"{summary.total - summary.finished:,} not finished"] if is_unfinished else []
     rate = f", {summary.processed / seconds:.0f} per second" if summary.processed and seconds >= 1 else ""
-    note(options, f"{', '.join(parts)}; {clock(seconds)}{rate}")
-    if summary.codes:
-        note(options, "failures: " + ", ".join(f"{code} {count:,}" for code, count in summary.codes.most_common()))
-    if summary.findings:
-        codes = ", ".join(f"{code} {count:,}" for code, count in summary.findings.most_common(_MOST_LINES))
-        note(options, f"files with issues: {codes}")
+    return f"{', '.join(parts)}; {clock(seconds)}{rate}"
+
+
+def _suggest(summary: Summary, options: argparse.Namespace, ledger_path: str | None) -> None:
+    """Print the commands for files that failed and files with issues."""
+    failed = summary.counts[FAILED]
     unsafe = sum(count for code, count in summary.codes.items() if code.startswith(_UNSAFE))
     if unsafe and getattr(options, "salvage", None) is False:
         files = "this file" if unsafe == failed == 1 else "these files" if unsafe == failed else f"{unsafe:,} of them"
         note(options, f"the same command with --salvage processes {files} again, without the unsafe parts")
-    if ledger_path is not None:
-        for status, count, what in ((FAILED, failed, "failures"), (FINDINGS, findings, "files with issues")):
-            if count:
-                where = shown_name(options.ledger or options.output)
-                note(options, f"to list the {what}: keyframer batch report {where} --status {status}")
-        detail(options, f"ledger: {ledger_path}")
-    if stopped:
-        note(options, "stopped; the same command resumes from here")
-        return INTERRUPTED
-    return INPUTS_FAILED if failed or cluster_lost else EXIT_FINDINGS if findings else SUCCESS
+    if ledger_path is None:
+        return
+    for status, what in ((FAILED, "failures"), (FINDINGS, "files with issues")):
+        if summary.counts[status]:
+            where = shown_name(options.ledger or options.output)
+            note(options, f"to list the {what}: keyframer batch report {where} --status {status}")
+    detail(options, f"ledger: {ledger_path}")
 
 
 class Progress:

@@ -6,6 +6,7 @@ Vertices that were split for glTF are joined again.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -258,48 +259,11 @@ class MeshReader:
         )
         self._budget.spend("copies", numbers_per_vertex * vertex_count, item.path)
 
-        def concatenated(arrays: list[Array]) -> Array:
-            used_rows = [
-                array if indices is None else array[indices] for array, indices in zip(arrays, used, strict=True)
-            ]
-            return used_rows[0] if len(used_rows) == 1 else np.concatenate(used_rows)
-
-        def column(name: str, width: int, fill: float = 0.0) -> Array | None:
-            if not any(name in part.arrays for part in parts):
-                return None
-            default = np.full(width, fill)
-            return concatenated([_wide(part.arrays.get(name), part.count, default) for part in parts])
-
-        positions = column("POSITION", 3)
-        assert positions is not None
-        mesh = Mesh("", positions, faces)
-        for name, attribute in (("uv", "TEXCOORD_0"), ("uv2", "TEXCOORD_1")):
-            uv = column(attribute, 2)
-            if uv is not None:
-                setattr(mesh, name, np.column_stack([uv[:, 0], 1.0 - uv[:, 1]]) if v_up else uv)
-        colors = column("COLOR_0", 4, 1.0)
-        if colors is not None:
-            mesh.colors = shown_color(colors[:, :3])
-            if primitives.translucent and (colors[:, 3] != 1.0).any():
-                mesh.color_alpha = colors[:, 3]
-        imported = ImportedMesh(mesh, normals=column("NORMAL", 3))
-        no_offset = np.zeros(3)
-        for number in range(max(len(part.targets) for part in parts)):
-            offset_arrays = [part.targets[number] if number < len(part.targets) else None for part in parts]
-            imported.targets.append(
-                concatenated(
-                    [
-                        np.broadcast_to(no_offset, (part.count, 3)) if offsets is None else offsets
-                        for offsets, part in zip(offset_arrays, parts, strict=True)
-                    ]
-                )
-            )
-        sets = [number for number in range(MOST_JOINT_SETS) if column(f"JOINTS_{number}", 4) is not None]
-        joints = [column(f"JOINTS_{number}", 4) for number in sets]
-        joint_weights = [column(f"WEIGHTS_{number}", 4) for number in sets]
-        if sets and all(weights is not None for weights in joint_weights):
-            imported.joints = np.concatenate(joints, axis=1).astype(np.int64)  # type: ignore[arg-type]
-            imported.joint_weights = np.concatenate(joint_weights, axis=1).astype(np.float64)  # type: ignore[arg-type]
+        columns = _Columns(parts, used)
+        imported = ImportedMesh(columns.surface(faces, v_up=v_up, translucent=primitives.translucent))
+        imported.normals = columns.column("NORMAL", 3)
+        imported.targets = columns.targets()
+        imported.joints, imported.joint_weights = columns.influences()
         return imported
 
     def _restore(self, mesh: Mesh, extras: Item) -> None:
@@ -374,6 +338,67 @@ def _target_names(item: Item, count: int) -> list[str]:
         names[number] if number < len(names) and type(names[number]) is str else f"target {number}"
         for number in range(count)
     ]
+
+
+class _Columns:
+    """The attributes of all parts of a mesh, one part after the other, for the vertices that are used."""
+
+    def __init__(self, parts: Sequence[_Part], used: Sequence[Indices | None]) -> None:
+        """``used`` are the vertices of each part that faces use; None: all."""
+        self.parts = parts
+        self.used = used
+
+    def column(self, name: str, width: int, fill: float = 0.0) -> Array | None:
+        """Return an attribute; ``fill`` for parts without it, None if no part has it."""
+        if not any(name in part.arrays for part in self.parts):
+            return None
+        default = np.full(width, fill)
+        return self._joined([_wide(part.arrays.get(name), part.count, default) for part in self.parts])
+
+    def _joined(self, arrays: list[Array]) -> Array:
+        rows = [array if indices is None else array[indices] for array, indices in zip(arrays, self.used, strict=True)]
+        return rows[0] if len(rows) == 1 else np.concatenate(rows)
+
+    def surface(self, faces: Indices, *, v_up: bool, translucent: bool) -> Mesh:
+        """Return positions, texture coordinates and colours as a mesh."""
+        positions = self.column("POSITION", 3)
+        assert positions is not None
+        mesh = Mesh("", positions, faces)
+        for name, attribute in (("uv", "TEXCOORD_0"), ("uv2", "TEXCOORD_1")):
+            uv = self.column(attribute, 2)
+            if uv is not None:
+                setattr(mesh, name, np.column_stack([uv[:, 0], 1.0 - uv[:, 1]]) if v_up else uv)
+        colors = self.column("COLOR_0", 4, 1.0)
+        if colors is not None:
+            mesh.colors = shown_color(colors[:, :3])
+            if translucent and (colors[:, 3] != 1.0).any():
+                mesh.color_alpha = colors[:, 3]
+        return mesh
+
+    def targets(self) -> list[Array]:
+        """Return the morph targets; parts with fewer of them stay in place."""
+        targets = []
+        for number in range(max(len(part.targets) for part in self.parts)):
+            offsets = [part.targets[number] if number < len(part.targets) else None for part in self.parts]
+            targets.append(
+                self._joined(
+                    [
+                        np.broadcast_to(np.zeros(3), (part.count, 3)) if rows is None else rows
+                        for rows, part in zip(offsets, self.parts, strict=True)
+                    ]
+                )
+            )
+        return targets
+
+    def influences(self) -> tuple[Indices | None, Array | None]:
+        """Return joints and weights of the vertices, all sets beside each other; None if a set has no weights."""
+        sets = [number for number in range(MOST_JOINT_SETS) if self.column(f"JOINTS_{number}", 4) is not None]
+        joints = [self.column(f"JOINTS_{number}", 4) for number in sets]
+        weights = [self.column(f"WEIGHTS_{number}", 4) for number in sets]
+        if not sets or any(column is None for column in weights):
+            return None, None
+        joined = np.concatenate(joints, axis=1).astype(np.int64)  # type: ignore[arg-type]
+        return joined, np.concatenate(weights, axis=1).astype(np.float64)  # type: ignore[arg-type]
 
 
 @dataclass(eq=False)
