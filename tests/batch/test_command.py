@@ -326,6 +326,20 @@ def test_the_report_selects_by_verdict_and_severity(
     assert reported(run, mixed / operation, *options) == expected
 
 
+def test_the_report_selects_conversions_by_a_loss(run: Run, mixed: Path, tmp_path: Path) -> None:
+    """Only the example has lights, which Blitz3D files cannot store."""
+    run("batch", "convert", mixed / "in", "-o", tmp_path, "--to", "b3d", "-j", "1")
+    assert reported(run, tmp_path, "--loss", "LIGHTS_UNSUPPORTED") == ["clean"]
+    assert reported(run, tmp_path, "--loss", "lights_unsupported") == ["clean"]
+    head, _, _ = run("batch", "report", tmp_path, "--loss", "LIGHTS_UNSUPPORTED").out.partition("\n\n")
+    assert head == "convert: 1 done"
+    (line,) = run("batch", "report", tmp_path, "--loss", "LIGHTS_UNSUPPORTED", "--format", "jsonl").out.splitlines()
+    assert json.loads(line)["details"]["loss_codes"]["LIGHTS_UNSUPPORTED"] == 1
+    ran = run("batch", "report", tmp_path, "--loss", "LIGHT_UNSUPPORTED")
+    assert "no loss has the code LIGHT_UNSUPPORTED" in ran.err
+    assert reported(run, tmp_path, "--loss", "LIGHT_UNSUPPORTED") == []
+
+
 def test_the_report_counts_what_it_shows_and_has_the_verdict(run: Run, mixed: Path) -> None:
     out = mixed / "convert"
     head, _, lines = run("batch", "report", out, "--only", "damaged").out.partition("\n\n")

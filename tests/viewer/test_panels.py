@@ -15,6 +15,7 @@ from keyframer.exchange.gltf.write import export
 from keyframer.exchange.gltf.write.options import GltfOptions
 from keyframer.exchange.kit.axes import Axes
 from keyframer.exchange.kit.images import Pictures
+from keyframer.scene.loss_report import OUTCOME_WORDS, Outcome
 from keyframer.textures import TextureFinder, TextureSource
 from keyframer.viewer import Viewer, packed_page
 from tests.building.gltf import glb
@@ -154,12 +155,13 @@ def test_missing_images_and_losses_are_under_issues(shown: Watched) -> None:
     assert "STONE.PNG" in image.inner_text()
     _, report = keyframer_report()
     assert shown.page.inner_text("#loss-summary") == report.summary()
-    for outcome, words in (("baked", "baked"), ("extras", "in extras"), ("approximated", "approximated")):
-        listed = [loss for loss in report if loss.outcome.value == outcome]
+    for outcome in (Outcome.BAKED, Outcome.EXTRAS, Outcome.APPROXIMATED):
+        listed = report.of(outcome)
         assert listed
-        group = shown.page.locator("#issues details", has_text=f"{len(listed)} {words}")
+        group = shown.page.locator("#issues details", has_text=f"{OUTCOME_WORDS[outcome]}: {len(listed)}")
         assert group.locator(".loss").count() == len(listed)
-    group = shown.page.locator("#issues details", has_text="approximated")
+        assert group.locator(".loss .code").first.text_content() == listed[0].code
+    group = shown.page.locator("#issues details", has_text=OUTCOME_WORDS[Outcome.APPROXIMATED])
     group.locator("summary").click()
     group.locator("button.loss").first.click()
     offset = next(loss.source_offset for loss in report if loss.outcome.value == "approximated" and loss.source_offset)

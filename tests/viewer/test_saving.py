@@ -141,7 +141,8 @@ def test_recovered_file_is_that_of_salvage() -> None:
     assert scene["verdict"] == "damaged"
     assert len(scene["nodes"]) == len(wanted.nodes) > 0
     losses = saved(resources, ".glb", 1)[2]
-    assert any("left out by salvage" in item["detail"] for each in losses["losses"] for item in each["listed"])
+    assert "SALVAGE_LEFT_OUT" in {item["code"] for each in losses["losses"] for item in each["listed"]}
+    assert losses["losses"][0]["words"] == "lost"
 
 
 def test_nothing_to_recover() -> None:

@@ -91,7 +91,8 @@ export interface Loss {
 /** The loss report of the model, and images that are missing, guessed or unusable. */
 export interface Losses {
   summary: string;
-  losses: { outcome: string; count: number; listed: Loss[] }[];
+  /** by outcome, with the words that people read for it */
+  losses: { outcome: string; words: string; count: number; listed: Loss[] }[];
   images: { name: string; status: string; note: string; users: string[]; more_users: number }[];
 }
 

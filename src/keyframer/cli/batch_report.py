@@ -137,6 +137,11 @@ def run(options: argparse.Namespace) -> int:
     ledger = Ledgers(ledger_paths(options))
     for line in missing_shards(ledger.paths):
         note(options, line)
+    if options.loss:
+        from keyframer.scene.losses import LOSSES
+
+        if options.loss.upper() not in LOSSES:
+            note(options, f"no loss has the code {shown_name(options.loss)}; docs/losses.md lists them")
     if options.output is None:
         _write(ledger, options)
         return show_refused(ledger)

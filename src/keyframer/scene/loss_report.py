@@ -164,14 +164,12 @@ class LossReport:
         form, and what is kept as a note that only Keyframer reads."""
         if not self.losses:
             return "no losses"
-        lost = self._nouns(Outcome.DROPPED)
+        lost, *others = ((words, self._nouns(outcome)) for outcome, words in OUTCOME_WORDS.items())
         missing = round(self.measured.get("missing_images", 0))
-        parts = [f"lost: {lost}"] if lost else []
+        parts = [": ".join(lost)] if lost[1] else []
         parts += [f"{counted(missing, 'image')} missing"] if missing else []
         parts = parts or ["nothing lost"]
-        for outcome, words in _SUMMARIES.items():
-            nouns = self._nouns(outcome)
-            parts += [f"{words}: {nouns}"] if nouns else []
+        parts += [": ".join(other) for other in others if other[1]]
         error = self.measured.get("world_error")
         if error is not None:
             allowed = self.measured.get("world_error_allowed", 0.0)
@@ -216,12 +214,13 @@ def error_text(error: float, unit: str | None) -> str:
     return f"{number} {plural(unit) if number != '1' and unit.endswith(('degree', 'unit', 'second')) else unit}"
 
 
-_SUMMARIES = {
+OUTCOME_WORDS = {
+    Outcome.DROPPED: "lost",
     Outcome.APPROXIMATED: "differs",
     Outcome.BAKED: "looks the same, stored differently",
     Outcome.EXTRAS: "kept as notes",
 }
-"""what a summary calls the parts that are not lost"""
+"""what people read for an outcome, in the order of a summary"""
 _MOST_NOUNS = 3
 """maximum number of nouns for each outcome in a summary"""
 FIELD_WORDS = {

@@ -16,7 +16,7 @@ from keyframer.formats.kit.coordinates import to_right_handed_y_up
 from keyframer.rendering import Renderer, Settings
 from keyframer.rendering.lighting import file_lighting
 from keyframer.scene import Channel, Clip, LightType, Node, RawChannel, Scene
-from keyframer.scene.loss_report import Loss, LossReport, Outcome, error_text
+from keyframer.scene.loss_report import OUTCOME_WORDS, Loss, LossReport, error_text
 from keyframer.text import shortened
 from keyframer.textures import TextureSource
 from keyframer.textures.texture_usage import TextureUse
@@ -95,16 +95,16 @@ def describe_losses(report: LossReport, images: Sequence[TextureUse]) -> Json:
     """Return the losses of the page's model, and its images, except for usable ones that are embedded or found by their
     exact name.
     """
-    not_exact = [outcome for outcome in reversed(Outcome) if outcome is not Outcome.EXACT]
     return {
         "summary": shortened(report.summary(), 1_000),
         "losses": [
             {
                 "outcome": outcome.value,
+                "words": words,
                 "count": report.count(outcome),
                 "listed": [_loss(loss) for loss in report.of(outcome)[:MOST_LOSSES]],
             }
-            for outcome in not_exact
+            for outcome, words in OUTCOME_WORDS.items()
             if report.count(outcome)
         ],
         "images": [

@@ -16,9 +16,9 @@ export function lossGroups(losses: Losses | null, store: Store): HTMLElement[] {
     return offset === null ? el("div", { class: "loss" }, ...words)
       : el("button", { type: "button", class: "link loss", title: offsetText(offset), onclick: () => selectOffset(store, offset) }, ...words);
   };
-  return (losses?.losses ?? []).map(({ outcome, count, listed }) => el(
+  return (losses?.losses ?? []).map(({ outcome, words, count, listed }) => el(
     "details", { class: "losses", ...(outcome === "dropped" ? { open: true } : {}) },
-    el("summary", {}, `${count} ${outcome === "extras" ? "in extras" : outcome}`), ...listed.map(lossItem),
+    el("summary", {}, `${words}: ${count}`), ...listed.map(lossItem),
     count > listed.length ? el("p", { class: "quiet" }, `${count - listed.length} more, not listed`) : null,
   ));
 }
