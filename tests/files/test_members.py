@@ -194,3 +194,14 @@ def test_other_inputs_are_not_taken_for_containers(run: Run, tmp_path: Path) -> 
     ran = run("identify", path)
     assert ran.code == 3
     assert "!/" not in ran.out + ran.err
+
+
+def test_large_members_are_not_unpacked_to_see_what_they_are(tmp_path: Path, run: Run) -> None:
+    """Only the beginning of ``big.bin`` is read: its last bytes do not fit its checksum."""
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("mill.3ds", EXAMPLE.read_bytes())
+        archive.writestr("big.bin", bytes(1 << 20) + b"end of the data")
+    path.write_bytes(path.read_bytes().replace(b"end of the data", b"other last data"))
+    ran = run("identify", path)
+    assert (ran.code, ran.err) == (0, "")

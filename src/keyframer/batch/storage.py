@@ -19,7 +19,7 @@ from typing import Any
 from keyframer.catalogue import IO_CHANGED_DURING_READ, IO_READ_FAILED
 from keyframer.errors import FormatError
 from keyframer.files import check_size, is_endless, member_names, members, read_bytes
-from keyframer.files.containers import seconds_text
+from keyframer.files.container_contract import seconds_text
 from keyframer.limits import DEFAULT_LIMITS, Limits
 
 _WEB = ("http://", "https://")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Iterator
 
-    from keyframer.files.containers import Container, Member
+    from keyframer.files.container_contract import Container, Member
     from keyframer.limits import Budget, Limits
 
 STDIN = "-"
@@ -180,7 +180,7 @@ class MemberInput(Input):
         from keyframer.files.members import place_of
 
         assert self.budget is not None
-        if not _stands_for_members(self._container.stream(self._member), self.name):
+        if not _stands_for_members(self._container.beginning(self._member), self.name):
             return None
         place = place_of(member_name(self.name, ""), self.budget.limits)
         if place is None or self.occurrence:
@@ -456,7 +456,7 @@ def _members_of(name: str, limits: Limits) -> tuple[Container[Member], str, list
             below = safe_parts(place.path)
             inside = [found for found in place.container.members if safe_parts(found.filename)[: len(below)] == below]
             return place.container, place.name, inside, not inside
-        if not _stands_for_members(place.container.stream(member), name):
+        if not _stands_for_members(place.container.beginning(member), name):
             named = [found for found in place.container.named(place.path) if not found.is_dir()]
             return place.container, place.name, named or [member], True
         place = None

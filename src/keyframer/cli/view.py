@@ -9,7 +9,7 @@ import webbrowser
 
 from keyframer.cli import inputs, operation_options, reading_options, scene_loading, texture_search
 from keyframer.cli.exit_handling import INPUTS_FAILED, SUCCESS
-from keyframer.cli.inputs import BadInput, FileInput, Input
+from keyframer.cli.inputs import BadInput, FileInput, Input, MemberInput
 from keyframer.cli.messages import as_format_error, failure, note
 from keyframer.cli.output_targets import check_file, refused, write_file
 from keyframer.errors import FormatError
@@ -87,9 +87,9 @@ def _problem(item: Input) -> Exception | None:
 
 
 def _viewed(item: Input, options: argparse.Namespace) -> ViewedFile:
-    """Return a file for the page; members of archives and stdin are read now, files when they are shown."""
+    """Return a file for the page; stdin is read now, files and members of archives when they are shown."""
     with reading_options.budget_for(options, item) as budget:
-        if isinstance(item, FileInput):
+        if isinstance(item, (FileInput, MemberInput)):
             return ViewedFile(item.name, lambda: _loaded_file(item, _open(item, options), options), budget)
         opened = _open(item, options)
     return ViewedFile(item.name, lambda: _loaded_file(item, opened, options), budget)

@@ -9,7 +9,7 @@ from typing import IO
 
 from keyframer.errors import FormatError
 from keyframer.files.byte_sources import ByteSource, Ranges, damaged_image
-from keyframer.files.containers import Container, date_text, too_many_members
+from keyframer.files.container_contract import Container, date_text, too_many_members
 from keyframer.files.disc_images import DiscFile
 from keyframer.limits import DEFAULT_LIMITS, MOST_ENTRIES, Limits
 

@@ -16,7 +16,7 @@ from typing import IO, Any, NamedTuple
 
 from keyframer.catalogue import IO_READ_FAILED
 from keyframer.errors import FormatError
-from keyframer.files.containers import Container, date_text, seconds_text, too_many_members
+from keyframer.files.container_contract import Container, date_text, seconds_text, too_many_members
 from keyframer.files.member_names import decoded_name
 from keyframer.limits import DEFAULT_LIMITS, MOST_ENTRIES, Limits
 

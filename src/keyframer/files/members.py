@@ -17,7 +17,8 @@ from weakref import WeakValueDictionary
 
 from keyframer.catalogue import IO_READ_FAILED, LIMIT_DEPTH
 from keyframer.errors import FormatError
-from keyframer.files.containers import Container, Member, open_container
+from keyframer.files.container_contract import Container, Member
+from keyframer.files.containers import open_container
 from keyframer.files.member_names import member_name, root_folder, split_member
 from keyframer.files.runs import check_size, note_input
 from keyframer.limits import DEFAULT_LIMITS, Limits, open_or_new_budget
@@ -61,8 +62,7 @@ class Place(NamedTuple):
         """
         member = self._member(occurrence)
         check_size(member.file_size, limits)
-        with _LOCK:
-            return self.container.read(member)
+        return self.container.read(member)
 
     def modified(self, occurrence: int = 0) -> str:
         """Return when the file was last changed, as text; empty if that is unknown."""

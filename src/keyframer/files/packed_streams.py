@@ -14,7 +14,7 @@ from typing import IO, Any, NamedTuple
 from zlib import error as ZlibError
 
 from keyframer.catalogue import IO_READ_FAILED, LIMIT_ARCHIVE_BYTES
-from keyframer.files.containers import Container, seconds_text, too_many_members
+from keyframer.files.container_contract import Container, seconds_text, too_many_members
 from keyframer.files.member_names import decoded_name
 from keyframer.limits import DEFAULT_LIMITS, MOST_ENTRIES, Budget, Limits
 

@@ -12,7 +12,7 @@ from zipfile import BadZipFile, ZipFile, ZipInfo
 from zlib import error as ZlibError
 
 from keyframer.catalogue import IO_READ_FAILED
-from keyframer.files.containers import Container, date_text, too_many_members
+from keyframer.files.container_contract import Container, date_text, too_many_members
 from keyframer.files.member_names import decoded_name
 from keyframer.limits import DEFAULT_LIMITS, MOST_ENTRIES, Limits
 

@@ -18,7 +18,8 @@ from itertools import count
 from keyframer.errors import FormatError
 from keyframer.exchange import importer_for
 from keyframer.exchange.opening import OpenedFile
-from keyframer.files.containers import Container, kind_of, open_container
+from keyframer.files.container_contract import Container
+from keyframer.files.containers import kind_of, open_container
 from keyframer.files.member_names import member_name, root_folder, safe_parts
 from keyframer.files.members import keep_in_memory
 from keyframer.limits import Budget, Limits
