@@ -7,7 +7,7 @@ WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)  # some tests wait fo
 # Tests start hundreds of processes, which should not compile all modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test peers quick lint viewer page docs submissions conformance blender dist bench portable batch-torture coverage pictures fuzz slow clean
+.PHONY: help demo test peers quick lint viewer page docs submissions conformance blender dist bench portable batch-torture coverage pictures fuzz slow clean tests-of
 
 help:            ## list the targets
 	@awk -F ':.*## *' '/^[a-z-]+:.*## / { \
@@ -86,6 +86,9 @@ NOT_QUICK := corpus hostile salvage embedded edited_files without_pillow text_fo
 quick: $(BIN)/.test  ## after each change: lint the changed files, then run the tests that find most mistakes (about a minute on two quiet cores)
 	@changed=$$(git diff --name-only --diff-filter=d HEAD -- '*.py'); [ -z "$$changed" ] || { $(BIN)/ruff check $$changed && $(BIN)/ruff format --check $$changed; }
 	$(BIN)/python -m pytest -n auto -q $(addprefix tests/,$(QUICK)) $(NOT_QUICK:%='--ignore-glob=*%*')
+
+tests-of: $(BIN)/.test  ## the tests of one module: make tests-of FILE=src/keyframer/wire/cursor.py
+	$(BIN)/python -m pytest -n auto -q $$($(BIN)/python tools/tests_of.py $(FILE))
 
 slow: $(BIN)/.test  ## all tests, also those marked slow: hostile files up to 16 MiB, a fault at every step of writing; figures go to docs/reliability.md by hand
 	KEYFRAMER_SLOW=1 $(BIN)/python -m pytest -n auto --dist worksteal -q
