@@ -236,3 +236,18 @@ def test_budget_of_nested_archives_is_that_of_the_outermost(run: Run, tmp_path: 
     assert "LIMIT_ARCHIVE_BYTES" in run("info", tmp_path / "a.zip").err
     with pytest.raises(FormatError, match="unpacked members"):
         keyframer.load(f"{tmp_path}/a.zip!/in.zip!/a.3ds")
+
+
+def test_floppy_whose_files_and_folders_share_clusters(run: Run, tmp_path: Path) -> None:
+    """Every cluster leads to the first, every entry claims 4 GB or is a folder: listing takes linear time."""
+    boot = bytearray(512)
+    boot[:3], boot[510:] = b"\xeb\x3c\x90", b"\x55\xaa"
+    struct.pack_into("<HBHBHHBH", boot, 11, 512, 1, 1, 2, 16 * 200, 2880, 0xF0, 9)
+    entries = bytearray()
+    for number in range(16 * 200):
+        kind, size = (0x10, 0) if number % 2 else (0x20, 0xFFFFFFFF)
+        entries += b"%-8d3DS" % number + bytes([kind]) + bytes(14) + struct.pack("<HI", 2 + number % 2000, size)
+    table = (b"\x02\x20\x00" * 1536).ljust(9 * 512, b"\0")[: 9 * 512]
+    path = tmp_path / "a.ima"
+    path.write_bytes((bytes(boot) + table * 2 + bytes(entries)).ljust(2880 * 512, b"\x20"))
+    one_line(run, path, "disc image")

@@ -205,3 +205,20 @@ def test_large_members_are_not_unpacked_to_see_what_they_are(tmp_path: Path, run
     path.write_bytes(path.read_bytes().replace(b"end of the data", b"other last data"))
     ran = run("identify", path)
     assert (ran.code, ran.err) == (0, "")
+
+
+@pytest.mark.parametrize("kind", ["iso", "xorriso.iso"])
+def test_deep_folders_and_long_names(tmp_path: Path, run: Run, kind: str) -> None:
+    """Rock Ridge moves folders below the eighth level, and continues long names elsewhere."""
+    deep = tmp_path / "disc" / "/".join("123456789") / "10"
+    deep.mkdir(parents=True)
+    for name in ("M.3DS", "n" * 120 + ".3ds"):
+        shutil.copy(EXAMPLE, deep / name)
+    if kind == "iso":  # without Joliet, whose names are shorter
+        containers.by_program("genisoimage", "-quiet", "-R", "-o", "OUT", "FOLDER")(
+            tmp_path / "disc", tmp_path / "a.iso"
+        )
+    else:
+        containers.MAKERS[kind](tmp_path / "disc", tmp_path / "a.iso")
+    listed = [line.split("!/")[1].split(": ")[0] for line in run("identify", tmp_path / "a.iso").out.splitlines()]
+    assert listed == ["1/2/3/4/5/6/7/8/9/10/M.3DS", f"1/2/3/4/5/6/7/8/9/10/{'n' * 120}.3ds"]

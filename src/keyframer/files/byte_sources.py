@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from bisect import bisect_right
 from collections.abc import Sequence
 from io import BufferedReader, FileIO, RawIOBase
+from itertools import accumulate
 from threading import Lock
 from typing import IO
 
@@ -79,8 +81,10 @@ def open_stream(path: str) -> IO[bytes]:
 
 class _RangeStream(RawIOBase):
     def __init__(self, source: ByteSource, ranges: Ranges) -> None:
-        self._source, self._ranges, self._position = source, ranges, 0
-        self._size = sum(size for _, size in ranges)
+        self._source, self._position = source, 0
+        self._ranges = [given for given in ranges if given[1]]
+        self._ends = list(accumulate(size for _, size in self._ranges))
+        self._size = self._ends[-1] if self._ends else 0
 
     def readable(self) -> bool:
         return True
@@ -97,16 +101,14 @@ class _RangeStream(RawIOBase):
         return self._position
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        before = 0
-        for offset, size in self._ranges:
-            if before <= self._position < before + size:
-                inside = self._position - before
-                data = self._source.at(offset + inside, min(len(buffer), size - inside))
-                buffer[: len(data)] = data
-                self._position += len(data)
-                return len(data)
-            before += size
-        return 0
+        at = bisect_right(self._ends, self._position)
+        if at == len(self._ends):
+            return 0
+        left = self._ends[at] - self._position
+        data = self._source.at(sum(self._ranges[at]) - left, min(len(buffer), left))
+        buffer[: len(data)] = data
+        self._position += len(data)
+        return len(data)
 
 
 def damaged_image(offset: int, reason: str) -> FormatError:

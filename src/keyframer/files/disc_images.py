@@ -26,8 +26,10 @@ _FIRST_DESCRIPTOR, _MOST_DESCRIPTORS = 16, 64
 _PRIMARY, _SUPPLEMENTARY, _LAST = 1, 2, 255
 _JOLIET_ESCAPES = (b"%/@", b"%/C", b"%/E")
 _IS_FOLDER, _IS_CONTINUED = 2, 0x80
-_MOST_DEPTH = 64
+MOST_DEPTH = 64
 """levels of folders; ISO 9660 allows 8, Rock Ridge more"""
+MOST_DAMAGE = 100
+"""folders that cannot be read, after which the whole image is given up"""
 _MOST_CONTINUATIONS = 16
 _CHUNK = 32 * _SECTOR
 """bytes of a folder that are read at once"""
@@ -126,9 +128,11 @@ class Archive(Container[DiscFile]):
                 continue
             seen.add(offset)
             left -= size
+            if left < 0 or len(self.damage) > MOST_DAMAGE:
+                raise damaged_image(offset, "its folders overlap, or many of them are damaged")
             try:
-                if left < 0 or depth > _MOST_DEPTH:
-                    raise damaged_image(offset, "its folders overlap or are too deep")
+                if depth > MOST_DEPTH:
+                    raise damaged_image(offset, "its folders are too deep")
                 records = list(islice(self._records(offset, size), MOST_ENTRIES + 1 - count))
             except FormatError as error:
                 self.damage.append((path.rstrip("/"), error))

@@ -5,22 +5,33 @@ from __future__ import annotations
 import struct
 from collections import deque
 from collections.abc import Iterator
-from typing import IO
+from typing import IO, NamedTuple
 
 from keyframer.errors import FormatError
 from keyframer.files.byte_sources import ByteSource, Ranges, damaged_image
 from keyframer.files.container_contract import Container, date_text, too_many_members
-from keyframer.files.disc_images import DiscFile
+from keyframer.files.disc_images import MOST_DAMAGE, MOST_DEPTH
 from keyframer.limits import DEFAULT_LIMITS, MOST_ENTRIES, Limits
 
 _ENTRY = 32
 _VOLUME, _FOLDER, _LONG_NAME = 8, 16, 15
 """attributes of entries"""
 _END, _DELETED = 0, 0xE5
-_MOST_DEPTH = 64
 
 
-class Archive(Container[DiscFile]):
+class DiskFile(NamedTuple):
+    """A file on a disk; the other clusters follow from the first."""
+
+    filename: str
+    file_size: int
+    cluster: int
+    date: str
+
+    def is_dir(self) -> bool:
+        return False
+
+
+class Archive(Container[DiskFile]):
     """An open image of a disk."""
 
     def __init__(
@@ -41,24 +52,23 @@ class Archive(Container[DiscFile]):
         self._bits = 12 if clusters < 4085 else 16 if clusters < 65525 else 32
         self._most = min(clusters, sector * per_table * 8 // self._bits - 2, size // self._cluster + 1)
         self._table = self._bytes.at(sector * reserved, min(sector * per_table, (self._most + 2) * self._bits // 8 + 1))
-        top: Ranges = ((root, _ENTRY * entries),)
-        if self._bits == 32:
-            top = self._ranges(struct.unpack_from("<I", boot, 44)[0], None)
+        self._top = ((root, _ENTRY * entries),)
+        top = struct.unpack_from("<I", boot, 44)[0] if self._bits == 32 else 0
         self.set_members(list(self._files(top)), size if packed is None else packed)
 
     def close(self) -> None:
         self._bytes.close()
 
-    def head(self, member: DiscFile, size: int) -> bytes:
+    def head(self, member: DiskFile, size: int) -> bytes:
         return self.stream(member).read(size)
 
-    def _content(self, member: DiscFile) -> bytes:
-        return self._bytes.content(member.ranges)
+    def _content(self, member: DiskFile) -> bytes:
+        return self._bytes.content(self._ranges(member.cluster, member.file_size))
 
-    def stream(self, member: DiscFile) -> IO[bytes]:
-        return self._bytes.stream(member.ranges)
+    def stream(self, member: DiskFile) -> IO[bytes]:
+        return self._bytes.stream(self._ranges(member.cluster, member.file_size))
 
-    def modified(self, member: DiscFile) -> str:
+    def modified(self, member: DiskFile) -> str:
         return member.date
 
     def _next(self, cluster: int) -> int:
@@ -87,18 +97,22 @@ class Archive(Container[DiscFile]):
             ranges.append((self._bytes.size, size - count * self._cluster))
         return tuple(ranges)
 
-    def _files(self, top: Ranges) -> Iterator[DiscFile]:
-        waiting, seen = deque([("", top, 0)]), set[Ranges]()
+    def _files(self, top: int) -> Iterator[DiskFile]:
+        """Yield all files; ``top`` is the first cluster of the folder at the top, 0 if it is before all clusters."""
+        waiting, seen = deque([("", top, 0)]), set[int]()
         left, count = self._bytes.size, 0
         while waiting:
-            path, ranges, depth = waiting.popleft()
-            if ranges[:1] in seen:
+            path, first, depth = waiting.popleft()
+            if first in seen:
                 continue
-            seen.add(ranges[:1])
+            seen.add(first)
+            ranges = self._ranges(first, None) if first else self._top
             left -= sum(size for _, size in ranges)
+            if left < 0 or len(self.damage) > MOST_DAMAGE:
+                raise damaged_image(0, "its folders overlap, or many of them are damaged")
             try:
-                if left < 0 or depth > _MOST_DEPTH:
-                    raise damaged_image(0, "its folders overlap or are too deep")
+                if depth > MOST_DEPTH:
+                    raise damaged_image(0, "its folders are too deep")
                 data = self._bytes.content(ranges)
             except FormatError as error:
                 self.damage.append((path.rstrip("/"), error))
@@ -107,14 +121,12 @@ class Archive(Container[DiscFile]):
                 count += 1
                 if count > MOST_ENTRIES:
                     raise too_many_members()
-                high, clock, day, low, size = struct.unpack_from("<H", entry, 20) + struct.unpack_from(
-                    "<HHHI", entry, 22
-                )
+                high, clock, day, low, size = struct.unpack_from("<HHHHI", entry, 20)
                 cluster = low | (high << 16 if self._bits == 32 else 0)
-                if entry[11] & _FOLDER:
-                    waiting.append((f"{path}{name}/", self._ranges(cluster, None), depth + 1))
-                else:
-                    yield DiscFile(path + name, self._ranges(cluster, size), _date(day, clock))
+                if not entry[11] & _FOLDER:
+                    yield DiskFile(path + name, size, cluster, _date(day, clock))
+                elif cluster:
+                    waiting.append((f"{path}{name}/", cluster, depth + 1))
 
 
 def _entries(data: bytes) -> Iterator[tuple[str, bytes]]:
