@@ -5,10 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
 
-from keyframer.formats._matching import Matching
-from keyframer.formats._matching import Path as FieldPath
 from keyframer.formats.document import Document
 from keyframer.formats.kit.declared_fields import Capabilities
 from keyframer.formats.kit.frame_times import in_time_unit_of
@@ -20,6 +18,10 @@ from keyframer.formats.merging import RecordRules, Tree
 from keyframer.scene import Channel, Scene
 from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.wire.record import Record
+
+if TYPE_CHECKING:
+    from keyframer.formats._matching import Matching
+    from keyframer.formats._matching import Path as FieldPath
 
 __all__ = [
     "Bridge",
