@@ -249,6 +249,7 @@ SAMPLE_LINES = {
     "midtown/old.anim": "A clip in the old layout.",
     "b3d/swaying.b3d": "A strip with two bones: one turns, the other moves.",
     "b3d/layered.b3d": "Brushes with several textures, a second set of coordinates and colours with alpha.",
+    "vue/turning.vue": "Two objects with a matrix for each frame, two lights, a camera.",
     "md5/wave.md5anim": "Three joints: one turns, one moves.",
     "md5/body.md5mesh": "Two meshes moved by three joints.",
     "horde3d/wave.anim": "Four entities; two have one frame for all times.",

@@ -27,6 +27,7 @@ from tests.samples.horde3d import make as horde3d
 from tests.samples.md5 import make as md5
 from tests.samples.midtown import make_samples as midtown
 from tests.samples.nodeanim import make as nodeanim
+from tests.samples.vue import make as vue
 from tests.slow import SLOW
 
 SAMPLES = all_samples()
@@ -69,6 +70,7 @@ MADE = {
     "nodeanim": {f"{name}.nanim": data for name, data in nodeanim.samples().items()},
     "ase": ase.samples(),
     "b3d": {f"{name}.b3d": make() for name, make in b3d.SAMPLES.items()},
+    "vue": {name: make() for name, make in vue.SAMPLES.items()},
     "md5": {name: make() for name, make in md5.SAMPLES.items()},
     "horde3d": {name: make() for name, make in horde3d.SAMPLES.items()},
 }

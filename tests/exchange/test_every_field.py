@@ -62,6 +62,7 @@ TARGETS: dict[str, dict[str, Any]] = {
     "b.anim": {"format": "midtown"},
     "a.bin": {"format": "nodeanim"},
     "a.b3d": {"format": "b3d"},
+    "a.vue": {"format": "vue"},
     "a.glb": {},
     "core.glb": {"core_only": True},
 }

@@ -46,6 +46,7 @@ UNREAD: dict[str, dict[str, str]] = {
         **{f"Mesh.{kind}_count": COUNT for kind in ("vertex", "weight", "triangle")},
         "RawRun.data": RAW,
     },
+    "vue": {"Line.data": "a line that is no command, which is reported", "RawRun.data": RAW},
     "md5": {
         **{f"Animation.{kind}_count": COUNT for kind in ("frame", "joint", "component")},
         **{f"Model.{kind}_count": COUNT for kind in ("mesh", "joint")},

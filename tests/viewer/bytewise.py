@@ -346,9 +346,25 @@ class Md5:
         raise AssertionError("keys of text have no places")
 
 
+class Vue:
+    """Text: a line with its keyword, and the name in quotes."""
+
+    def __init__(self, name: str) -> None:
+        pass
+
+    def node(self, data: bytes, span: Span, node: Node) -> None:
+        assert (node.raw_name or b"?") in data[span[0] : span[1]]
+
+    def track(self, data: bytes, span: Span, channel: Channel) -> None:
+        assert data[span[0] : span[1]].split()[0] in (b"transform", b"light", b"spotlight", b"camera", b"morph")
+
+    def key(self, data: bytes, span: Span, channel: Channel, key: int) -> None:
+        raise AssertionError("keys of text have no places")
+
+
 READERS: dict[str, Callable[[str], Any]] = {
     "3ds": ThreeDs, "uto3d": Uto3d, "nodeanim": NodeAnimation, "hale3d": Hale3d, "midtown": Midtown, "ase": Ase,
-    "b3d": Blitz3d, "horde3d": Horde3d, "md5": Md5,
+    "b3d": Blitz3d, "horde3d": Horde3d, "md5": Md5, "vue": Vue,
 }  # fmt: skip
 
 

@@ -21,7 +21,7 @@ from tests.viewer.opening import EXAMPLE, SAMPLES, viewed
 FILES = [EXAMPLE, *(path for _, path in all_samples())]
 
 
-TEXTS = ("ase", "md5")
+TEXTS = ("ase", "md5", "vue")
 
 
 class Opened:
@@ -92,7 +92,7 @@ def test_samples_have_keys_of_all_kinds() -> None:
         "position", "rotation", "scale", "fov", "roll", "color", "hotspot", "falloff", "visible",
     }  # fmt: skip
     turning = {name for name, kind in kinds if kind == "rotation"}
-    assert turning == {"3ds", "uto3d", "nodeanim", "hale3d", "midtown", "ase", "b3d", "horde3d", "md5"}
+    assert turning == {"3ds", "uto3d", "nodeanim", "hale3d", "midtown", "ase", "b3d", "horde3d", "md5", "vue"}
 
 
 def test_location_of_a_morph_key_is_its_name(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from keyframer.errors import FormatError, wrong_type
-from keyframer.formats import ase, b3d, hale3d, horde3d, md5, midtown, nodeanim, threeds, uto3d
+from keyframer.formats import ase, b3d, hale3d, horde3d, md5, midtown, nodeanim, threeds, uto3d, vue
 from keyframer.formats.contract import HEAD_SIZE, Format, Match
 from keyframer.formats.foreign_files import NOT_READ, describe_foreign_file, is_text, stranger
 from keyframer.plugins import call_plugin, load_plugins
@@ -26,6 +26,7 @@ BUILT_IN: tuple[Format, ...] = (
     b3d.FORMAT,
     horde3d.FORMAT,
     md5.FORMAT,
+    vue.FORMAT,
 )
 FORMATS: tuple[Format, ...] = (
     *BUILT_IN,

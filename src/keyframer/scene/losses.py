@@ -364,6 +364,16 @@ NAME_AFTER_OWNER = loss_type(
 )
 NODE_UNSUPPORTED = loss_type("NODE_UNSUPPORTED", _DROPPED, "{nodes} cannot be stored in this format")
 NODE_KIND_CHANGED = loss_type("NODE_KIND_CHANGED", _BAKED, "written as {kind}: {reason}", "kind")
+NODE_PER_FRAME = loss_type("NODE_PER_FRAME", _BAKED, "{kind}: its matrix in each whole frame, without a parent", None)
+NODE_NOT_IN_FRAMES = loss_type(
+    "NODE_NOT_IN_FRAMES", _DROPPED, "{kind}: frames have objects with a mesh, lights and one view"
+)
+NODE_ORIGIN_LOST = loss_type(
+    "NODE_ORIGIN_LOST", _DROPPED, "its origin: the matrices are those of the vertices as stored", None
+)
+NODE_HIDDEN_FRAMES = loss_type("NODE_HIDDEN_FRAMES", _DROPPED, "where it is in {count: hidden frame}", None)
+VIEW_EXTRA = loss_type("VIEW_EXTRA", _DROPPED, "a frame has one view: that of the first camera", "camera")
+VIEW_UNNAMED = loss_type("VIEW_UNNAMED", _NEAR, "a view has no name", None)
 NODE_CONTENT_UNSUPPORTED = loss_type("NODE_CONTENT_UNSUPPORTED", _DROPPED, "the content of a {kind} is not exported")
 NODE_INSTANCES = loss_type(
     "NODE_INSTANCES", _DROPPED, "instances are not written; make them real objects first", "instances"
