@@ -5,7 +5,8 @@ reducing, and encoding as PNG; for the real file also reading it and its images.
 `python -m benchmarks.bench_thumbnail`.
 
 With ``--base FOLDER`` (the ``src`` of another commit), both versions make thumbnails of small real files in separate
-processes, which alternate.
+processes, which alternate. With ``--large``, scenes of many translucent boxes and of millions of vertices are drawn in
+processes of their own, whose peak memory is measured; also with the sources of ``--base``.
 """
 
 from __future__ import annotations
@@ -121,10 +122,67 @@ def against_base(base: str, rounds: int = 3) -> None:
     print(f"  {against_goal(before / now, 2.0)}")
 
 
+LARGE = """
+import resource, sys, time
+import numpy as np
+from keyframer.rendering import render
+from keyframer.scene import Material, Mesh, Node, Scene
+kind, count = sys.argv[1], int(sys.argv[2])
+if kind == "boxes":
+    rng = np.random.default_rng(1)
+    points = np.array([(x, y, z) for x in (0, 1) for y in (0, 1) for z in (0, 1)], np.float32)
+    sides = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
+    box = Mesh("box", points, np.array([face for a, b, c, d in sides for face in ((a, b, c), (a, c, d))]))
+    box.face_materials = np.zeros(12, np.int64)
+    places = rng.uniform(-10, 10, (count, 3))
+    nodes = [Node(f"b{n}", mesh=0, position=place, scale=np.full(3, 8.0)) for n, place in enumerate(places)]
+    scene = Scene(nodes, [box], [Material("glass", diffuse=(0.5, 0.7, 1.0), transparency=0.6)])
+else:
+    side = int(count**0.5)
+    across, down = (axis.reshape(-1) for axis in np.meshgrid(np.arange(side), np.arange(side)))
+    points = np.stack([across, down, 3 * np.sin(across / 20) * np.cos(down / 30)], axis=1).astype(np.float32)
+    first = (np.arange(side - 1)[:, None] * side + np.arange(side - 1)).reshape(-1, 1)
+    faces = np.concatenate([first + np.array(corners) for corners in ((0, 1, side), (1, side + 1, side))])
+    scene = Scene([Node("land", mesh=0)], [Mesh("land", points, faces.astype(np.uint32))])
+begin = time.process_time()
+render(scene)
+print(time.process_time() - begin, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3)
+"""
+
+
+def large(sources: list[str]) -> None:
+    """Print processor time and peak memory of large scenes."""
+    for kind, count, goal in (
+        ("boxes", 1_000, "300 MB"),
+        ("boxes", 10_000, "300 MB"),
+        ("vertices", 1_000_000, "4 s and 600 MB"),
+        ("vertices", 5_000_000, "2,000 MB"),
+    ):
+        for source in sources:
+            process = subprocess.run(
+                [sys.executable, "-c", LARGE, kind, str(count)],
+                env={**os.environ, "PYTHONPATH": source},
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            title = f"{count:,} {'translucent boxes' if kind == 'boxes' else 'vertices'}: {Path(source).parent.name}"
+            if process.returncode:
+                print(f"  {title}: {(process.stderr.strip().splitlines() or ['killed'])[-1]}")
+                continue
+            seconds, megabytes = map(float, process.stdout.split())
+            row(title, seconds, f"{megabytes:,.0f} MB, goal {goal}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--base", metavar="FOLDER", help="the src folder of another commit")
-    base = parser.parse_args().base
+    parser.add_argument("--large", action="store_true", help="measure large scenes, and their memory")
+    options = parser.parse_args()
+    base = options.base
+    if options.large:
+        large([*([base] if base else []), str(Path(__file__).resolve().parents[1] / "src")])
+        return
     if base is not None:
         against_base(base)
         return

@@ -52,6 +52,34 @@ def test_nodes_are_where_the_pose_has_them(name: str) -> None:
         assert max(differences) <= 1e-4 * report.measured["size"], path.name
 
 
+@pytest.mark.parametrize("name", [known.name for known in FORMATS])
+def test_nothing_is_written_twice_or_without_use(name: str) -> None:
+    """Materials may be unused: they are those of the source."""
+    for path, scene in loadable(name):
+        for compact in (False, True):
+            gltf = Gltf(glb_of(scene, compact=compact)[0])
+            root = gltf.json
+            primitives = [part for mesh in root.get("meshes", ()) for part in mesh["primitives"]]
+            vertices = [part["attributes"] for part in primitives]
+            vertices += [target for part in primitives for target in part.get("targets", ())]
+            samplers = [sampler for animation in root.get("animations", ()) for sampler in animation["samplers"]]
+            accessors = {
+                *(number for arrays in vertices for number in arrays.values()),
+                *(part["indices"] for part in primitives),
+                *(sampler[end] for sampler in samplers for end in ("input", "output")),
+                *(skin["inverseBindMatrices"] for skin in root.get("skins", ())),
+            }
+            assert accessors == set(range(len(root.get("accessors", ())))), path.name
+            for kind, link in (("meshes", "mesh"), ("skins", "skin"), ("cameras", "camera")):
+                used = {node[link] for node in gltf.nodes if link in node}
+                assert used == set(range(len(root.get(kind, ())))), (path.name, kind)
+            written = [
+                (entry["componentType"], entry["type"], gltf.accessor(number).tobytes(), "min" in entry)
+                for number, entry in enumerate(root.get("accessors", ()))
+            ]
+            assert len(set(written)) == len(written), path.name
+
+
 @needs_node_tools
 def test_three_js_and_the_sampler_match_the_pose(tmp_path: Path) -> None:
     samples = [(path.name, scene) for known in FORMATS for path, scene in loadable(known.name)]

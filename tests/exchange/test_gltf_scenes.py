@@ -90,6 +90,23 @@ def test_same_scene_gives_the_same_bytes(name: str) -> None:
     assert glb_of(SCENES[name]())[0] == glb_of(SCENES[name]())[0]
 
 
+def test_notes_and_bounds_are_short() -> None:
+    """Matrices have the digits of single precision, masks the bits that they need, and longer ones are packed."""
+    mesh = cube(smoothing=np.array([1, 2] * 6, np.uint32), edges=np.full(12, 7, np.uint8))
+    mesh.axes = np.array(np.eye(4) * 0.1, np.float32).astype(float)
+    mesh.positions = (np.sign(mesh.positions) * 0.1).astype(np.float32)
+    many = cube()
+    many.corners = np.tile(many.corners, (20, 1))
+    many.smoothing = np.ones(240, np.uint32)
+    text = Gltf(glb_of(Scene([Node("a", mesh=0), Node("b", mesh=1)], [mesh, many]))[0]).json
+    notes, packed = (entry["extras"]["keyframer"] for entry in text["meshes"])
+    assert notes["axes"] == [[0.1, 0, 0, 0], [0, 0.1, 0, 0], [0, 0, 0.1, 0], [0, 0, 0, 0.1]]
+    assert notes["smoothing"] == [1, 2] * 6
+    assert (packed["smoothing"]["dtype"], packed["smoothing"]["shape"]) == ("|u1", [240])
+    bounds = text["accessors"][text["meshes"][0]["primitives"][0]["attributes"]["POSITION"]]
+    assert all(len(str(number)) <= 4 for number in (*bounds["min"], *bounds["max"]))
+
+
 def test_non_finite_numbers_are_written_neither_in_json_nor_in_buffers() -> None:
     data, report = glb_of(SCENES["sick"]())
     gltf = Gltf(data)  # refuses NaN and Infinity in the text

@@ -206,11 +206,18 @@ def mirror_of(scene: Scene) -> np.ndarray:
 
 
 def sources_of(scene: Scene, gltf: Gltf, place: int, mesh: int) -> np.ndarray:
-    """Return for each written vertex a vertex of the scene's mesh at the same position."""
+    """Return for each written vertex a vertex of the scene's mesh at the same position; the nearest one, if positions
+    are integers.
+    """
     original = (np.asarray(scene.meshes[mesh].positions) * mirror_of(scene)).astype(np.float32) + np.float32(0)
+    primitives = gltf.json["meshes"][gltf.nodes[place]["mesh"]]["primitives"]
+    if gltf.accessor(primitives[0]["attributes"]["POSITION"]).dtype.kind != "f":
+        node, low = gltf.nodes[place], original.min(axis=0)
+        rows = np.concatenate([gltf.accessor(primitive["attributes"]["POSITION"]) for primitive in primitives])
+        return np.array([np.abs(original - low - row * node["scale"]).max(axis=1).argmin() for row in rows])
     known = {row.tobytes(): index for index, row in enumerate(original)}
     sources: list[int] = []
-    for primitive in gltf.json["meshes"][gltf.nodes[place]["mesh"]]["primitives"]:
+    for primitive in primitives:
         rows = np.ascontiguousarray(gltf.accessor(primitive["attributes"]["POSITION"])) + np.float32(0)
         sources += [known[row.tobytes()] for row in rows]
     return np.array(sources)

@@ -289,3 +289,20 @@ def test_the_memory_of_translucent_faces_is_bounded_by_the_picture(monkeypatch: 
     assert peak < 80e6  # 72 MB; keeping all pixels of all panes takes 89 MB, and without the budget more
     monkeypatch.setattr("keyframer.rendering.raster.FRAGMENTS_AT_ONCE", 1 << 40)
     assert (rendered(scene, size=96) == picture).all()
+
+
+def test_normals_of_a_large_mesh_are_computed_in_portions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All at once, the values of corners take 290 bytes for each face; the result has 36."""
+    side = 200
+    across, down = (axis.reshape(-1) for axis in np.meshgrid(np.arange(side), np.arange(side)))
+    points = np.stack([across, down, np.sin(across / 7) * np.cos(down / 9)], axis=1)
+    first = (np.arange(side - 1)[:, None] * side + np.arange(side - 1)).reshape(-1, 1)
+    faces = np.concatenate([first + np.array(corners) for corners in ((0, 1, side), (1, side + 1, side))])
+    at_once = corner_normals(face_normals(points, faces), faces)
+    monkeypatch.setattr("keyframer.rendering.drawable_scene.FACES_AT_ONCE", 5_000)
+    tracemalloc.start()
+    normals = corner_normals(face_normals(points, faces), faces)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 120 * len(faces)
+    np.testing.assert_allclose(normals, at_once, atol=1e-6)

@@ -13,6 +13,7 @@ from keyframer.limits import spend
 from keyframer.maths.smoothing_groups import smooth_clusters
 from keyframer.posing import Pose
 from keyframer.posing.vertices import turned_by_bones
+from keyframer.rendering.raster import FACES_AT_ONCE
 from keyframer.rendering.surfaces import Surfaces
 from keyframer.scene import Handedness, Mesh, NodeKind, Scene
 from keyframer.textures import TextureSource
@@ -107,14 +108,21 @@ def normal_groups(corners: Indices, masks: Indices | None, flat: Flags, smooth: 
 
 def face_normals(points: Floats, corners: Indices) -> Floats:
     """Return (F, 3) unit normals; zero for faces without area."""
-    a = points[corners[:, 0]]
-    b, c = points[corners[:, 1]] - a, points[corners[:, 2]] - a
     out = np.empty((len(corners), 3))
     with np.errstate(all="ignore"):
-        out[:, 0] = b[:, 1] * c[:, 2] - b[:, 2] * c[:, 1]
-        out[:, 1] = b[:, 2] * c[:, 0] - b[:, 0] * c[:, 2]
-        out[:, 2] = b[:, 0] * c[:, 1] - b[:, 1] * c[:, 0]
-        return unit(out)
+        for rows in _portions(len(corners)):
+            a, b, c = (points[corners[rows, corner]] for corner in range(3))
+            b, c, normal = b - a, c - a, out[rows]
+            normal[:, 0] = b[:, 1] * c[:, 2] - b[:, 2] * c[:, 1]
+            normal[:, 1] = b[:, 2] * c[:, 0] - b[:, 0] * c[:, 2]
+            normal[:, 2] = b[:, 0] * c[:, 1] - b[:, 1] * c[:, 0]
+            normal[:] = unit(normal)
+        return out
+
+
+def _portions(count: int) -> list[slice]:
+    """Return slices of faces whose values are computed together: all at once take several times their memory."""
+    return [slice(at, at + FACES_AT_ONCE) for at in range(0, count, FACES_AT_ONCE)]
 
 
 def corner_normals(normals_of_faces: Floats, groups: Indices) -> Singles:
@@ -124,17 +132,30 @@ def corner_normals(normals_of_faces: Floats, groups: Indices) -> Singles:
     negated before they are added, and the sum then points to the side of the face of the corner.
     """
     count = int(groups.max(initial=-1)) + 1
-    corner_groups = groups.reshape(-1)
-    corner_face_normals = np.repeat(normals_of_faces, 3, axis=0)
-    first = np.zeros((count, 3))
-    first[corner_groups[::-1]] = corner_face_normals[::-1]
-    sign = np.where(_dot(corner_face_normals, first[corner_groups]) < _OPPOSITE_WINDING, -1.0, 1.0)
-    total = np.empty((count, 3))
-    for axis in range(3):
-        total[:, axis] = np.bincount(corner_groups, corner_face_normals[:, axis] * sign, count)
-    normals = unit(total)[corner_groups]
-    normals *= np.where(_dot(corner_face_normals, normals) < 0, -1.0, 1.0)[:, None]
-    return np.asarray(normals.reshape(-1, 3, 3), np.float32)
+    first, total = np.zeros((count, 3)), np.zeros((count, 3))
+    portions = _portions(len(groups))
+
+    def corners(rows: slice) -> tuple[Indices, Floats]:
+        return groups[rows].reshape(-1), np.repeat(normals_of_faces[rows], 3, axis=0)
+
+    for rows in reversed(portions):
+        corner_groups, corner_face_normals = corners(rows)
+        first[corner_groups[::-1]] = corner_face_normals[::-1]
+    for rows in portions:
+        corner_groups, corner_face_normals = corners(rows)
+        sign = np.where(_dot(corner_face_normals, first[corner_groups]) < _OPPOSITE_WINDING, -1.0, 1.0)
+        for axis in range(3):
+            total[:, axis] += np.bincount(corner_groups, corner_face_normals[:, axis] * sign, count)
+    del first
+    for rows in _portions(count):
+        total[rows] = unit(total[rows])
+    out = np.empty((len(groups), 3, 3), np.float32)
+    for rows in portions:
+        corner_groups, corner_face_normals = corners(rows)
+        normals = total[corner_groups]
+        normals *= np.where(_dot(corner_face_normals, normals) < 0, -1.0, 1.0)[:, None]
+        out[rows] = normals.reshape(-1, 3, 3)
+    return out
 
 
 def _dot(a: Floats, b: Floats) -> Floats:
@@ -287,7 +308,8 @@ class DrawableScene:
         first_stick = len(faces)
         faces = np.concatenate([faces, self._stick_faces]) if bones else faces
         points = np.concatenate(parts) if parts else np.empty((0, 3))
-        corners, groups = self.corners[faces], self.groups[faces]
+        all_shown = len(faces) == len(self.corners)
+        corners, groups = (table if all_shown else table[faces] for table in (self.corners, self.groups))
         points[np.abs(points) > _FARTHEST] = np.nan
         normals = corner_normals(face_normals(points, corners), groups)
         self._use_stated_normals(normals, faces, single)

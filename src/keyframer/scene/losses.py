@@ -396,6 +396,7 @@ BOUNDING_BOX_DROPPED = loss_type(
 # Meshes and skins
 
 MESH_WRITTEN = loss_type("MESH_WRITTEN", _EXACT, "written")
+MESH_ROUNDED = loss_type("MESH_ROUNDED", _NEAR, "rounded: {rounded}", "rounding", unit=_LENGTH)
 MESH_AXES_REPLACED = loss_type("MESH_AXES_REPLACED", _BAKED, "the mesh axes were replaced by those of its node", None)
 MESH_SPLIT = loss_type("MESH_SPLIT", _BAKED, "written as {pieces: mesh}: {reason}", None)
 MESH_AT_ROOT = loss_type("MESH_AT_ROOT", _BAKED, "a mesh must be above its bones: it moved to the root", None)

@@ -47,7 +47,7 @@ class Gltf:
                 self.parents[child] = number
 
     def accessor(self, number: int) -> np.ndarray:
-        """(count, width) as stored."""
+        """(count, width) as stored; fractions of integers as floats."""
         entry = self.json["accessors"][number]
         view = self.json["bufferViews"][entry["bufferView"]]
         width = _WIDTHS[entry["type"]]
@@ -58,6 +58,8 @@ class Gltf:
         rows = np.ndarray((entry["count"], width), dtype, self.buffer, start, (stride, dtype.itemsize))
         if dtype.kind == "f":
             assert np.isfinite(rows).all(), f"accessor {number} has a non-finite number"
+        if entry.get("normalized"):
+            return np.maximum(rows / np.iinfo(dtype).max, -1.0)
         return rows
 
     def named(self, name: str) -> int:

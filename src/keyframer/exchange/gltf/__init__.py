@@ -33,6 +33,12 @@ class GltfExporter(Exporter):
             choices=KEY_STYLES,
         ),
         MAX_ERROR,
+        WriteOption(
+            *("compact", "bool"),
+            "write glTF with integers for vertices and rotations, as far as --max-error allows: large meshes take half "
+            "the bytes; players need KHR_mesh_quantization (three.js, Babylon.js and Blender have it)",
+            is_flag=True,
+        ),
         WriteOption("core_only", "bool", "write glTF without extensions", is_flag=True),
         UNIT,
         FPS,

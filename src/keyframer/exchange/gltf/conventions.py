@@ -51,8 +51,8 @@ def with_singles(value: Any) -> Any:
     return value
 
 
-PACKED_FROM = 256
-"""smallest number of entries of an array that is packed"""
+PACKED_FROM = 64
+"""smallest number of entries of an array that is packed: masks of fewer faces are longer packed than listed"""
 
 Json = dict[str, Any]
 

@@ -91,6 +91,17 @@ def test_the_number_of_unknown_chunks_in_extras_is_limited() -> None:
     assert kept[-1]["count"] >= 50
 
 
+@pytest.mark.parametrize(("second", "noted"), [((10, 20, 30), None), ((10, 20, 31), [[10, 20, 31]])])
+def test_a_second_colour_is_noted_if_it_is_another(second: tuple[int, int, int], noted: list[list[int]] | None) -> None:
+    """The one with gamma correction is read."""
+    colors = [r.ColorByte(second), r.ColorByteGamma((10, 20, 30))]
+    material = r.Material(children=[r.MaterialName(b"paint"), r.MaterialAmbient(children=colors)])
+    scene = make.load([material], [])
+    assert scene.materials[0].ambient == (10 / 255, 20 / 255, 30 / 255)
+    kept = extras(scene.materials[0]).get("chunks")
+    assert (kept and [entry["rgb"] for entry in kept[0]["children"]]) == noted
+
+
 def test_large_meshes_of_many_nodes_are_compared_by_samples() -> None:
     """The choice between stored and keyframed vertices is the same for all nodes, and they share the mesh."""
     points = (np.random.default_rng(2).random((3000, 3)) * 10).tolist()

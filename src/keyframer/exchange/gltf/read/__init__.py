@@ -298,7 +298,10 @@ class _SceneMeshes:
         if number not in self._meshes:
             importer = self._importer
             v_up, from_keyframer = importer.space.v_up, importer.from_keyframer
-            imported = importer.issues.attempt(self._reader.read, number, v_up=v_up, from_keyframer=from_keyframer)
+            grid = importer.hierarchy.grids.get(number)
+            imported = importer.issues.attempt(
+                self._reader.read, number, grid, v_up=v_up, from_keyframer=from_keyframer
+            )
             self._meshes[number] = None if imported is None else self._add_mesh(imported)
         return self._meshes[number]
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from keyframer.arrays import Array, Indices
+from keyframer.arrays import Array, Floats, Indices
 from keyframer.catalogue import (
     LINK_COUNT_MISMATCH,
     LINK_INDEX_OUT_OF_RANGE,
@@ -92,9 +92,10 @@ class MeshReader:
         """by accessors: meshes that differ only in their materials share their arrays"""
         self.items = root.children("meshes")
 
-    def read(self, number: int, *, v_up: bool, from_keyframer: bool) -> ImportedMesh | None:
+    def read(self, number: int, grid: Floats | None, *, v_up: bool, from_keyframer: bool) -> ImportedMesh | None:
         """Read a mesh; returns None if it has no readable triangles. Split vertices are joined again (`weld`): in our
-        own files without regard to normals, in others by normal, if the mesh has normals.
+        own files without regard to normals, in others by normal, if the mesh has normals. Positions on a ``grid`` (4,),
+        origin and step, are moved to where they are.
         """
         item = self.items[number]
         primitives = _Primitives()
@@ -108,10 +109,10 @@ class MeshReader:
         extras = item.keyframer_extras
         stated = not from_keyframer or (extras is not None and extras.value.get("normals") == "stated")
         primitives.translucent = not self._opaque.issuperset(primitives.materials)
-        key = (*primitives.accessor_keys, primitives.translucent, stated)
+        key = (*primitives.accessor_keys, primitives.translucent, stated, None if grid is None else grid.tobytes())
         if key not in self._imported_meshes:
             self._imported_meshes[key] = self._imported_mesh(
-                item, primitives, v_up=v_up, from_keyframer=from_keyframer, stated_normals=stated
+                item, primitives, grid, v_up=v_up, from_keyframer=from_keyframer, stated_normals=stated
             )
         shared = self._imported_meshes[key]
         imported = replace(shared, mesh=replace(shared.mesh, name=self._issues.attempt(item.text, "name", "") or ""))
@@ -123,11 +124,20 @@ class MeshReader:
         return imported
 
     def _imported_mesh(
-        self, item: Item, primitives: _Primitives, *, v_up: bool, from_keyframer: bool, stated_normals: bool
+        self,
+        item: Item,
+        primitives: _Primitives,
+        grid: Floats | None,
+        *,
+        v_up: bool,
+        from_keyframer: bool,
+        stated_normals: bool,
     ) -> ImportedMesh:
         """Return the arrays shared by all meshes with the same accessors. Our own files say whether their normals were
         stated by the source; others follow from smoothing groups."""
         imported = self._joined(item, primitives, v_up)
+        if grid is not None:
+            imported.mesh.positions = np.asarray(imported.mesh.positions * grid[3] + grid[:3], np.float32)
         if stated_normals and imported.normals is not None:
             imported.mesh.normals = imported.normals
         if not from_keyframer:  # our own files have smoothing in extras, if the scene had any

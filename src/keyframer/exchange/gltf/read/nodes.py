@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Protocol
@@ -84,7 +85,11 @@ class Hierarchy:
         """for nodes with helpers, the index of each kind of helper"""
         self._moving = moving
         self._helped_node: dict[int, int] = {}
+        self._meshes = root.children("meshes")
+        self.grids: dict[int, Floats] = {}
+        """for meshes of compact files, origin and step (4,) of the grid of their positions"""
         self._find_helpers(only_helps)
+        self._find_grids()
         self.root_helper = self._find_root_helper(axes)
         """helper node that only rotates and scales the whole scene"""
         self.order = [
@@ -204,6 +209,35 @@ class Hierarchy:
                 self.helpers[head] = helpers
                 self._helped_node |= dict.fromkeys(helpers.values(), head)
 
+    def _find_grids(self) -> None:
+        """Find the meshes all of whose nodes are helpers that place their grid. Where another program changed one, all
+        are nodes like any other, and the positions stay numbers of steps.
+        """
+        users: dict[int, list[int]] = {}
+        for number, item in enumerate(self.items):
+            if self._stated_grid(item) is not None:
+                users.setdefault(int(item.value["mesh"]), []).append(number)
+        for mesh, numbers in users.items():
+            grid = self._stated_grid(self.items[numbers[0]])
+            assert grid is not None
+            placing = [self.helper_kind(number) == "geo" and self._is_scaled(number, grid[3]) for number in numbers]
+            if all(placing):
+                self.grids[mesh] = grid
+            for number in () if all(placing) else itertools.compress(numbers, placing):
+                del self.helpers[self._helped_node.pop(number)]["geo"]
+
+    def _stated_grid(self, item: Item) -> Floats | None:
+        """Return origin and step (4,) of the grid on which the mesh of a node is, by our extras."""
+        mesh = item.value.get("mesh")
+        extras = self._meshes[mesh].keyframer_extras if type(mesh) is int and 0 <= mesh < len(self._meshes) else None
+        if extras is None or not extras.has("grid"):
+            return None
+        numbers = self._issues.attempt(extras.numbers, "grid", 4)
+        return None if numbers is None or not numbers[3] > 0 else np.array(numbers)
+
+    def _is_scaled(self, number: int, scale: float) -> bool:
+        return bool((np.abs(self._numbers(number, "scale") / scale - 1.0) <= _ROUNDING).all())
+
     def _helper_kind(self, number: int) -> str | None:
         """Return the kind of a helper node; None for other nodes, and for one that does more than such a helper."""
         item = self.items[number]
@@ -239,7 +273,10 @@ class Hierarchy:
         geometry = helpers.get("geo")
         if geometry is None:
             return True
-        if self._numbers(geometry, "scale").tolist() not in ([0, 0, 0], [1, 1, 1]):
+        grid = self._stated_grid(self.items[geometry])
+        if grid is None and self._numbers(geometry, "scale").tolist() not in ([0, 0, 0], [1, 1, 1]):
+            return False
+        if grid is not None and not self._is_scaled(geometry, grid[3]):
             return False
         is_only_geometry = not {"mesh", "skin"} & (self.items[head].value.keys() | self.items[tail].value.keys())
         return is_only_geometry and self.parents[geometry] in (tail, None)
@@ -345,7 +382,9 @@ class NodeReader:
         if "scale" in parts:
             node.scale_axes_xyzw = self._axes.rotations(scaled.numbers("rotation", 4, (0.0, 0.0, 0.0, 1.0)))
         if "geo" in parts and not parts["geo"].has("skin"):
-            node.pivot = -self._axes.vectors(parts["geo"].numbers("translation", 3, (0.0, 0.0, 0.0)))
+            place = np.array(parts["geo"].numbers("translation", 3, (0.0, 0.0, 0.0)))
+            grid = self._hierarchy.grids.get(parts["geo"].value.get("mesh", -1))
+            node.pivot = -self._axes.vectors(place if grid is None else place - grid[:3])
 
     def _decompose_matrix(self, node: Node, head: Item) -> tuple[Floats, Floats]:
         """Return position and rotation of a matrix; sets the scale, and scale axes if it has shear."""

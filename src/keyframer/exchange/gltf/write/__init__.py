@@ -18,6 +18,7 @@ from keyframer.exchange.gltf.write.animation import write_animations
 from keyframer.exchange.gltf.write.animation_channels import hide_node
 from keyframer.exchange.gltf.write.asset import Asset, write_glb, write_gltf
 from keyframer.exchange.gltf.write.cameras_lights import Lights, light_extras, write_cameras
+from keyframer.exchange.gltf.write.compact import find_grids
 from keyframer.exchange.gltf.write.materials import Materials
 from keyframer.exchange.gltf.write.meshes import Meshes, Skins
 from keyframer.exchange.gltf.write.nodes import Tree
@@ -78,12 +79,13 @@ def _export(scene: Scene, options: GltfOptions) -> tuple[Asset, LossReport]:
         samples = rig.sample([written_span(scene.clips[0], options.fps).begin])
         world = rig.world(samples, 1)[0]
     materials = Materials(context)
-    tree = Tree(context, rig, aims, samples, world)
+    grids = find_grids(context, world)
+    tree = Tree(context, rig, aims, samples, world, grids)
     write_cameras(context, rig.properties.fov.at(samples, 1)[0, :, 0])
     visible = (rig.properties.visible.at(samples, 1)[0, :, 0] > 0.5).tolist()
     lights = Lights(context, unit_intensities(scene, world, visible, axes.unit), light_starts(rig.properties, samples))
     weights = {number: rows[0] for number, rows in rig.properties.morph_weights(samples, 1).items()}
-    _attach_parts(context, tree, materials, lights, visible, weights)
+    _attach_parts(context, tree, Meshes(context, materials, grids), lights, visible, weights)
     clips = write_animations(context, tree, aims, lights, rig)
     _add_metadata(context, clips)
     if embedded is not None:
@@ -126,13 +128,12 @@ def _embed(context: Context, written: Written, options: dict[str, object]) -> No
 def _attach_parts(
     context: Context,
     tree: Tree,
-    materials: Materials,
+    meshes: Meshes,
     lights: Lights,
     visible: list[bool],
     weights: dict[int, Floats],
 ) -> None:
     """Add meshes, skins, weights, cameras and lights to the nodes, and hide geometry that is not visible."""
-    meshes = Meshes(context, materials)
     skins = None if tree.root is None else Skins(context, [parts.tail for parts in tree.parts], tree.root)
     for number, (node, parts) in enumerate(zip(context.scene.nodes, tree.parts, strict=True)):
         tail: Json = context.asset.nodes[parts.tail]

@@ -13,6 +13,13 @@ from keyframer.curves import Interpolation, RotationForm, Track
 from keyframer.exchange.gltf.conventions import Json, Names, attach_extras, json_value, non_default_fields
 from keyframer.exchange.gltf.write.animation_channels import Channels, Properties, animate_visibility
 from keyframer.exchange.gltf.write.cameras_lights import Lights
+from keyframer.exchange.gltf.write.compact import (
+    ROTATION_FRACTIONS,
+    add_rounding,
+    can_round_rotations,
+    is_rounded,
+    rounded,
+)
 from keyframer.exchange.gltf.write.nodes import NodeParts, Tree
 from keyframer.exchange.gltf.write.options import Context
 from keyframer.exchange.kit.aims import AimConstraint
@@ -85,19 +92,23 @@ class ClipWriter:
 
     def write(self) -> Json:
         """Write the animation, if anything moves; returns the data of the clip for the extras of the scene."""
-        samplers = self._samplers()
+        rounds = can_round_rotations(self._context)
+        samplers = self._samplers(rounds)
         if samplers:
             allowed = self._context.options.max_error * self._context.size
-            error = _world_error(
-                self._context, self._rig, self.span, self._tree.parts, samplers, self._motions.worst_moments()
-            )
+            error = self._world_error(samplers)
+            if rounds and error > allowed:
+                rounds, samplers = False, self._samplers(rounds=False)
+                error = self._world_error(samplers)
             measured = self._context.report.measured
             measured["size"] = self._context.size
             measured["world_error"] = max(error, measured.get("world_error", 0.0))
             measured["world_error_allowed"] = allowed
         moving, settings = Channels(self._context.asset), Channels(self._context.asset)
         for (node, path), sampler in samplers.items():
-            moving.node(node, path, sampler)
+            moving.node(node, path, sampler, ROTATION_FRACTIONS if rounds and is_rounded(path, sampler) else "<f4")
+        for motion in self._motions.motions.values() if rounds else ():
+            add_rounding(motion)
         self._other_channels(moving, settings)
         content = clip_extras(self._context, self.clip, self.span)
         end = float(self.span.seconds([self.span.end])[0])
@@ -144,14 +155,23 @@ class ClipWriter:
             ]
         return []
 
-    def _samplers(self) -> dict[tuple[int, str], Sampler]:
-        """Return the samplers of translations, rotations and scales of nodes."""
+    def _world_error(self, samplers: Samplers) -> float:
+        worst = self._motions.worst_moments()
+        return _world_error(self._context, self._rig, self.span, self._tree.parts, samplers, worst)
+
+    def _samplers(self, rounds: bool) -> dict[tuple[int, str], Sampler]:
+        """Return the samplers of translations, rotations and scales of nodes; rotations rounded, if it ``rounds``."""
         samplers: dict[tuple[int, str], Sampler] = {}
         for (node, animated), sampler in self._motions.samplers().items():
             for target, path, signs in self._targets(node, animated):
                 samplers[target, path] = sampler.mirrored(signs)
         if self._number:
             self._add_still_values(samplers)
+        if rounds:
+            return {
+                target: rounded(sampler) if is_rounded(target[1], sampler) else sampler
+                for target, sampler in samplers.items()
+            }
         return samplers
 
     def aim_error(self, node: int) -> float:

@@ -12,6 +12,7 @@ from keyframer.arrays import Array
 from keyframer.exchange.gltf.conventions import Json
 from keyframer.exchange.gltf.write.asset import Asset
 from keyframer.exchange.gltf.write.cameras_lights import Lights
+from keyframer.exchange.gltf.write.compact import ROTATION_FRACTIONS, rotation_fractions
 from keyframer.exchange.gltf.write.nodes import NodeParts
 from keyframer.exchange.gltf.write.options import Context
 from keyframer.exchange.kit.cameras_lights import FIELDS_OF_VIEW, cone_angles, vertical_fov
@@ -36,9 +37,9 @@ class Channels:
     def __len__(self) -> int:
         return len(self._channels)
 
-    def node(self, node: int, path: str, sampler: Sampler) -> None:
+    def node(self, node: int, path: str, sampler: Sampler, number_type: str = "<f4") -> None:
         """Add a channel for a property of a node."""
-        self._channels.append((sampler, {"node": node, "path": path}, "<f4"))
+        self._channels.append((sampler, {"node": node, "path": path}, number_type))
 
     def pointer(self, pointer: str, sampler: Sampler, number_type: str = "<f4") -> None:
         """Add a channel for any property, with KHR_animation_pointer."""
@@ -58,11 +59,14 @@ class Channels:
         numbers: dict[tuple[int, int, str], int] = {}
         channels = []
         for sampler, target, number_type in self._channels:
-            output: Array = sampler.output().astype(number_type, copy=False)
+            is_fraction = number_type == ROTATION_FRACTIONS
+            output: Array = sampler.output()
+            output = rotation_fractions(output) if is_fraction else output.astype(number_type, copy=False)
             if target["path"] == "weights" or output.shape[1] == 1:
                 output = output.reshape(-1)
             buffers = self._asset.buffers
-            key = buffers.times(sampler.times), buffers.values(np.ascontiguousarray(output)), sampler.mode
+            values = buffers.values(np.ascontiguousarray(output), normalized=is_fraction)
+            key = buffers.times(sampler.times), values, sampler.mode
             if key not in numbers:
                 numbers[key] = len(samplers)
                 entry: Json = {"input": key[0], "output": key[1]}

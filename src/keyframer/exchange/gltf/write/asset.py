@@ -7,6 +7,7 @@ written once. Arrays are not concatenated in memory: the file is written part by
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import struct
 from collections.abc import Iterator
@@ -30,11 +31,12 @@ from keyframer.exchange.gltf.conventions import (
 )
 from keyframer.exchange.kit.numbers import bounds as column_bounds
 from keyframer.files import content_name, write_bytes, write_set
+from keyframer.wire.lossless_json import array_to_json
 
 VERTICES = 34962
 INDICES = 34963
 
-_COMPONENTS = {"u1": 5121, "u2": 5123, "u4": 5125, "f4": 5126}
+_COMPONENTS = {"i1": 5120, "u1": 5121, "i2": 5122, "u2": 5123, "u4": 5125, "f4": 5126}
 _TYPES = {1: "SCALAR", 2: "VEC2", 3: "VEC3", 4: "VEC4", 16: "MAT4"}
 
 
@@ -72,11 +74,13 @@ class Buffers:
         self._blob_sizes: dict[int, int] = {}
 
     def vertices(self, array: Array, *, normalized: bool = False, bounds: bool = False) -> int:
-        """Add a vertex attribute (V, k)."""
+        """Add a vertex attribute (V, k); each row begins at a multiple of four."""
         extra: dict[str, Any] = {"normalized": True} if normalized else {}
         if bounds:
             extra["min"], extra["max"] = column_bounds(array)
-        return self._add(array, VERTICES, extra)
+        width = array.shape[1]
+        padding = -array.itemsize * width % 4 // array.itemsize
+        return self._add(np.pad(array, ((0, 0), (0, padding))) if padding else array, VERTICES, extra, width=width)
 
     def indices(self, array: Array) -> int:
         """Add triangle corners (n,), with 16 bits if possible, else 32; the largest number of a type is reserved."""
@@ -87,9 +91,9 @@ class Buffers:
         """Add ascending key times; their first and last are stored as minimum and maximum."""
         return self._add(array, None, {"min": [float(array[0])], "max": [float(array[-1])]})
 
-    def values(self, array: Array) -> int:
+    def values(self, array: Array, *, normalized: bool = False) -> int:
         """Add key values."""
-        return self._add(array, None, {})
+        return self._add(array, None, {"normalized": True} if normalized else {})
 
     def matrices(self, array: Array) -> int:
         """Add inverse bind matrices (n, 16), column by column; they do not share a view with other arrays."""
@@ -103,15 +107,18 @@ class Buffers:
         self._blob_sizes[id(pool)] = len(data)
         return -len(self._blobs)
 
-    def _add(self, array: Array, target: int | None, extra: dict[str, Any], use: str = "") -> int:
+    def _add(
+        self, array: Array, target: int | None, extra: dict[str, Any], use: str = "", width: int | None = None
+    ) -> int:
+        """Add an array, of whose columns only ``width`` have a meaning."""
         array = np.ascontiguousarray(array)
         kind = array.dtype.str[1:]
-        width = _width(array)
+        stride = array.itemsize * _width(array) if target == VERTICES else None
+        width = width or _width(array)
         key = (target, use, kind, width, *extra, array.nbytes, crc32(array.data))
         first, first_array = self._known.setdefault(key, (len(self.accessors), array))
         if first < len(self.accessors) and first_array.tobytes() == array.tobytes():
             return first
-        stride = array.itemsize * width if target == VERTICES else None
         pool = self._pools.get((target, stride, use or kind))
         if pool is None:
             pool = self._pools[target, stride, use or kind] = _Pool(target, stride)
@@ -143,11 +150,25 @@ class Buffers:
                 view["target"] = pool.target
             views.append(view)
             offset += pool.size
+        self._shorten_bounds()
         for accessor, pool in zip(self.accessors, self._accessor_pools, strict=True):
             accessor["bufferView"] = view_numbers[id(pool)]
             if accessor["byteOffset"] == 0:
                 del accessor["byteOffset"]
         return views, offset
+
+    def _shorten_bounds(self) -> None:
+        """Replace minima and maxima of single precision by the shortest decimals that single precision reads back."""
+        rows = [
+            accessor[name]
+            for accessor in self.accessors
+            if accessor["componentType"] == _COMPONENTS["f4"]
+            for name in ("min", "max")
+            if name in accessor
+        ]
+        numbers = iter(array_to_json(np.array([number for row in rows for number in row], np.float32)))
+        for row in rows:
+            row[:] = itertools.islice(numbers, len(row))
 
     def blob_view(self, blob_number: int) -> int:
         """Return the buffer view of a blob from the number that `blob` returned: blobs follow the pools."""
@@ -191,7 +212,9 @@ class Asset:
         self.lights: list[Json] = []
         """of KHR_lights_punctual"""
         self.extensions: set[str] = set()
-        """used extensions; none is ever required"""
+        """used extensions"""
+        self.required_extensions: set[str] = set()
+        """those that players must support, of compact files only"""
         self.roots: list[int] = []
         """nodes without a parent"""
         self.properties: Json = {"version": "2.0", "generator": f"keyframer {__version__}"}
@@ -230,6 +253,8 @@ class Asset:
         root: Json = {"asset": self.properties}
         if self.extensions:
             root["extensionsUsed"] = sorted(self.extensions)
+        if self.required_extensions:
+            root["extensionsRequired"] = sorted(self.required_extensions)
         if self.lights:
             root["extensions"] = {"KHR_lights_punctual": {"lights": with_singles(self.lights)}}
         root["scene"] = 0

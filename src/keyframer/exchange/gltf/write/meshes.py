@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from keyframer.arrays import Array, Indices
-from keyframer.exchange.gltf.conventions import Json, attach_extras, non_default_fields, raw_name
+from keyframer.exchange.gltf.conventions import Json, attach_extras, json_numbers, non_default_fields, raw_name
+from keyframer.exchange.gltf.write.compact import EXTENSION, NEED_EXTENSION, Grid, fractions
 from keyframer.exchange.gltf.write.materials import Materials
 from keyframer.exchange.gltf.write.options import Context
 from keyframer.exchange.kit.faces import (
@@ -35,6 +36,7 @@ from keyframer.formats import properties_of
 from keyframer.scene import Mesh, Morph, Skin
 from keyframer.scene.losses import (
     FIELD_KEPT,
+    MESH_ROUNDED,
     MESH_WRITTEN,
     MORPH_WRITTEN,
     SKIN_BIND_POSITIONS,
@@ -51,9 +53,11 @@ _FACES_SPLIT = 20_000
 class Meshes:
     """Writes the meshes of a scene, each once for each morph and skin that it is used with."""
 
-    def __init__(self, context: Context, materials: Materials) -> None:
+    def __init__(self, context: Context, materials: Materials, grids: dict[int, Grid]) -> None:
+        """``grids`` are those of the meshes whose positions become integers."""
         self._context = context
         self._materials = materials
+        self._grids = grids
         self._written: dict[tuple[int, int | None, int | None], int | None] = {}
         smooth = context.options.smooth
         default = properties_of(context.scene.source_format).smooth_without_groups
@@ -119,17 +123,20 @@ class Meshes:
         if skin is not None:
             attributes.update(self._skin_attributes(mesh, skin, split))
         targets = [] if morph is None else self._targets(mesh, morph, surface, split)
-        primitives = self._primitives(split, attributes, targets)
+        grid = self._grids.get(number)
+        primitives = self._primitives(split, attributes, targets, grid)
         name = safe_text(mesh.name)
         written: Json = {**({"name": name} if name else {}), "primitives": primitives}
         if targets and morph is not None:
             written["extras"] = {"targetNames": [safe_text(name) for name in morph.names]}
         self._extras(mesh, drawable, split, written)
+        if grid is not None:
+            attach_extras(written, grid.extras())
         self._context.asset.meshes.append(written)
         unused = len(surface.positions) - split.used_vertices
         if unused:
             report.add(VERTICES_UNUSED, f"{path}/unused_vertices", extras=mesh.extras, count=unused)
-        report.add(MESH_WRITTEN, path, extras=mesh.extras)
+        self._report_rounding(path, mesh, grid)
         return len(self._context.asset.meshes) - 1
 
     def _attribute_indices(self, mesh: Mesh, drawable: DrawableFaces, with_mirroring: bool) -> list[Indices]:
@@ -195,7 +202,34 @@ class Meshes:
             attributes[f"WEIGHTS_{set_number}"] = np.ascontiguousarray(weights[vertex, columns])
         return attributes
 
-    def _primitives(self, split: Split, attributes: dict[str, Array], targets: list[dict[str, Array]]) -> list[Json]:
+    def _report_rounding(self, path: str, mesh: Mesh, grid: Grid | None) -> None:
+        """Report that a mesh is exact, or what is rounded."""
+        report = self._context.report
+        if not self._context.options.compact:
+            report.add(MESH_WRITTEN, path, extras=mesh.extras)
+        elif grid is None:
+            report.add(MESH_ROUNDED, path, extras=mesh.extras, rounded="normals of 8 bits")
+        else:
+            error = 0.5 * grid.step
+            report.add(
+                MESH_ROUNDED, path, error=error, extras=mesh.extras, rounded="positions of 16 bits, normals of 8"
+            )
+
+    def _vertices(self, name: str, array: Array, grid: Grid | None) -> int:
+        """Write an attribute, as integers if the file is compact; returns the accessor."""
+        asset, rows = self._context.asset, None
+        if self._context.options.compact:
+            rows = fractions(name, array) if name != "POSITION" or grid is None else grid.rows(array)
+        if rows is None:
+            return asset.buffers.vertices(array, bounds=name == "POSITION")
+        if name in NEED_EXTENSION:
+            asset.extensions.add(EXTENSION)
+            asset.required_extensions.add(EXTENSION)
+        return asset.buffers.vertices(rows, normalized=name != "POSITION", bounds=name == "POSITION")
+
+    def _primitives(
+        self, split: Split, attributes: dict[str, Array], targets: list[dict[str, Array]], grid: Grid | None
+    ) -> list[Json]:
         buffers = self._context.asset.buffers
         written: list[Json] = []
         for part in split.primitives:
@@ -204,9 +238,7 @@ class Meshes:
                 points, normals, uv = (arrays[name].astype(np.float64) for name in ("POSITION", "NORMAL", "TEXCOORD_0"))
                 arrays["TANGENT"] = single(vertex_tangents(points, normals, uv, part.triangles))
             primitive: Json = {
-                "attributes": {
-                    name: buffers.vertices(array, bounds=name == "POSITION") for name, array in arrays.items()
-                },
+                "attributes": {name: self._vertices(name, array, grid) for name, array in arrays.items()},
                 "indices": buffers.indices(part.triangles.reshape(-1)),
                 "material": self._materials.write(
                     part.material,
@@ -227,7 +259,9 @@ class Meshes:
 
     def _extras(self, mesh: Mesh, drawable: DrawableFaces, split: Split, target: Json) -> None:
         """Attach data that glTF cannot store; arrays of faces are in the order of the written triangles."""
-        content = non_default_fields(mesh, "axes", "casts_shadows", "receives_shadows", "dynamic", "bounding_sphere")
+        content = non_default_fields(mesh, "casts_shadows", "receives_shadows", "dynamic", "bounding_sphere")
+        if mesh.axes is not None:
+            content["axes"] = json_numbers(mesh.axes)
         content.update(raw_name(mesh.raw_name, mesh.name, target.get("name")))
         if "normals" in drawable.numbers:
             content["normals"] = "stated"
@@ -237,7 +271,9 @@ class Meshes:
             order = np.concatenate([np.asarray(part.faces) for part in split.primitives])
         for name, column in (("smoothing", drawable.masks), ("edges", drawable.edges)):
             if column is not None and len(column):
-                content[name] = column[all_faces if isinstance(order, slice) else order]
+                masks = np.asarray(column[all_faces if isinstance(order, slice) else order])
+                small = np.min_scalar_type(int(masks.max()))
+                content[name] = masks.astype(small) if int(masks.min()) >= 0 else masks
                 self._context.report.add(FIELD_KEPT, f"/meshes/{mesh.name}/{name}", extras=mesh.extras)
         if mesh.extras:
             content["extras"] = mesh.extras

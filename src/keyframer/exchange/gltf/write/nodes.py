@@ -3,8 +3,8 @@
 N           has translation, rotation and scale, the children, the camera, the light and the mesh. Exceptions:
   N_scale   if scale axes have an effect: is rotated to these axes and has the scale
     N_shape below N_scale: is rotated back and has the children, the camera, the light and the mesh
-  N_geo     if the geometry is ever hidden or is shifted by a pivot, which must not affect children: has the mesh;
-            also for a skinned mesh, without a parent
+  N_geo     if the geometry is ever hidden, is shifted by a pivot or has integers as positions, none of which must
+            affect children: has the mesh; also for a skinned mesh, without a parent
 
 glTF has no targets, so the rotation of aimed cameras and lights is baked (`keyframer.exchange.kit.aims`).
 """
@@ -26,6 +26,7 @@ from keyframer.exchange.gltf.conventions import (
     non_default_fields,
     raw_name,
 )
+from keyframer.exchange.gltf.write.compact import Grid
 from keyframer.exchange.gltf.write.options import Context
 from keyframer.exchange.kit.aims import AimConstraint, matrices_in_parent
 from keyframer.exchange.kit.start_transforms import FULL_SIZE, NO_ROTATION, ORIGIN, StartTransforms
@@ -56,9 +57,15 @@ class Tree:
     """Writes the nodes as they are at the start of the first clip."""
 
     def __init__(
-        self, context: Context, rig: Rig, aims: dict[int, AimConstraint], samples: Samples, world: Floats
+        self,
+        context: Context,
+        rig: Rig,
+        aims: dict[int, AimConstraint],
+        samples: Samples,
+        world: Floats,
+        grids: dict[int, Grid],
     ) -> None:
-        """``samples`` and ``world`` (nodes, 4, 4) are those of the start."""
+        """``samples`` and ``world`` (nodes, 4, 4) are those of the start, ``grids`` those of meshes on a grid."""
         self._context = context
         self._rig = rig
         self._aims = aims
@@ -66,6 +73,7 @@ class Tree:
         self.parts: list[NodeParts] = []
         self.start = StartTransforms(context.scene, context.axes, rig, samples)
         self._world = world
+        self._grids = grids
         if context.axes.needs_root or context.scene.skins:
             self.root = context.asset.add_node(self._root())
         self._write_nodes()
@@ -139,7 +147,7 @@ class Tree:
             _set(head, "scale", json_numbers(np.full(3, aim.scale)), FULL_SIZE)
 
     def _add_geometry_nodes(self) -> None:
-        """Add a node for geometry that is shifted, ever hidden or skinned; skinned meshes have no parent."""
+        """Add a node for geometry that is shifted, ever hidden, skinned or on a grid; skinned meshes have no parent."""
         asset, axes = self._context.asset, self._context.axes
         hideable = self._nodes_with_track("visible")
         for number, node in enumerate(self._context.scene.nodes):
@@ -148,11 +156,14 @@ class Tree:
                 continue
             parts.geometry = parts.tail
             shifted = node.skin is None and _is_shifted(node)
-            if not (shifted or node.hidden or number in hideable or node.skin is not None):
+            grid = self._grids.get(node.mesh)
+            if not (shifted or node.hidden or number in hideable or node.skin is not None or grid is not None):
                 continue
             helper: Json = {"name": self._context.names.claim(f"{asset.nodes[parts.head]['name']}_geo")}
-            if shifted:
-                _set(helper, "translation", json_numbers(axes.vectors(-np.asarray(node.pivot, np.float64))), ORIGIN)
+            place = axes.vectors(-np.asarray(node.pivot, np.float64)) if shifted else np.zeros(3)
+            if grid is not None:
+                place, helper["scale"] = place + grid.origin, json_numbers([grid.step] * 3)
+            _set(helper, "translation", json_numbers(place), ORIGIN)
             attach_extras(helper, {"helper": "geo", "of": asset.nodes[parts.head]["name"]})
             parts.geometry = asset.add_node(helper, None if node.skin is not None else parts.tail)
 
@@ -183,7 +194,9 @@ def _node_extras(context: Context, number: int, parts: list[NodeParts]) -> Json:
     content.update(raw_name(node.raw_name, node.name, context.asset.nodes[parts[number].head]["name"]))
     if node.target is not None and 0 <= node.target < len(parts):
         content["target"] = context.asset.nodes[parts[node.target].head]["name"]
-    content.update(non_default_fields(node, "file_id", "bounding_box"))
+    content.update(non_default_fields(node, "file_id"))
+    if node.bounding_box is not None:
+        content["bounding_box"] = json_numbers(node.bounding_box)
     if not has_faces:
         content.update(non_default_fields(node, "hidden"))
     if _is_shifted(node) and (node.skin is not None or not has_faces):

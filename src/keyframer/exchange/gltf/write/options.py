@@ -22,12 +22,15 @@ from keyframer.scene.loss_report import LossReport
 class GltfOptions(SceneOptions):
     """Options for writing glTF; `keyframer.exchange.gltf` describes them."""
 
+    compact: bool = False
     core_only: bool = False
     keys: str = KEY_STYLES[0]
     embed_source: bool = False
 
     def __post_init__(self) -> None:
         SceneOptions.__post_init__(self)
+        if self.compact and self.core_only:
+            raise ValueError("compact files need the extension KHR_mesh_quantization, and core_only allows none")
         if self.keys not in KEY_STYLES:
             raise ValueError(f"keys must be one of {', '.join(KEY_STYLES)}, not {self.keys!r}")
 
@@ -42,6 +45,8 @@ class GltfOptions(SceneOptions):
         for name in ("unit", "fps", "smooth"):
             if getattr(self, name) is not None:
                 options[name] = getattr(self, name)
+        if self.compact:
+            options["compact"] = True
         return options
 
 

@@ -175,11 +175,31 @@ _NO_KINDS: Kinds = frozenset()
 _TAIL = attrgetter("tail")
 
 
+def _unread_inside(wrapper: Chunk) -> list[dict[str, Any]]:
+    """Return a chunk, of which the colour or percentage inside is read, with the other sub-chunks and tails, if there
+    are any. A second colour that is equal to the first is none: programs write one with and one without gamma
+    correction (in 1,403 of 1,896 such chunks of our files they are equal).
+    """
+    if len(wrapper.children) < 2 and not wrapper.tail and not any(map(_TAIL, wrapper.children)):
+        return []
+    read = _color_chunk(wrapper) or _percent_chunk(wrapper)
+    color = rgb_of(read) if isinstance(read, _COLORS) else None
+    is_read = [
+        (part is read or (isinstance(part, _COLORS) and rgb_of(part) == color)) and not (part.tail or part.children)
+        for part in wrapper.children
+    ]
+    if all(is_read) and not wrapper.tail:
+        return []
+    plain = plain_record(wrapper)
+    plain["children"] = [entry for entry, known in zip(plain["children"], is_read, strict=True) if not known]
+    return [plain]
+
+
 def unread_chunks(parent: Chunk, known: Kinds, wrappers: Kinds = _NO_KINDS) -> list[dict[str, Any]]:
     """Return the sub-chunks and tails of ``parent`` that are not read, as plain values.
 
     ``known`` are the kinds that are read: the first of each, or all of kinds that usually repeat. ``wrappers`` are
-    kinds of which only the colour or percentage inside is read; they are returned if they contain more than that.
+    kinds of which only the colour or percentage inside is read; they are returned with what else they contain.
     `value_kinds` has the kinds of the colour and percentage that are read from the parent itself.
     """
     if not (parent.children or parent.tail):
@@ -197,10 +217,8 @@ def unread_chunks(parent: Chunk, known: Kinds, wrappers: Kinds = _NO_KINDS) -> l
         kind = type(chunk)
         first = kind not in seen or chunk.repeats
         seen.add(kind)
-        if first and kind in wrappers:
-            wrapped = chunk.children
-            if len(wrapped) > 1 or chunk.tail or (wrapped and wrapped[0].tail):
-                unread.append(plain_record(chunk))
+        if first and kind in wrappers and isinstance(chunk, Chunk):
+            unread += _unread_inside(chunk)
         elif not (first and kind in known):
             unread.append(plain_record(chunk))
         elif tails and chunk.tail and not chunk.children:

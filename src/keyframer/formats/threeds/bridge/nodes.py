@@ -36,6 +36,8 @@ NODE_KINDS: dict[type[Record], NodeKind] = {
 
 _DUMMIES = (b"$$$DUMMY", b"DUMMY")
 _HIDDEN = 1 << 11
+_USUAL_FLAGS = 0x4000
+"""which nearly every real file has: others become extras"""
 
 _KNOWN = frozenset(
     (*KINDS, r.HideTrack, r.MorphTrack, r.NodeHeader, r.NodeId, r.InstanceName, r.Pivot, r.BoundBox, r.ParentName)
@@ -115,7 +117,12 @@ def _read_node(context: Context, chunk: r.Node, writer: Program, names: UniqueNa
     unread = unread_chunks(chunk, _KNOWN)
     extras: dict[str, object] = {"chunks": unread} if unread else {}
     if header is not None:
-        extras |= {"flags1": header.flags1, "flags2": header.flags2, "parent": header.parent}
+        if header.flags1 & ~_HIDDEN != _USUAL_FLAGS:
+            extras["flags1"] = header.flags1
+        if header.flags2:
+            extras["flags2"] = header.flags2
+        if header.parent != -1:
+            extras["parent"] = header.parent
         unread = unread_chunks(header, frozenset())
         if unread:
             extras["header"] = unread
