@@ -56,7 +56,7 @@ FIELD_UNSUPPORTED = loss_type(
 UNSEEN_FIELD_UNSUPPORTED = loss_type(
     "UNSEEN_FIELD_UNSUPPORTED", _DROPPED, "{target} cannot store '{field}' of {parts}", None
 )
-FIELD_KEPT = loss_type("FIELD_KEPT", _EXTRAS, "this format cannot store it")
+FIELD_KEPT = loss_type("FIELD_KEPT", _EXTRAS, "this format has no place for it")
 EXTRAS_UNSUPPORTED = loss_type(
     "EXTRAS_UNSUPPORTED", _DROPPED, "{target} cannot store '{field}' of {parts}, which the file has", None
 )

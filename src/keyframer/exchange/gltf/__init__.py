@@ -83,11 +83,9 @@ class GltfImporter(Importer):
     profiles = (LUANTI,)
 
     def check_profile(self, data: bytes, profile: str, issues: IssueLog, limits: Limits) -> None:
-        from keyframer.exchange.gltf import profiles
-        from keyframer.exchange.gltf.read.container import open_container
-        from keyframer.exchange.gltf.read.json_text import Findings
+        from keyframer.exchange.gltf import profiles, read
 
-        profiles.check(open_container(data, limits, Findings(limits, salvage=True)).root.value, profile, issues)
+        profiles.check(read.json_root(data, limits), profile, issues)
 
     def loader(self) -> SceneLoader:
         from keyframer.exchange.gltf import read
