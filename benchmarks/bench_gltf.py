@@ -96,7 +96,7 @@ def compare(every: int) -> None:
         row("keyframer: load and export", total["ours"], against_goal(total["theirs"] / total["ours"], goal))
 
 
-_CHILD = """
+CHILD = """
 import sys, tracemalloc
 import numpy as np
 import psutil
@@ -146,7 +146,7 @@ def memory() -> None:
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "large.glb"
         process = subprocess.run(
-            [sys.executable, "-c", _CHILD, str(SCENE_MEGABYTES), str(target)],
+            [sys.executable, "-c", CHILD, str(SCENE_MEGABYTES), str(target)],
             capture_output=True,
             text=True,
             check=True,

@@ -29,7 +29,7 @@ from keyframer.cli.formats import supported_features
 from keyframer.cli.parser import ABOUT, COMMANDS, build_parser, command_module
 from keyframer.describing import DESCRIPTIONS, own_extensions
 from keyframer.describing.mime import mime_types
-from keyframer.exchange import EXPORTERS
+from keyframer.exchange import EXPORTERS, NativeExporter
 from keyframer.exchange.contract import Exporter, WriteOption
 from keyframer.fields import field_meanings
 from keyframer.formats import FORMATS, Format
@@ -92,6 +92,8 @@ def with_capabilities(page: str, formats: Iterable[Format]) -> str:
     bridges = {known.name: known.bridge() for known in formats}
     writers = {name: bridge.writer() for name, bridge in bridges.items() if bridge is not None}
     supported = {name: writer.capabilities.supported for name, writer in writers.items() if writer is not None}
+    others = {known.name: known.capabilities() for known in EXPORTERS if not isinstance(known, NativeExporter)}
+    supported |= {name: known.supported for name, known in others.items() if known is not None}
     titles = dict(FEATURES)
     titles |= {field: f"`{field}`" for part in REPORTED_PARTS for field in all_fields(part)}
     rows = [
@@ -183,7 +185,6 @@ _FAMILIES = {
     "LINK": "References to other parts of the file.",
     "SEM": "The meaning of values: versions, flags, names, hierarchy.",
     "STAGE": "Rules of stage lighting for shows (MVR) and fixtures (GDTF).",
-    "PROFILE": "What an engine refuses or ignores (`check --profile`).",
     "DATA": "Invalid or unusual numbers. They do not prevent building a scene.",
     "SEC": "Names that could be harmful if shown or followed as paths. Keyframer shows them with escapes and "
     "does not follow such paths; the bytes are kept.",

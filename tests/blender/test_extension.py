@@ -256,6 +256,7 @@ ROUND_TRIPS = [
 
 
 WRITTEN = [exporter for exporter in EXPORTERS if exporter.takes_any_scene]
+READ = {known.name for known in (*FORMATS, *IMPORTERS)}
 EXPORTS: dict[str, dict[str, Any]] = {
     "everything": {},
     "selected": {"selected": True},
@@ -594,8 +595,10 @@ def test_every_format_can_be_written_and_read_again(session: Session, format: Ex
         assert "internal error" not in answer["said"], answer["said"]
         if answer["result"] == ["FINISHED"]:
             path = session.folder / f"{kind}-{format.name}{format.extensions[0]}"
-            written.append(keyframer.load(path, format=format.name))
-    assert any(scene.clips and scene.clips[0].channels for scene in written)
+            assert path.stat().st_size > 100
+            if format.name in READ:
+                written.append(keyframer.load(path, format=format.name))
+    assert format.name not in READ or any(scene.clips and scene.clips[0].channels for scene in written)
 
 
 def test_exports_follow_their_options(session: Session) -> None:

@@ -108,7 +108,7 @@ def test_verbose_lists_every_loss(run: Run, scene: Path, tmp_path: Path) -> None
         (["x.3ds", "y.foo"], "no format has the extension '.foo'"),
         (["x.3ds", "y.glb", "--max-error", "0"], "not a number from 1e-08 to 1"),
         (["x.3ds", "y.glb", "--unit", "league"], "not a number from 1e-09 to 1e+09"),
-        (["x.3ds", "y.glb", "--to", "usd"], "is not one of gltf"),
+        (["x.3ds", "y.glb", "--to", "obj"], "is not one of gltf"),
         (["x.3ds", "y.glb", "--dialect", "draco"], "gltf has no dialect 'draco' (it has: binary, text)"),
     ],
 )

@@ -11,7 +11,7 @@ import pytest
 
 import keyframer
 from keyframer.curves import Interpolation, RotationForm, Track
-from keyframer.exchange import EXPORTERS, NativeExporter
+from keyframer.exchange import EXPORTERS
 from keyframer.formats.kit.scene_writing import DEFAULT_MAX_ERROR, Tolerance
 from keyframer.limits import Budget
 from keyframer.posing import Rig, bounds_and_duration, pose
@@ -117,7 +117,7 @@ def test_windmill_has_one_size_for_all_targets(tmp_path: Path, monkeypatch: pyte
 
     monkeypatch.setattr(bounds_and_duration, "_diagonal", counted)
     monkeypatch.setattr(Tolerance, "of", staticmethod(noted))
-    targets = [known for known in EXPORTERS if isinstance(known, NativeExporter) or known.name == "gltf"]
+    targets = [known for known in EXPORTERS if known.takes_any_scene]
     assert len(targets) >= 6
     for exporter in targets:
         measured.clear()

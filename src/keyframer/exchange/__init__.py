@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from keyframer.exchange import gltf, stage
+from keyframer.exchange import gltf, stage, usd
 from keyframer.exchange.contract import Exporter, Importer, WriteOption
 from keyframer.exchange.native import NativeExporter
 from keyframer.formats import BUILT_IN, FORMATS, Format
@@ -21,9 +21,14 @@ if TYPE_CHECKING:
 
 DEFAULT_EXPORTER: Exporter = gltf.EXPORTER
 """what is written if neither a name nor an option chooses a format"""
-_BUILT_IN_EXPORTERS = (gltf.EXPORTER, *(NativeExporter(format) for format in FORMATS), *stage.EXPORTERS)
+_BUILT_IN_EXPORTERS = (
+    gltf.EXPORTER,
+    usd.EXPORTER,
+    *(NativeExporter(format) for format in FORMATS),
+    *stage.EXPORTERS,
+)
 _BUILT_IN_IMPORTERS = (gltf.IMPORTER, *stage.IMPORTERS)
-_BUILT_IN_IDS = {format.name for format in BUILT_IN} | {importer.name for importer in _BUILT_IN_IMPORTERS}
+_BUILT_IN_IDS = {known.name for known in BUILT_IN} | {known.name for known in (*_BUILT_IN_IMPORTERS, usd.EXPORTER)}
 EXPORTERS: tuple[Exporter, ...] = (
     *_BUILT_IN_EXPORTERS,
     *load_plugins("keyframer.exporters", Exporter, {exporter.name for exporter in _BUILT_IN_EXPORTERS}),

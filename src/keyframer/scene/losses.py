@@ -56,7 +56,7 @@ FIELD_UNSUPPORTED = loss_type(
 UNSEEN_FIELD_UNSUPPORTED = loss_type(
     "UNSEEN_FIELD_UNSUPPORTED", _DROPPED, "{target} cannot store '{field}' of {parts}", None
 )
-FIELD_KEPT = loss_type("FIELD_KEPT", _EXTRAS, "this format has no place for it")
+FIELD_KEPT = loss_type("FIELD_KEPT", _EXTRAS, "this format cannot store it")
 EXTRAS_UNSUPPORTED = loss_type(
     "EXTRAS_UNSUPPORTED", _DROPPED, "{target} cannot store '{field}' of {parts}, which the file has", None
 )
@@ -159,9 +159,6 @@ CLIP_EXTRA = loss_type(
 )
 CLIP_NOT_PLAYING = loss_type(
     "CLIP_NOT_PLAYING", _DROPPED, "only the clip that is playing is exported", advice="play this clip, and export again"
-)
-CLIP_SECTION = loss_type(
-    "CLIP_SECTION", _EXACT, "{begin:.4g} to {end:.4g} seconds of the only animation: the frame range of a player"
 )
 CLIP_NAME_SHARED = loss_type(
     "CLIP_NAME_SHARED", _DROPPED, "the format stores one name for the scene and its clip: the title", None
@@ -415,6 +412,20 @@ NORMALS_BECAME_GROUPS = loss_type(
     "authored normals ({count: mesh}, up to {degrees:.2g} degrees)",
 )
 MESHES_NOT_REQUESTED = loss_type("MESHES_NOT_REQUESTED", _DROPPED, "no model was requested", "the model")
+COLORS_FOR_DISPLAY = loss_type(
+    "COLORS_FOR_DISPLAY", _NEAR, "as display colours: materials do not show them", "vertex colours"
+)
+FACES_TWO_SIDED = loss_type(
+    "FACES_TWO_SIDED",
+    _NEAR,
+    "all faces are drawn from both sides, because those of one material are",
+    "faces drawn from both sides",
+)
+MORPH_NORMALS = loss_type(
+    "MORPH_NORMALS", _NEAR, "{count: blend shape}; its normals stay those of the mesh", "normals of morphs"
+)
+JOINT_SCALE_AXES = loss_type("JOINT_SCALE_AXES", _NEAR, "joints have no scale axes", "scale axes of joints")
+JOINT_SCALE_HALF = loss_type("JOINT_SCALE_HALF", _NEAR, "in half precision", "scales of joints", unit="1")
 SMOOTHING_AS_NORMALS = loss_type("SMOOTHING_AS_NORMALS", _BAKED, "smoothing groups became normals", None)
 FACES_INVALID = loss_type("FACES_INVALID", _DROPPED, "{count: face} with invalid indices", "faces with invalid indices")
 VERTICES_UNUSED = loss_type("VERTICES_UNUSED", _DROPPED, "{count: vertex} not used by any face", "unused vertices")
@@ -520,7 +531,6 @@ IMAGE_EMBEDDED = loss_type("IMAGE_EMBEDDED", _EXACT, "{image}")
 IMAGE_COMPUTED = loss_type("IMAGE_COMPUTED", _BAKED, "{image}", "images")
 IMAGE_CHANGED = loss_type("IMAGE_CHANGED", _NEAR, "{image}", "images")
 IMAGE_MISSING = loss_type("IMAGE_MISSING", _EXTRAS, "{image}; the name is kept", None)
-IMAGE_NAMED = loss_type("IMAGE_NAMED", _EXACT, "{image}: the player supplies the image of this texture")
 IMAGE_WRITTEN = loss_type("IMAGE_WRITTEN", _EXACT, "written as the file {file}{change}", "images")
 IMAGE_REFUSED = loss_type("IMAGE_REFUSED", _DROPPED, "the image {image}: {reason}", "images")
 IMAGE_UNSUPPORTED = loss_type("IMAGE_UNSUPPORTED", _DROPPED, "{image} cannot be stored in this material", "images")

@@ -21,7 +21,7 @@ from keyframer.wire.cursor import frozen
 from keyframer.wire.field_types import array_to_end, blob, i32, strz
 from keyframer.wire.record import NO_CHILDREN, Record, record
 
-_LINE = re.compile(rb"(?:[ \t\r]*+\n)++|[^\n]*+\n|[^\n]++\Z")
+_LINE = re.compile(rb"(?:[ \t\r]*\n)+|[^\n]*\n|[^\n]+\Z")
 """a line with its end, or all empty lines up to the next one with text"""
 _WORD = re.compile(rb'"[^"\r\n]*"|[^\s"]+')
 _FRAME = re.compile(rb"\s*frame\s")

@@ -5,16 +5,11 @@
 
 from __future__ import annotations
 
-import copy
-import os
-from collections.abc import Sequence
-from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 from keyframer import __version__
 from keyframer.arrays import Floats
-from keyframer.exchange.gltf import LUANTI, profiles
 from keyframer.exchange.gltf.conventions import Json, Names, attach_extras, json_numbers, json_value, non_default_fields
 from keyframer.exchange.gltf.write.animation import write_animations
 from keyframer.exchange.gltf.write.animation_channels import hide_node
@@ -28,12 +23,10 @@ from keyframer.exchange.gltf.write.options import Context, GltfOptions
 from keyframer.exchange.kit.aims import find_aim_constraints
 from keyframer.exchange.kit.axes import Axes
 from keyframer.exchange.kit.cameras_lights import light_starts, unit_intensities
-from keyframer.exchange.kit.images import ImageSource, Pictures, named_images, no_images
-from keyframer.exchange.kit.one_timeline import on_one_timeline
+from keyframer.exchange.kit.options import made_options
 from keyframer.exchange.kit.spans import written_span
 from keyframer.files import check_output
 from keyframer.formats import Format
-from keyframer.formats.contract import refuse_unknown
 from keyframer.formats.document import encode
 from keyframer.formats.guard import GcPaused
 from keyframer.formats.kit.scene_reading import path_finder
@@ -45,9 +38,7 @@ from keyframer.posing.channels import Samples
 from keyframer.scene import Clip, LightType, Scene
 from keyframer.scene.loss_report import LossReport
 from keyframer.scene.losses import (
-    CLIP_SECTION,
     EXTRAS_KEPT,
-    FEATURES_UNSUPPORTED,
     FIELD_KEPT,
     LIGHT_TRACK_KEPT,
     LINK_INVALID,
@@ -55,7 +46,6 @@ from keyframer.scene.losses import (
     SCENE_EXTRAS_KEPT,
     SOURCE_EMBEDDED,
 )
-from keyframer.textures import TextureFinder, TextureSource
 
 __all__ = ["GltfOptions", "export", "save"]
 
@@ -68,8 +58,6 @@ def export(scene: Scene, options: GltfOptions | None = None) -> tuple[Asset, Los
 
 def _export(scene: Scene, options: GltfOptions) -> tuple[Asset, LossReport]:
     report = LossReport("gltf", source=json_value(dict(options.source)))
-    if options.profile == LUANTI:
-        scene, options = _for_luanti(scene, options, report)
     if scene.origin is not None:
         report.find_path = path_finder(scene.origin.document)
     embedded = _source_files(scene) if options.embed_source else None
@@ -97,27 +85,7 @@ def _export(scene: Scene, options: GltfOptions) -> tuple[Asset, LossReport]:
     _add_metadata(context, clips)
     if embedded is not None:
         _embed(context, *embedded)
-    if options.profile == LUANTI:
-        for finding in profiles.findings(context.asset.root([{}])):
-            if finding.is_refused:
-                raise ValueError(f"Luanti would refuse the file: {finding.path}: {finding.reason}")
     return context.asset, report
-
-
-def _for_luanti(scene: Scene, options: GltfOptions, report: LossReport) -> tuple[Scene, GltfOptions]:
-    """Return a scene and options whose export is what Luanti takes: one animation, no morphs, cameras and extensions,
-    and images only by name. Its frames are seconds, so the report has those of each section."""
-    nodes = [node if node.camera is None and node.morph is None else copy.copy(node) for node in scene.nodes]
-    for node in nodes:
-        if node.morph is not None:
-            report.add(FEATURES_UNSUPPORTED["morphs"], f"/nodes/{node.name}/morph", target="Luanti", what="morphs")
-        if node.camera is not None:
-            report.add(FEATURES_UNSUPPORTED["cameras"], f"/nodes/{node.name}", target="Luanti", what="cameras")
-        node.camera, node.morph = None, None
-    scene, sections = on_one_timeline(replace(scene, nodes=nodes, cameras=[]))
-    for section in sections:
-        report.add(CLIP_SECTION, f"/clips/{section.name}", begin=section.begin, end=section.end)
-    return scene, replace(options, core_only=True, images=named_images)
 
 
 def _source_files(scene: Scene) -> tuple[Written, dict[str, object]]:
@@ -243,40 +211,9 @@ def _ambient_light(context: Context, number: int) -> Json:
     return content
 
 
-_SEARCH_OPTIONS = ("texture_path", "texture_recursive", "textures")
-"""options of `save` for the search for images"""
-
-
-def _image_source(
-    scene: Scene,
-    texture_path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),
-    texture_recursive: bool = False,
-    textures: bool = True,
-) -> ImageSource:
-    """Return a source of embedded images and of files in the folder of the scene, then in the given folders."""
-    if not textures:
-        return no_images
-    extra_folders = [texture_path] if isinstance(texture_path, (str, os.PathLike)) else list(texture_path)
-    folder = scene.origin.folder if scene.origin is not None else scene.folder
-    folders = extra_folders if folder is None else [folder, *extra_folders]
-    maps = [map for material in scene.materials for map in material.maps.values()]
-    if not maps or not (folders or any(map.embedded is not None for map in maps)):
-        return no_images
-    return Pictures(TextureSource(TextureFinder(folders, recursive=texture_recursive)))
-
-
 def save(scene: Scene, path: Path, dialect: str | None, overwrite: bool, options: dict[str, Any]) -> LossReport:
     """Write a scene; ``dialect`` is ``binary`` or ``text``; None: from the extension, binary by default."""
-    refuse_unknown("gltf", [*(field.name for field in fields(GltfOptions)), *_SEARCH_OPTIONS], options)
-    search_options = {name: options[name] for name in _SEARCH_OPTIONS if name in options}
-    gltf_options = GltfOptions(**{name: value for name, value in options.items() if name not in _SEARCH_OPTIONS})
-    if gltf_options.profile == LUANTI:
-        gltf_options = replace(gltf_options, images=no_images)
-    elif "images" in options:
-        if search_options:
-            raise ValueError(f"{next(iter(search_options))} cannot be combined with images")
-    else:
-        gltf_options = replace(gltf_options, images=_image_source(scene, **search_options))
+    gltf_options = made_options("gltf", GltfOptions, scene, options)
     check_output(path, overwrite=overwrite)
     asset, report = export(scene, gltf_options)
     as_text = dialect == "text" or (dialect is None and path.suffix.lower() == ".gltf")

@@ -4,25 +4,18 @@ store.
 
 from __future__ import annotations
 
-import copy
 import math
-from collections.abc import Collection, Iterable, Iterator
-
-import numpy as np
+from collections.abc import Collection, Iterator
 
 from keyframer.exchange.gltf.conventions import Json, attach_extras, non_default_fields, raw_name
 from keyframer.exchange.gltf.write.asset import Asset
 from keyframer.exchange.gltf.write.options import Context
-from keyframer.exchange.kit.colors import linear_level
-from keyframer.exchange.kit.images import SLOTS, Image, Missing, Notes, Pictures, is_shown_once
+from keyframer.exchange.kit.images import SLOTS, Image, Notes, is_shown_once
+from keyframer.exchange.kit.material_images import MaterialImages, Surface
 from keyframer.exchange.kit.numbers import fraction
 from keyframer.exchange.kit.surfaces import (
-    DEFAULT_DIFFUSE,
     METALNESS,
-    image_matrix,
-    metalness,
     original_gltf_values,
-    roughness,
 )
 from keyframer.maths.trigonometry import sine_and_cosine
 from keyframer.scene import Material, TextureMap
@@ -109,16 +102,10 @@ class Materials:
         self._default: int | None = None
         self._unmapped: dict[int, int] = {}
         """materials without images, for meshes without texture coordinates"""
-        self._missing: dict[int, dict[str, str]] = {}
-        """by id() of the material: maps without an image, with the reason"""
         self.flat = [number for number, material in enumerate(context.scene.materials) if material.shading == "flat"]
         """materials whose faces have flat normals"""
-        self._missing_names: set[str] = set()
-        self._images = [self._find_images(material) for material in context.scene.materials]
-        source = context.options.images
-        missing = source.not_found(context.scene) if isinstance(source, Pictures) else self._missing_names
-        if missing:
-            context.report.measured["missing_images"] = len(missing)
+        found = MaterialImages(context.scene, context.options.images, context.report)
+        self._images, self._missing = found.of_materials, found.missing
         for material, images in zip(context.scene.materials, self._images, strict=True):
             context.asset.materials.append(self._material(material, images))
 
@@ -167,42 +154,6 @@ class Materials:
             self._context.report.add(MATERIAL_UNMAPPED, f"/materials/{material.name}", extras=material.extras)
         return self._unmapped[number]
 
-    def _find_images(self, material: Material) -> dict[str, Image]:
-        images: dict[str, Image] = {}
-        for slot, map_name in SLOTS.items():
-            texture_map = material.maps.get(map_name)
-            if texture_map is None or not texture_map.file_name or (slot == "alpha" and "base_color" in images):
-                continue
-            if slot == "base_color" and is_shown_once(texture_map):  # no border where nobody would see it
-                texture_map = copy.copy(texture_map)
-                texture_map.tiled = not self._shows_outside(material, texture_map)
-            image = self._context.options.images(material, slot, texture_map)
-            if isinstance(image, Missing):
-                self._missing.setdefault(id(material), {})[map_name] = image.reason
-                self._missing_names.add(texture_map.file_name)
-            elif image is not None:
-                images[slot] = image
-        return images
-
-    def _shows_outside(self, material: Material, texture_map: TextureMap) -> bool:
-        """Return whether a face of a material has texture coordinates outside of its image."""
-        scene = self._context.scene
-        number = next(at for at, other in enumerate(scene.materials) if other is material)
-        matrix = image_matrix(texture_map, scene.space.v_up)
-        for mesh in scene.meshes:
-            second = texture_map.second_coordinates
-            table, corners = (mesh.uv2, mesh.uv2_corners) if second else (mesh.uv, mesh.uv_corners)
-            if table is None or mesh.face_materials is None:
-                continue
-            corners = np.asarray(mesh.corners if corners is None else corners)
-            used = corners[np.asarray(mesh.face_materials) == number].reshape(-1)
-            uv = np.asarray(table, np.float64)[used[(used >= 0) & (used < len(table))]]
-            with np.errstate(all="ignore"):
-                shown = uv @ matrix[:, :2].T + matrix[:, 2]
-            if (np.abs(shown - 0.5) > 0.5 + _LEAST_OUTSIDE).any():
-                return True
-        return False
-
     def _material(self, material: Material, images: dict[str, Image]) -> Json:
         written = self._gltf_material(material, images)
         attach_extras(written, self._extras(material, images, written.get("name")))
@@ -210,69 +161,39 @@ class Materials:
         return written
 
     def _gltf_material(self, material: Material, images: dict[str, Image]) -> Json:
-        diffuse = DEFAULT_DIFFUSE if material.diffuse is None else material.diffuse
-        color = [linear_level(float(level)) for level in diffuse]
-        alpha = 1.0 - fraction(material.transparency)
-        surface: Json = {"metallicFactor": metalness(material), "roughnessFactor": round(roughness(material), 6)}
+        shown = Surface(material, images)
+        surface: Json = {"metallicFactor": shown.metallic, "roughnessFactor": shown.roughness}
         written: Json = {"pbrMetallicRoughness": surface}
         name = safe_text(material.name)
         if name:
             written = {"name": name, **written}
-        factor = color
-        if "base_color" in images:
-            texture_map = material.maps["texture1"]
-            surface["baseColorTexture"] = self._textures.write(images["base_color"], texture_map)
-            # glTF multiplies image and colour; in the original programs the image covers the colour, and the pixels
-            # have what is left of it
-            if "gltf" not in texture_map.extras:
-                factor = [1.0, 1.0, 1.0]
-        elif "alpha" in images:
-            surface["baseColorTexture"] = self._textures.write(images["alpha"], material.maps["opacity"])
-        original = original_gltf_values(material.extras)
-        glow = 0.0 if original.get("unlit") is True else fraction(material.self_illumination)
-        reflected = factor
-        if "emissive" not in images and "emissive" not in original:
-            reflected = [level * (1.0 - glow) for level in factor]  # a surface that glows fully reflects no light
-        if min(reflected) < 1.0 or alpha < 1.0:
-            surface["baseColorFactor"] = [*_rounded(reflected), alpha]
-        self._set_alpha_mode(written, alpha, images)
+        textures = {slot: self._textures.write(image, material.maps[SLOTS[slot]]) for slot, image in images.items()}
+        if "base_color" in images or "alpha" in images:
+            surface["baseColorTexture"] = textures["base_color" if "base_color" in images else "alpha"]
+        if min(shown.color) < 1.0 or shown.alpha < 1.0:
+            surface["baseColorFactor"] = [*shown.color, shown.alpha]
+        if shown.alpha_mode != "opaque":
+            written["alphaMode"] = shown.alpha_mode.upper()
         if "normal" in images:
-            written["normalTexture"] = self._textures.write(images["normal"], material.maps["bump"])
+            written["normalTexture"] = textures["normal"]
             if "gltf" in material.maps["bump"].extras:  # in a map made from heights the amount is in the pixels
                 _set_unless_default(written["normalTexture"], "scale", material.maps["bump"].amount)
         if "metallic_roughness" in images:
-            texture_map = material.maps["metallic_roughness"]
-            surface["metallicRoughnessTexture"] = self._textures.write(images["metallic_roughness"], texture_map)
+            surface["metallicRoughnessTexture"] = textures["metallic_roughness"]
         if "occlusion" in images:
-            texture_map = material.maps["occlusion"]
-            written["occlusionTexture"] = self._textures.write(images["occlusion"], texture_map)
-            _set_unless_default(written["occlusionTexture"], "strength", fraction(texture_map.amount, 1.0))
-        if "emissive" in images:
-            written["emissiveTexture"] = self._textures.write(images["emissive"], material.maps["self_illumination"])
-            written["emissiveFactor"] = _rounded(factor)
-        elif glow > 0:
-            if "base_color" in images and "emissive" not in original:
-                written["emissiveTexture"] = surface["baseColorTexture"]
-            written["emissiveFactor"] = _rounded(level * glow for level in factor)
+            written["occlusionTexture"] = textures["occlusion"]
+            amount = fraction(material.maps["occlusion"].amount, 1.0)
+            _set_unless_default(written["occlusionTexture"], "strength", amount)
+        if shown.emissive_slot:
+            written["emissiveTexture"] = textures[shown.emissive_slot]
+        if any(shown.emissive):
+            written["emissiveFactor"] = shown.emissive
         if material.two_sided:
             written["doubleSided"] = True
-        self._restore_gltf_values(material, written, surface)
+        if shown.alpha_mode == "mask":
+            _set_unless_default(written, "alphaCutoff", shown.alpha_cutoff, 0.5)
+        self._add_extensions(written, original_gltf_values(material.extras))
         return written
-
-    def _restore_gltf_values(self, material: Material, written: Json, surface: Json) -> None:
-        """Restore values of a material that was read from glTF, which `Material` only approximates."""
-        original = original_gltf_values(material.extras)
-        for name, factor in (("metallic", "metallicFactor"), ("roughness", "roughnessFactor")):
-            if type(original.get(name)) is float:
-                surface[factor] = round(fraction(original[name]), 6)
-        glow = original.get("emissive")
-        if isinstance(glow, list) and len(glow) == 3 and all(type(component) is float for component in glow):
-            written.pop("emissiveFactor", None)
-            if any(glow):
-                written["emissiveFactor"] = [round(fraction(component), 6) for component in glow]
-        if written.get("alphaMode") == "MASK" and type(original.get("alpha_cutoff")) is float:
-            _set_unless_default(written, "alphaCutoff", max(original["alpha_cutoff"], 0.0), 0.5)
-        self._add_extensions(written, original)
 
     def _add_extensions(self, written: Json, original: Json) -> None:
         """Restore emissive strength and unlit surfaces, which need extensions."""
@@ -286,14 +207,6 @@ class Materials:
         if original.get("unlit") is True:
             written.setdefault("extensions", {})["KHR_materials_unlit"] = {}
             self._context.asset.extensions.add("KHR_materials_unlit")
-
-    def _set_alpha_mode(self, written: Json, alpha: float, images: dict[str, Image]) -> None:
-        image = images.get("base_color", images.get("alpha"))
-        image_alpha = "opaque" if image is None else image.alpha
-        if alpha < 1.0 or image_alpha == "blend":
-            written["alphaMode"] = "BLEND"
-        elif image_alpha == "mask":
-            written["alphaMode"] = "MASK"
 
     def _extras(self, material: Material, images: dict[str, Image], written_name: str | None) -> Json:
         """Return what glTF has no place for."""
@@ -405,11 +318,6 @@ def _out_of_range(material: Material) -> Iterator[tuple[str, str]]:
 _ROUNDING = 1e-6
 
 
-def _rounded(levels: Iterable[float]) -> list[float]:
-    """Round to eight decimals: colours that were read are written as they were."""
-    return [round(level * 1e8) / 1e8 for level in levels]
-
-
 def _set_unless_default(target: Json, name: str, number: float, default: float = 1.0) -> None:
     """Store a number unless it is non-finite or the default of glTF."""
     if math.isfinite(number) and number != default:
@@ -436,16 +344,14 @@ class Textures:
         self._may_use_extensions = may_use_extensions
         self._images: dict[bytes, int] = {}
         self._samplers: dict[str, int] = {}
-        self._textures: dict[tuple[int | str, int], int] = {}
+        self._textures: dict[tuple[int, int], int] = {}
 
     def write(self, image: Image, texture_map: TextureMap) -> Json:
         """Return the texture reference for a material."""
-        source: int | str = self._image(image) if image.data else image.name
-        key = (source, self._sampler(_sampling(texture_map, image.has_border)))
+        key = (self._image(image), self._sampler(_sampling(texture_map, image.has_border)))
         if key not in self._textures:
             self._textures[key] = len(self._asset.textures)
-            stated = {"source": source} if image.data else {"name": safe_text(image.name)}
-            self._asset.textures.append({**stated, "sampler": key[1]})
+            self._asset.textures.append({"source": key[0], "sampler": key[1]})
         reference: Json = {"index": self._textures[key]}
         if texture_map.second_coordinates:
             reference["texCoord"] = 1
@@ -479,10 +385,6 @@ def _sampling(texture_map: TextureMap, has_border: bool) -> Json:
         if known.get("wrapS", REPEAT) == wrap:
             return known
     return {"magFilter": _LINEAR, "minFilter": _LINEAR if has_border else _LINEAR_MIPMAPS, "wrapS": wrap, "wrapT": wrap}
-
-
-_LEAST_OUTSIDE = 1 / 512
-"""fraction of an image that is too narrow to be seen outside of it"""
 
 
 def transform(texture_map: TextureMap) -> Json:
