@@ -20,7 +20,7 @@ from tests.samples import all_samples, unhex
 from tests.slow import SLOW
 
 SAMPLES = [path for _, path in all_samples() if path.suffix != ".xml"]  # a scene file has no signature
-WITHOUT_SIGNATURE = ("midtown", "nodeanim")
+WITHOUT_SIGNATURE = ("midtown", "nodeanim", "vue")
 TITLES = {signature.title: known.name for known in FORMATS for signature in known.signatures}
 PUIDS = {
     signature.pronom or f"keyframer/{known.name}": known.name for known in FORMATS for signature in known.signatures

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from keyframer.formats.contract import Format, Match, Signature
+from keyframer.formats.contract import Format, Match
 
 _START = re.compile(rb"\s*frame[ \t]+[-+]?\d+[ \t]*\r?\n\s*(transform|morph|light|spotlight|camera|user|top|bottom)\b")
 
@@ -18,16 +18,11 @@ class Vue(Format):
     name = "vue"
     title = "VUE frames of 3D Studio"
     extensions = (".vue",)
-    signatures = (Signature("VUE frames of 3D Studio", ((0, (b"frame ",)),), slack=4),)
     bookkeeping = ("view",)
 
     def sniff(self, head: bytes, size: int) -> Match | None:
         found = _START.match(head)
         return None if found is None else Match(0.95, f"begins with frame, then {found[1].decode('ascii')}")
-
-    def longest_end(self, data: bytes, start: int) -> int:
-        end = data.find(b"\0", start)
-        return end if end >= 0 else len(data)
 
 
 FORMAT = Vue()
