@@ -550,7 +550,8 @@ def mistake(name: str, company: dict[str, Any], target: Target) -> str | None:
     if not gone and not lines - said_before and not is_stored:
         return f"{name} is lost without a report"
     dropped = f"/{name.replace('.', '/')}: this format cannot store "
-    if is_stored and any(line.startswith(dropped) for line in lines - said_before):
+    kept = f"{dropped}it"  # as a note in the file
+    if is_stored and any(line.startswith(dropped) and line != kept for line in lines - said_before):
         return f"{name} is reported as dropped, but stored"
     return None
 
