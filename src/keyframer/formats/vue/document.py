@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.arrays import Array
-from keyframer.catalogue import IO_UNRECOGNISED, LIMIT_NAME, LIMIT_RECORDS, STRUCT_SYNTAX
+from keyframer.catalogue import IO_UNRECOGNISED, LIMIT_NAME, LIMIT_RECORDS, STRUCT_SYNTAX, STRUCT_TRAILING_DATA
 from keyframer.formats.contract import Codec
 from keyframer.formats.document import Document, RawRun
 from keyframer.formats.vue import FORMAT
@@ -21,7 +21,7 @@ from keyframer.wire.cursor import frozen
 from keyframer.wire.field_types import array_to_end, blob, i32, strz
 from keyframer.wire.record import NO_CHILDREN, Record, record
 
-_LINE = re.compile(rb"(?:[ \t\r]*\n)+|[^\n]*\n|[^\n]+\Z")
+_LINE = re.compile(rb"(?:[ \t\r]*+\n)++|[^\n]*+\n|[^\n]++\Z")
 """a line with its end, or all empty lines up to the next one with text"""
 _WORD = re.compile(rb'"[^"\r\n]*"|[^\s"]+')
 _FRAME = re.compile(rb"\s*frame\s")
@@ -81,7 +81,8 @@ def decode(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Document:
     document = Document(FORMAT, limits=limits)
     siblings, path, commands = document.records, "", 0
     frames = 0
-    for count, match in enumerate(_LINE.finditer(data), 1):
+    text = data.rstrip(b"\x1a")  # the end of a text in DOS
+    for count, match in enumerate(_LINE.finditer(text), 1):
         if count > limits.records:
             raise LIMIT_RECORDS.failure(match.start(), path or "/", limit=limits.records)
         line = match.group()
@@ -100,6 +101,9 @@ def decode(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Document:
             )
         siblings.append(found)
         commands += 1
+    if len(text) < len(data):
+        document.trailing = data[len(text) :]
+        document.issues.add(STRUCT_TRAILING_DATA, "/", len(text), size=len(document.trailing))
     return document
 
 
