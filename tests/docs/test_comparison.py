@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from pathlib import Path
@@ -25,6 +26,15 @@ def table(page: str) -> list[list[str]]:
 def test_readme_has_the_figures_of_the_comparison() -> None:
     assert table("README.md") == table("docs/comparison.md")
     assert len(table("README.md")) == 2 + 5
+
+
+def test_versions_are_those_that_are_installed() -> None:
+    """What the tool installs or loads; the names of assimp and lib3ds come from Debian."""
+    page = (ROOT / "docs/comparison.md").read_text("utf-8")
+    (addon,) = re.findall(r'"io_scene_3ds==([\d.]+)"', (ROOT / "tools/compare_conformance.py").read_text("utf-8"))
+    three = json.loads((ROOT / "tests/oracles/package.json").read_text("utf-8"))["dependencies"]["three"]
+    assert f"io_scene_3ds {addon} (" in page
+    assert f"three.js {three} (" in page
 
 
 @needs_blender
