@@ -7,7 +7,7 @@ WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)  # some tests wait fo
 # Tests start hundreds of processes, which should not compile all modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test peers quick lint viewer page docs submissions conformance blender dist bench portable batch-torture coverage pictures fuzz slow clean tests-of
+.PHONY: help demo test peers quick lint viewer page docs submissions conformance league blender dist bench portable batch-torture coverage pictures fuzz slow clean tests-of
 
 help:            ## list the targets
 	@awk -F ':.*## *' '/^[a-z-]+:.*## / { \
@@ -53,6 +53,9 @@ submissions: $(BIN)/.test  ## our formats for the registries of others (PRONOM, 
 
 conformance: $(BIN)/.test  ## small files for other importers, with expected values: build/conformance.zip
 	$(BIN)/python -m tools.make_conformance
+
+league: $(BIN)/.test  ## what assimp, lib3ds, three.js and Blender make of these files (minutes): build/league.md
+	$(BIN)/python -m tools.make_league
 
 blender: $(BIN)/.test  ## the Blender extension: a wheel and a zip in build, validated by Blender's command line
 	PYTHON=$(PYTHON) sh tools/install_blender.sh

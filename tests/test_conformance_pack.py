@@ -13,8 +13,11 @@ import pytest
 from tools.make_conformance import FRAMES, cases, write
 
 import keyframer
+from keyframer.catalogue import CATALOGUE
 from keyframer.formats import FORMATS
 from keyframer.formats.threeds.records import Track
+from tests.golden.make import FOLDER as GOLDEN
+from tests.golden.make import NOT_BY_A_FILE, format_of
 
 TURN = np.array([[0.0, 1.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
 """a quarter turn about Z, clockwise seen from above"""
@@ -49,7 +52,9 @@ def test_every_file_has_its_values(pack: dict[str, bytes]) -> None:
     assert pack["README.txt"]
     names = [case.name for case in cases()]
     assert len(set(names)) == len(names)
-    assert set(pack) == {"README.txt", *names, *(f"{name}.expected.json" for name in names)}
+    expected = {f"{name}.expected.json" for name in names}
+    others = {name for name in pack if not name.startswith("issues/")}
+    assert others == {"README.txt", "league.py", "issues.json", *names, *expected}
     for case in cases():
         values = _expected(pack, case.name)
         assert values["about"].endswith(".")
@@ -58,7 +63,7 @@ def test_every_file_has_its_values(pack: dict[str, bytes]) -> None:
 
 
 def test_every_format_and_every_kind_of_track_is_there(pack: dict[str, bytes]) -> None:
-    assert {name.split("/")[0] for name in pack if "/" in name} == {known.name for known in FORMATS}
+    assert {name.split("/")[0] for name in pack if "/" in name} == {"issues", *(known.name for known in FORMATS)}
     own = [keyframer.decode(case.data) for case in cases() if case.name.startswith("3ds/")]
     stored = [track for document in own for track in document.find(Track)]
     assert {type(track) for track in stored} == set(Track.__subclasses__())
@@ -102,6 +107,58 @@ def test_what_the_lines_of_cameras_and_lights_promise_is_there(pack: dict[str, b
     animated = {node["kind"] for node in tracks if len({str(matrix) for matrix in node["world"]}) > 1}
     assert animated == {"dummy"}
     assert not any("fov_degrees" in node or "color" in node for node in tracks)
+
+
+def test_axes_size_and_frames_with_keys_are_data(pack: dict[str, bytes]) -> None:
+    values = _expected(pack, "3ds/windmill.3ds")
+    assert values["axes"] == {
+        "up": "z",
+        "handedness": "right",
+        "metres_per_unit": 0.0254,
+        "to_y_up": [1, 0, 0, 0, 0, 0, 1, 0, 0, -1, 0, 0, 0, 0, 0, 1],
+    }
+    left = _expected(pack, "b3d/swaying.b3d")["axes"]
+    assert (left["up"], left["handedness"]) == ("y", "left")
+    assert np.linalg.det(np.reshape(left["to_y_up"], (4, 4))) == pytest.approx(-1)
+    position = _expected(pack, "3ds/position.3ds")
+    assert position["key_frames"] == [0, 10, 20, 30]
+    assert position["size"] == pytest.approx(np.ptp(np.reshape(position["nodes"][0]["vertices"], (-1, 3)), 0).max())
+    assert all(_expected(pack, case.name)["size"] > 0 for case in cases())
+
+
+def test_matrices_have_a_line_each(pack: dict[str, bytes]) -> None:
+    lines = [line.strip(" ,") for line in pack["3ds/windmill.3ds.expected.json"].decode().splitlines()]
+    assert sum(len(json.loads(line)) == 16 for line in lines if re.fullmatch(r"\[[-\d., e]+\]", line)) >= len(FRAMES)
+    assert not any(re.fullmatch(r"-?[\d.]+", line) for line in lines)
+
+
+def test_every_code_of_a_file_has_a_file_with_it_and_one_without(pack: dict[str, bytes]) -> None:
+    entries = json.loads(pack["issues.json"])
+    assert {entry["code"] for entry in entries} == set(CATALOGUE) - set(NOT_BY_A_FILE)
+    places = {(entry["code"], entry["format"]) for entry in entries}
+    assert len(places) == len(entries)
+    golden = {(path.parent.name, format_of(path)) for path in GOLDEN.glob("*/*") if path.suffix != ".json"}
+    assert golden <= places
+    assert {entry["format"] for entry in entries} == {known.name for known in FORMATS}
+    assert {name for name in pack if name.startswith("issues/")} == {
+        entry[which]["file"] for entry in entries for which in ("with", "without")
+    }
+    for entry in entries:
+        limits = keyframer.Limits(**entry.get("limits", {}))
+        for which in ("with", "without"):
+            stated = entry[which]
+            report = keyframer.check(pack[stated["file"]], format=entry["format"], limits=limits)
+            assert (report.verdict, dict(report.counts)) == (stated["verdict"], stated["codes"]), stated["file"]
+            assert (entry["code"] in stated["codes"]) == (which == "with")
+
+
+def test_files_of_codes_are_not_larger_than_golden_files(pack: dict[str, bytes]) -> None:
+    sizes = {
+        (entry["code"], entry["format"]): len(pack[entry["with"]["file"]]) for entry in json.loads(pack["issues.json"])
+    }
+    for path in GOLDEN.glob("*/*"):
+        if path.suffix != ".json":
+            assert sizes[path.parent.name, format_of(path)] <= path.stat().st_size
 
 
 def test_position_goes_through_its_keys(pack: dict[str, bytes]) -> None:

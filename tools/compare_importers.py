@@ -29,7 +29,7 @@ from tests.exchange.players import cases_of, in_blender
 from tests.oracles.lib3ds import build
 from tests.truth.test_lib3ds import evaluate, kind_in_lib3ds
 from tests.truth.test_makbot import local, read_twin
-from tools.compare_conformance import ADDON, assimp_placed, assimp_scene
+from tools.league_readers import ADDON, assimp_placed, assimp_scene
 
 import keyframer
 from keyframer.scene import Scene

@@ -4,8 +4,9 @@
 
 Each file shows one feature, or is a sample of its format. The JSON file beside it has one line about it, world
 matrices, visibility, animated values and world positions of vertices at some frames. They are computed by Keyframer,
-whose own tests compare them with independent truth (tests/truth, tests/reference_curves). Two runs write the same
-bytes.
+whose own tests compare them with independent truth (tests/truth, tests/reference_curves). `tools.league` is in the
+pack and scores a reader on it; for validators there are pairs of files for each issue code (`tools.issue_pairs`). Two
+runs write the same bytes.
 """
 
 from __future__ import annotations
@@ -19,14 +20,18 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
+import numpy as np
 from tests.building import threeds_records as make
 from tests.samples import FOLDER as SAMPLES
+from tools import league
+from tools.issue_pairs import pairs
 
 import keyframer
+from keyframer.formats.kit.coordinates import to_right_handed_y_up
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.inspecting.samples import Sample
-from keyframer.scene import NodeKind
+from keyframer.scene import NodeKind, Scene
 
 ROOT = Path(__file__).resolve().parents[1]
 FRAMES = [0.0, 5.0, 10.0, 15.0, 20.0, 25.0, 30.0, 45.0]
@@ -40,9 +45,15 @@ Made by Keyframer {version}. Every file FILE has a file FILE.expected.json:
 
   file        the name of the file
   about       what the file shows
-  axes        the up axis, the handedness and the unit of the file; all numbers are in these axes and in this unit
+  evidence    what the expected values rest on besides our own reading of the format; null if nothing
+  axes        up: the axis that points up; handedness; metres_per_unit: null if unknown; to_y_up: 16 numbers, row by
+              row, the matrix to right-handed axes with Y up. All values are in the axes and the unit of the file
+  size        the size of the scene: the longest side of the box around all vertices at all frames, or around all
+              nodes in files without vertices
   frame_rate  frames per second; null if the file has no animation
   frames      frames at which the values are given, the same in all files; times: the same in seconds
+  key_frames  those of the frames at which the file has a key
+  materials   the names of the materials
   nodes       a list with an entry for each node:
     name          the name that is shown. It need not be unique, and a format without names has invented ones
     id            the number of the node in the file; null if the format has none. It tells nodes of one name apart
@@ -60,6 +71,18 @@ Made by Keyframer {version}. Every file FILE has a file FILE.expected.json:
 
 Numbers have seven significant digits, files store floats of 24 bits: a value is right if it differs by less than one
 thousandth of the size of the scene, an angle or a weight by less than 0.01.
+
+league.py (Python 3.10 or newer, nothing else) starts a reader on every file and says what is wrong:
+
+  python league.py --reader "mycmd {{file}} {{out}}"
+  python league.py --compare 3ds/windmill.3ds.expected.json ANSWER
+
+Its first lines say what a reader writes.
+
+issues.json is for validators. Each entry has a code (docs/issues.md in Keyframer's documentation), a format and two
+files, "with" the code and "without" it, each with its verdict and its codes and how often they occur. The files are the
+smallest known, and the one without is as near to the other as there is one. "limits" are limits that Keyframer does not
+have by default; both files are read with them. Verdicts: not readable, damaged, readable with problems, clean.
 
 Files:
 
@@ -259,6 +282,20 @@ SAMPLE_LINES = {
 }
 
 
+STUDIO = "3D Studio for DOS: frames that it rendered and whose matrices it wrote down have this feature"
+LIB3DS = "lib3ds, which shares no code with Keyframer, comes to the same matrices"
+EVIDENCE = {
+    **dict.fromkeys(("position", "tension", "continuity", "ease", "rotation", "rotation_270"), STUDIO),
+    **dict.fromkeys(("scale", "loop", "hierarchy", "camera"), STUDIO),
+    **dict.fromkeys(("scale_negative", "pivot", "matrix", "hierarchy_scaled", "hierarchy_pivot"), LIB3DS),
+    "controllers": "3ds Max: it exported the same scenes as ASE and as 3DS",
+    "wave-nul-ended": "the MD5 file from which the only known real animation was made",
+    "wave-length": "the MD5 file from which the only known real animation was made",
+}
+"""For the names of files: what tests compare the same feature with in real files (tests/truth). Where nothing is said,
+the values rest on our own reading of the format."""
+
+
 def cases() -> list[Case]:
     """Return all files of the pack."""
     samples = [Case(name, about, (SAMPLES / name).read_bytes()) for name, about in SAMPLE_LINES.items()]
@@ -271,13 +308,46 @@ def expected(case: Case, path: Path) -> dict[str, Any]:
     sample = Sample(scene, frames=FRAMES, times=None)
     record = sample.record()
     del record["schema"], record["raw_channels"]
+    space = scene.space
+    record["axes"] = {
+        "up": space.up,
+        "handedness": space.handedness.value,
+        "metres_per_unit": space.metres_per_unit,
+        "to_y_up": to_right_handed_y_up(space)[0].ravel().tolist(),
+    }
     record["frame_rate"] = scene.clips[0].frames_per_second if scene.clips else None
+    record["key_frames"] = [frame for frame in FRAMES if frame in _key_frames(scene)]
+    record["materials"] = [material.name for material in scene.materials]
+    record["size"] = _size(sample)
     for number, (stored, shown) in enumerate(zip(scene.nodes, record["nodes"], strict=True)):
         shown["parent_index"] = stored.parent
         if stored.mesh is not None:
             shown["vertices"] = sample.pose.vertices(number).tolist()
     values: dict[str, Any] = _rounded(record)
-    return {"file": case.name, "about": case.about, **values}
+    return {
+        "file": case.name,
+        "about": case.about,
+        "evidence": EVIDENCE.get(Path(case.name).stem),
+        **{name: value for name, value in values.items() if name != "nodes"},
+        "nodes": values["nodes"],
+    }
+
+
+def _key_frames(scene: Scene) -> set[float]:
+    return {
+        round(time / clip.units_per_frame, 6)
+        for clip in scene.clips[:1]
+        for channel in clip.channels
+        for time in channel.track.times.tolist()
+    }
+
+
+def _size(sample: Sample) -> float:
+    """Return the longest side of the box around all vertices at all frames, or around all nodes if there are none."""
+    meshes = [number for number, node in enumerate(sample.scene.nodes) if node.mesh is not None]
+    vertices = [sample.pose.vertices(number).reshape(-1, 3) for number in meshes]
+    points = np.concatenate([part for part in vertices if len(part)] or [sample.pose.world[..., :3, 3].reshape(-1, 3)])
+    return float(np.ptp(points, axis=0).max()) or 1.0
 
 
 def _rounded(value: Any) -> Any:
@@ -289,18 +359,47 @@ def _rounded(value: Any) -> Any:
     return [_rounded(inner) for inner in value] if isinstance(value, list) else value
 
 
+def _json(value: Any) -> bytes:
+    return (_lines(value, "\n") + "\n").encode()
+
+
+def _lines(value: Any, newline: str) -> str:
+    """Return JSON with each list of numbers, and each short list of such lists, on one line."""
+    short = json.dumps(value)
+    if not isinstance(value, (dict, list)) or not value or (isinstance(value, list) and _is_line(value, short)):
+        return short
+    inside = newline + " "
+    if isinstance(value, dict):
+        parts = [f"{json.dumps(key)}: {_lines(one, inside)}" for key, one in value.items()]
+    else:
+        parts = [_lines(one, inside) for one in value]
+    opening, closing = "{}" if isinstance(value, dict) else "[]"
+    return opening + inside + f",{inside}".join(parts) + newline + closing
+
+
+def _is_line(value: list[Any], short: str) -> bool:
+    return "{" not in short and (not isinstance(value[0], list) or len(short) <= 100)
+
+
 def write(out: Path) -> int:
     """Write the pack and return the number of its files."""
     listed = cases()
     lines = "\n".join(f"  {case.name}: {case.about}" for case in listed)
     kinds = ", ".join(kind.value for kind in NodeKind)
-    files = {"README.txt": README.format(version=keyframer.__version__, kinds=kinds, files=lines).encode()}
+    files = {
+        "README.txt": README.format(version=keyframer.__version__, kinds=kinds, files=lines).encode(),
+        "league.py": Path(league.__file__).read_bytes(),
+        "issues.json": _json([pair.record() for pair in pairs()]),
+    }
+    for pair in pairs():
+        for name, (data, _) in zip(pair.names(), (pair.with_it, pair.without), strict=True):
+            files[name] = data
     with TemporaryDirectory() as folder:
         for case in listed:
             path = Path(folder) / Path(case.name).name
             path.write_bytes(case.data)
             files[case.name] = case.data
-            files[f"{case.name}.expected.json"] = (json.dumps(expected(case, path), indent=1) + "\n").encode()
+            files[f"{case.name}.expected.json"] = _json(expected(case, path))
     out.parent.mkdir(parents=True, exist_ok=True)
     with zipfile.ZipFile(out, "w") as archive:
         for name in sorted(files):

@@ -31,7 +31,7 @@ def test_readme_has_the_figures_of_the_comparison() -> None:
 def test_versions_are_those_that_are_installed() -> None:
     """What the tool installs or loads; the names of assimp and lib3ds come from Debian."""
     page = (ROOT / "docs/comparison.md").read_text("utf-8")
-    (addon,) = re.findall(r'"io_scene_3ds==([\d.]+)"', (ROOT / "tools/compare_conformance.py").read_text("utf-8"))
+    (addon,) = re.findall(r'"io_scene_3ds==([\d.]+)"', (ROOT / "tools/league_readers.py").read_text("utf-8"))
     three = json.loads((ROOT / "tests/oracles/package.json").read_text("utf-8"))["dependencies"]["three"]
     assert f"io_scene_3ds {addon} (" in page
     assert f"three.js {three} (" in page
