@@ -134,6 +134,21 @@ def test_the_folder_of_a_file(run: Run, site: Path, tmp_path: Path) -> None:
         assert words in page.text
 
 
+def test_a_quick_gallery_has_pictures_and_the_next_run_adds_the_rest(run: Run, tmp_path: Path) -> None:
+    put(tmp_path / "in/a.3ds", EXAMPLE.read_bytes())
+    out, command = tmp_path / "site", ("batch", "gallery", tmp_path / "in", "-o", tmp_path / "site", "-j", "1")
+    assert run(*command, "--quick").code == 0
+    folder = next(path.parent for path in out.rglob("picture.jpg"))
+    quick = {path.name: path.read_bytes() for path in folder.iterdir()}
+    assert set(quick) == {"index.html", "picture.jpg", "strip.jpg"}
+    assert entries(out)["a.3ds"]["verdict"] == "clean"
+    page = Page(quick["index.html"].decode())
+    assert all((folder / unquote(link)).exists() for link in page.links)
+    assert run(*command).code == 0
+    assert {path.name for path in folder.iterdir()} == {*quick, "model.glb", "viewer.html", "curves.svg"}
+    assert (folder / "picture.jpg").read_bytes() == quick["picture.jpg"]
+
+
 def test_the_index_has_what_filters_need(site: Path) -> None:
     found = entries(site)
     assert sorted(found) == sorted(["bad.3ds", "cut.3ds", f"deep/{HOSTILE}", "windmill.3ds"])

@@ -49,12 +49,19 @@ _LONGEST_NAME, _LONGEST_WORDS = 255, 500
 
 
 def make_folder(
-    opened: OpenedFile, sha256: str, finder: TextureFinder | None, folder: str, date: str = ""
+    opened: OpenedFile,
+    sha256: str,
+    finder: TextureFinder | None,
+    folder: str,
+    date: str = "",
+    *,
+    is_quick: bool = False,
 ) -> tuple[dict[str, bytes], dict[str, Any], IssueLog]:
     """Return the content of the files of the folder by name, the page last; the entry of the index, as JSON values; and
     the issues of the file.
 
-    ``folder`` is its path below that of the index, ``date`` when it was last changed.
+    ``folder`` is its path below that of the index, ``date`` when it was last changed. A quick folder has pictures and
+    facts, but no GLB, viewer and curves.
     """
     up = "../" * len(folder.split("/")) if folder else ""
     scene, facts, summary = Scene(), Table("summary", "Summary", ("what", "value")), dict[str, Any]()
@@ -118,9 +125,10 @@ def make_folder(
         problems.append(f"no picture: {'the file has no nodes' if is_known else 'no node could be read'}")
     else:
         add(STRIP, "no picture", pictures)
+    if scene.nodes and not is_quick:
         add(MODEL, "no GLB", model)
         add(VIEWER, "no viewer", viewer)
-    if any(clip.channels or clip.raw_channels for clip in scene.clips):
+    if not is_quick and any(clip.channels or clip.raw_channels for clip in scene.clips):
         add(CURVES, "no curves", lambda: _curves(scene))
     left_out = " (without the parts that could not be read)" if is_damaged else ""
     page = "".join(_page(name, up, facts, report.issues, scene, files, problems, left_out))

@@ -277,7 +277,9 @@ def _gallery(job: _RunningJob, result: Result) -> None:
     folder = os.path.dirname(job.job.output)
     below = folder.removeprefix(job.job.out or folder).replace(os.sep, "/").strip("/")
     date = storage.modified(job.job.source, job.job.occurrence)
-    files, entry, issues = make_folder(job.opened, result["sha256"], finder, below, date)
+    files, entry, issues = make_folder(
+        job.opened, result["sha256"], finder, below, date, is_quick=bool(job.options.get("quick"))
+    )
     for name, data in files.items():
         job.write(data, os.path.join(folder, name))
     job.note_issues(issues)

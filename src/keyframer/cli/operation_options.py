@@ -45,6 +45,12 @@ def add_options(parser: argparse.ArgumentParser, operation: str, *, in_batch: bo
         reading_options.add_format_options(parser)
     elif operation == "thumbnail":
         _add_picture(parser)
+    elif operation == "gallery":
+        parser.add_argument(
+            "--quick",
+            action="store_true",
+            help="only pictures, facts and the index; the same command without --quick adds GLB, viewer and curves",
+        )
     if operation in ("convert", "info", "thumbnail", "catalogue", "gallery"):
         add_textures(parser)
 
@@ -61,7 +67,7 @@ def input_extensions(operation: str, to: str | None) -> tuple[str, ...]:
 
 _PLAIN = (
     *("dialect", "max_error", "fail_on", "ignore", "only", "table"),
-    *("encoding", "no_textures", "texture_recursive", "salvage", "clip"),
+    *("encoding", "no_textures", "texture_recursive", "salvage", "clip", "quick"),
 )
 """options that are plain values as they are parsed"""
 

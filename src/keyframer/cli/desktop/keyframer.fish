@@ -529,6 +529,7 @@ complete -c keyframer -n '_shtab_keyframer_using batch gallery' -l organization 
 complete -c keyframer -n '_shtab_keyframer_using batch gallery' -l contact -x -d 'with --bag: a person or address for mail, for bag-info.txt'
 complete -c keyframer -n '_shtab_keyframer_using batch gallery' -l limit -x -d 'change a limit on the cost of reading and converting (see docs/issues.md)'
 complete -c keyframer -n '_shtab_keyframer_using batch gallery' -l from -xka "3ds uto3d hale3d midtown nodeanim ase b3d horde3d md5 vue gltf mvr gdtf" -d 'format of the input, if it cannot be detected from the content: 3ds, uto3d, hale3d, midtown, nodeanim, ase, b3d, horde3d, md5, vue, gltf, mvr, gdtf'
+complete -c keyframer -n '_shtab_keyframer_using batch gallery' -l quick -d 'only pictures, facts and the index; the same command without --quick adds GLB, viewer and curves'
 complete -c keyframer -n '_shtab_keyframer_using batch gallery' -l texture-path -xka "(__fish_complete_directories)" -d 'a folder or archive to search for images, after the folder of the file (may be repeated)'
 complete -c keyframer -n '_shtab_keyframer_using batch gallery' -l texture-recursive -d 'search subfolders for images, too'
 complete -c keyframer -n '_shtab_keyframer_using batch gallery' -l no-textures -d 'do not open images'
