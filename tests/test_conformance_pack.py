@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tools.make_conformance import FRAMES, cases, write
+from tools.make_conformance import FRAMES, ROOT, cases, write
 
 import keyframer
 from keyframer.catalogue import CATALOGUE
@@ -60,6 +60,11 @@ def test_every_file_has_its_values(pack: dict[str, bytes]) -> None:
         assert values["about"].endswith(".")
         assert values["frames"] == FRAMES
         assert all(len(node["world"]) == len(FRAMES) for node in values["nodes"])
+
+
+def test_the_documentation_states_the_number_of_files() -> None:
+    page = (ROOT / "docs" / "conformance.md").read_text("utf-8")
+    assert f"`build/conformance.zip`: {len(cases())} small files" in page
 
 
 def test_every_format_and_every_kind_of_track_is_there(pack: dict[str, bytes]) -> None:
