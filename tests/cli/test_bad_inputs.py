@@ -3,6 +3,7 @@ closed stdout."""
 
 from __future__ import annotations
 
+import io
 import os
 import socket
 import subprocess
@@ -77,7 +78,7 @@ def test_damaged_archive_member(run: Run, tmp_path: Path, command: str) -> None:
 def test_archive_member_that_needs_too_much_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A few bytes of LZMA may ask for a dictionary of 4 GiB."""
     path = archive_with(tmp_path / "a.zip", "a.nanim")
-    archive = Archive(str(path), path.stat().st_size)
+    archive = Archive(io.BytesIO(path.read_bytes()), path.stat().st_size)
 
     def out_of_memory(*_: object) -> bytes:
         raise MemoryError
