@@ -14,7 +14,13 @@ from tests.cli.running import Run, check_schema
 def test_every_format_is_listed_in_every_style(run: Run) -> None:
     report = run("formats", "--format", "json").json()
     check_schema("formats", report)
-    assert [row["id"] for row in report["formats"]] == [*(known.name for known in FORMATS), "gltf", "usd", "mvr", "gdtf"]
+    assert [row["id"] for row in report["formats"]] == [
+        *(known.name for known in FORMATS),
+        "gltf",
+        "usd",
+        "mvr",
+        "gdtf",
+    ]
     lines = run("formats", "--format", "jsonl").out.splitlines()
     for line in lines:
         check_schema("formats", json.loads(line))

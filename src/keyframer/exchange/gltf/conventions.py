@@ -180,7 +180,10 @@ class Names(UniqueNames):
     numbered = "{}.{:03d}"
 
     def claim(self, wanted: str, fallback: str = "node") -> str:
-        return super().claim(safe_text(wanted).strip() or fallback)
+        name = safe_text(wanted)
+        return super().claim(
+            name if name.strip() else fallback
+        )  # scripts address bones by names with spaces at the end
 
 
 ROOT_NAME = "Y_up"
