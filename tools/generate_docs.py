@@ -185,6 +185,7 @@ _FAMILIES = {
     "LINK": "References to other parts of the file.",
     "SEM": "The meaning of values: versions, flags, names, hierarchy.",
     "STAGE": "Rules of stage lighting for shows (MVR) and fixtures (GDTF).",
+    "PROFILE": "What an engine refuses or ignores",
     "DATA": "Invalid or unusual numbers. They do not prevent building a scene.",
     "SEC": "Names that could be harmful if shown or followed as paths. Keyframer shows them with escapes and "
     "does not follow such paths; the bytes are kept.",

@@ -269,6 +269,9 @@ STAGE_MODEL_VERTICES = issue_type(
     "STAGE_MODEL_VERTICES", _W, "the models of the fixture have {count: vertex}, more than {most}"
 )
 STAGE_GLTF_RULE = issue_type("STAGE_GLTF_RULE", _W, "{problem}, which is not allowed for glTF files in stage archives")
+PROFILE_REFUSED = issue_type("PROFILE_REFUSED", _E, "{engine} refuses the file: {reason}")
+PROFILE_IGNORED = issue_type("PROFILE_IGNORED", _W, "{engine} ignores it: {reason}")
+
 STAGE_MODEL_PART_IGNORED = issue_type(
     "STAGE_MODEL_PART_IGNORED", _W, "the model has {what}, ignored: models in stage archives do not move"
 )

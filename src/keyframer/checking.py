@@ -9,7 +9,7 @@ from typing import IO
 
 from keyframer.catalogue import CATALOGUE, IO_READ_FAILED, IO_TEXT_MODE
 from keyframer.errors import FormatError, known_offset, reason_of
-from keyframer.exchange import Importer, reader_by_name
+from keyframer.exchange import IMPORTERS, Importer, reader_by_name
 from keyframer.exchange.opening import OpenedFile, open_file
 from keyframer.files import PathLike
 from keyframer.formats import Format, text_mode_damage
@@ -32,7 +32,7 @@ _PASS_OF_FAMILY = {
     **dict.fromkeys(("IO", "LIMIT", "STRUCT", "RUN"), "structure"),
     "LINK": "links",
     **dict.fromkeys(("DATA", "SEM", "SEC", "STAGE"), "data"),
-    "SCENE": "scene",
+    **dict.fromkeys(("SCENE", "PROFILE"), "scene"),
 }
 
 NOT_READABLE = "not readable"
@@ -195,14 +195,20 @@ def check(
         return check_opened(opened)
 
 
-def check_opened(opened: OpenedFile) -> Report:
-    """Check an opened file. If its scene was loaded before, that scene is used."""
+def check_opened(opened: OpenedFile, profile: str | None = None) -> Report:
+    """Check an opened file. If its scene was loaded before, that scene is used. With ``profile``, what that engine
+    refuses is an issue, too; raises ValueError if its rules are not known for this format."""
+    if profile is not None and (opened.importer is None or profile not in opened.importer.profiles):
+        titles = [known.title for known in IMPORTERS if profile in known.profiles]
+        raise ValueError(f"the rules of {profile} are known only for {', '.join(titles) or 'no format'}")
     size = len(opened.data)
     try:
         if opened.importer is not None:  # salvage: one issue for each part that cannot be read
             scene = opened.scene(salvage=True)
             damaged = scene.issues.first_unsafe() is not None
             opened.importer.check(opened.data, scene, opened.limits)
+            if profile is not None:
+                opened.importer.check_profile(opened.data, profile, scene.issues, opened.limits)
             return Report(scene.issues.sorted_by(sort_key), opened.importer, size, damaged=damaged)
         document = opened.document
     except FormatError as error:

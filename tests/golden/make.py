@@ -50,6 +50,7 @@ NOT_BY_A_FILE = {
     "LINK_SKELETON_MISMATCH": "two files do not fit together",
     "SEM_EXTENSION_UNKNOWN": "only glTF has extensions, and glTF files are no documents",
     "LINK_NOT_SHOWN": "only glTF has several scenes, and glTF files are no documents",
+    **dict.fromkeys(("PROFILE_REFUSED", "PROFILE_IGNORED"), "the user asks for the rules of an engine"),
     **{
         code: "only archives of stage lighting cause it: tests/stage/test_rules.py has the exact reports"
         for code in CATALOGUE

@@ -21,7 +21,7 @@ from keyframer.cli.exit_handling import FINDINGS, INPUTS_FAILED, SUCCESS
 from keyframer.cli.inputs import Input
 from keyframer.cli.messages import as_format_error, failure, note, shown_name
 from keyframer.errors import known_offset
-from keyframer.exchange import reader_by_name
+from keyframer.exchange import IMPORTERS, reader_by_name
 from keyframer.inspecting.records import Records
 
 ABOUT = """List everything that is wrong with a file.
@@ -58,6 +58,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=operation_options.SEVERITIES,
         help="list only files with issues of this severity or a higher one, and only these issues",
     )
+    profiles = sorted({profile for known in IMPORTERS for profile in known.profiles})
+    parser.add_argument("--profile", choices=profiles, help="check what an engine refuses or ignores, too (glTF)")
     record_output.add_arguments(parser)
 
 
@@ -110,7 +112,11 @@ def _check(item: Input, options: argparse.Namespace) -> Report:
         return unreadable(
             as_format_error(error), None if options.from_format is None else reader_by_name(options.from_format)
         )
-    return check_opened(opened)
+    try:
+        return check_opened(opened, options.profile)
+    except ValueError as error:  # the profile is for another format
+        options.parser.error(f"{shown_name(item.name)}: {error}")
+        raise
 
 
 def _rows(records: Records, name: str, report: Report) -> None:

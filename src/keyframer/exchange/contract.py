@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from keyframer.formats.kit.declared_fields import Capabilities
     from keyframer.formats.kit.summary_tables import Table
+    from keyframer.issues import IssueLog
     from keyframer.limits import Limits
     from keyframer.scene import Scene
     from keyframer.scene.loss_report import LossReport
@@ -167,6 +168,8 @@ class Importer:
     """names of the tables of `summarise`"""
     description: bytes = b""
     """name of the member that tells files from other zip archives, if they are such"""
+    profiles: tuple[str, ...] = ()
+    """engines that take only a part of such files, and whose rules `check_profile` knows"""
     holds_json: bool = False
     """whether its files have the JSON and buffers of glTF, which are compared value by value"""
 
@@ -203,6 +206,9 @@ class Importer:
 
         with guarded(self):
             self.loader().check(data, scene, limits)
+
+    def check_profile(self, data: bytes, profile: str, issues: IssueLog, limits: Limits) -> None:
+        """Add what an engine refuses or ignores."""
 
     def summarise(self, scene: Scene) -> list[Table]:
         """Return tables that only this format has, for a scene that it loaded."""

@@ -56,7 +56,7 @@ FIELD_UNSUPPORTED = loss_type(
 UNSEEN_FIELD_UNSUPPORTED = loss_type(
     "UNSEEN_FIELD_UNSUPPORTED", _DROPPED, "{target} cannot store '{field}' of {parts}", None
 )
-FIELD_KEPT = loss_type("FIELD_KEPT", _EXTRAS, "this format cannot store it")
+FIELD_KEPT = loss_type("FIELD_KEPT", _EXTRAS, "this format has no place for it")
 EXTRAS_UNSUPPORTED = loss_type(
     "EXTRAS_UNSUPPORTED", _DROPPED, "{target} cannot store '{field}' of {parts}, which the file has", None
 )
@@ -159,6 +159,9 @@ CLIP_EXTRA = loss_type(
 )
 CLIP_NOT_PLAYING = loss_type(
     "CLIP_NOT_PLAYING", _DROPPED, "only the clip that is playing is exported", advice="play this clip, and export again"
+)
+CLIP_SECTION = loss_type(
+    "CLIP_SECTION", _EXACT, "{begin:.4g} to {end:.4g} seconds of the only animation: the frame range of a player"
 )
 CLIP_NAME_SHARED = loss_type(
     "CLIP_NAME_SHARED", _DROPPED, "the format stores one name for the scene and its clip: the title", None
@@ -531,6 +534,7 @@ IMAGE_EMBEDDED = loss_type("IMAGE_EMBEDDED", _EXACT, "{image}")
 IMAGE_COMPUTED = loss_type("IMAGE_COMPUTED", _BAKED, "{image}", "images")
 IMAGE_CHANGED = loss_type("IMAGE_CHANGED", _NEAR, "{image}", "images")
 IMAGE_MISSING = loss_type("IMAGE_MISSING", _EXTRAS, "{image}; the name is kept", None)
+IMAGE_NAMED = loss_type("IMAGE_NAMED", _EXACT, "{image}: the player supplies the image of this texture")
 IMAGE_WRITTEN = loss_type("IMAGE_WRITTEN", _EXACT, "written as the file {file}{change}", "images")
 IMAGE_REFUSED = loss_type("IMAGE_REFUSED", _DROPPED, "the image {image}: {reason}", "images")
 IMAGE_UNSUPPORTED = loss_type("IMAGE_UNSUPPORTED", _DROPPED, "{image} cannot be stored in this material", "images")

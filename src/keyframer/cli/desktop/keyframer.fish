@@ -51,7 +51,7 @@ function _shtab_keyframer_using
 end
 
 set -g _shtab_keyframer_commands identify info check salvage dump build sample convert plot diff thumbnail view batch 'batch convert' 'batch check' 'batch info' 'batch identify' 'batch thumbnail' 'batch gallery' 'batch catalogue' 'batch duplicates' 'batch report' 'batch verify' search formats setup
-set -g _shtab_keyframer_opts_with_value --above --after --around --axes --background --before --bones --camera --check-manifest --clip --cluster --contact --cut --dialect --encoding --exclude --export --fail-on --files-from --format --fps --frame --frames --from --hexpat --ignore --include --jobs --kaitai --keys --ledger --lights --limit --loss --magic --manifest --map --max-error --memory-limit --merge --mime --model --models --most --move --node --only --operation --organization --output --page --pictures --plot --port --pronom --pronom-submission --rate --report --samples --scale --set --severity --shard --sheet --size --skeleton --span --status --table --texture-path --time-limit --times --tls-ca --tls-cert --tls-key --to --tolerance --tolerance-degrees --track --unit --what --where --write -j -o
+set -g _shtab_keyframer_opts_with_value --above --after --around --axes --background --before --bones --camera --check-manifest --clip --cluster --contact --cut --dialect --encoding --exclude --export --fail-on --files-from --format --fps --frame --frames --from --hexpat --ignore --include --jobs --kaitai --keys --ledger --lights --limit --loss --magic --manifest --map --max-error --memory-limit --merge --mime --model --models --most --move --node --only --operation --organization --output --page --pictures --plot --port --profile --pronom --pronom-submission --rate --report --samples --scale --set --severity --shard --sheet --size --skeleton --span --status --table --texture-path --time-limit --times --tls-ca --tls-cert --tls-key --to --tolerance --tolerance-degrees --track --unit --what --where --write -j -o
 
 complete -c keyframer -e
 complete -c keyframer -f
@@ -98,6 +98,7 @@ complete -c keyframer -n '_shtab_keyframer_using check' -l fail-on -xka "error w
 complete -c keyframer -n '_shtab_keyframer_using check' -l ignore -x -d 'leave out issues of this code (may be repeated)'
 complete -c keyframer -n '_shtab_keyframer_using check' -l only -x -d 'list only issues of this code (may be repeated); or only files with this verdict: damaged, problems, unreadable'
 complete -c keyframer -n '_shtab_keyframer_using check' -l severity -xka "error warning info" -d 'list only files with issues of this severity or a higher one, and only these issues'
+complete -c keyframer -n '_shtab_keyframer_using check' -l profile -xka "luanti" -d 'check what an engine refuses or ignores, too (glTF)'
 complete -c keyframer -n '_shtab_keyframer_using check' -l format -xka "pretty json jsonl csv md" -d 'style of the output (default: pretty)'
 complete -c keyframer -n '_shtab_keyframer_using check' -l no-color -d 'no colours (NO_COLOR does the same)'
 complete -c keyframer -n '_shtab_keyframer_using check' -s q -l quiet -d 'print only failures on stderr'
@@ -187,6 +188,7 @@ complete -c keyframer -n '_shtab_keyframer_using convert' -l max-error -x -d 'la
 complete -c keyframer -n '_shtab_keyframer_using convert' -l keys -xka "linear cubic frames" -d 'keys in glTF: linear keys as needed for --max-error (the default; all players agree on them), cubic splines where they are exact (Blender ignores their tangents), or one key per frame'
 complete -c keyframer -n '_shtab_keyframer_using convert' -l compact -d 'write glTF with integers for vertices and rotations, as far as --max-error allows: large meshes take half the bytes; players need KHR_mesh_quantization (three.js, Babylon.js and Blender have it)'
 complete -c keyframer -n '_shtab_keyframer_using convert' -l core-only -d 'write glTF without extensions'
+complete -c keyframer -n '_shtab_keyframer_using convert' -l profile -xka "khronos luanti" -d 'for whom the glTF is: khronos, every player of the standard (the default), or luanti: one animation, no extensions, images only by name'
 complete -c keyframer -n '_shtab_keyframer_using convert' -l unit -x -d 'length of a unit: a number of metres, or mm, cm, m, km, inch, foot, or file for the unit of the file (default: numbers are not scaled)'
 complete -c keyframer -n '_shtab_keyframer_using convert' -l embed-source -d 'embed the source file in glTF: as long as the glTF file is not changed, reading gives the source back byte for byte, with its authored keys'
 complete -c keyframer -n '_shtab_keyframer_using convert' -l models -xka "keep gltf" -d 'when a show (.mvr) or fixture (.gdtf) is saved again: keep its models unchanged (default) or convert them to glTF'
@@ -350,6 +352,7 @@ complete -c keyframer -n '_shtab_keyframer_using batch convert' -l max-error -x 
 complete -c keyframer -n '_shtab_keyframer_using batch convert' -l keys -xka "linear cubic frames" -d 'keys in glTF: linear keys as needed for --max-error (the default; all players agree on them), cubic splines where they are exact (Blender ignores their tangents), or one key per frame'
 complete -c keyframer -n '_shtab_keyframer_using batch convert' -l compact -d 'write glTF with integers for vertices and rotations, as far as --max-error allows: large meshes take half the bytes; players need KHR_mesh_quantization (three.js, Babylon.js and Blender have it)'
 complete -c keyframer -n '_shtab_keyframer_using batch convert' -l core-only -d 'write glTF without extensions'
+complete -c keyframer -n '_shtab_keyframer_using batch convert' -l profile -xka "khronos luanti" -d 'for whom the glTF is: khronos, every player of the standard (the default), or luanti: one animation, no extensions, images only by name'
 complete -c keyframer -n '_shtab_keyframer_using batch convert' -l unit -x -d 'length of a unit: a number of metres, or mm, cm, m, km, inch, foot, or file for the unit of the file (default: numbers are not scaled)'
 complete -c keyframer -n '_shtab_keyframer_using batch convert' -l embed-source -d 'embed the source file in glTF: as long as the glTF file is not changed, reading gives the source back byte for byte, with its authored keys'
 complete -c keyframer -n '_shtab_keyframer_using batch convert' -l models -xka "keep gltf" -d 'when a show (.mvr) or fixture (.gdtf) is saved again: keep its models unchanged (default) or convert them to glTF'

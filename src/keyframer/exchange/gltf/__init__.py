@@ -9,9 +9,15 @@ from keyframer.exchange.contract import FPS, MAX_ERROR, SMOOTH, UNIT, Exporter, 
 
 if TYPE_CHECKING:
     from keyframer.exchange.contract import SceneLoader, SceneSaver
+    from keyframer.issues import IssueLog
+    from keyframer.limits import Limits
 
 KEY_STYLES = ("linear", "cubic", "frames")
 """ways to write curves; the first is the default"""
+
+LUANTI = "luanti"
+PROFILES = ("khronos", LUANTI)
+"""for whom a file is: any player of the standard, or an engine that takes only a part of it"""
 
 
 class GltfExporter(Exporter):
@@ -40,6 +46,13 @@ class GltfExporter(Exporter):
             is_flag=True,
         ),
         WriteOption("core_only", "bool", "write glTF without extensions", is_flag=True),
+        WriteOption(
+            *("profile", "str"),
+            "for whom the glTF is: khronos, every player of the standard (the default), or luanti: one animation, no "
+            "extensions, images only by name",
+            is_flag=True,
+            choices=PROFILES,
+        ),
         UNIT,
         FPS,
         SMOOTH,
@@ -67,6 +80,12 @@ class GltfImporter(Importer):
     title = EXPORTER.title
     extensions = EXPORTER.extensions
     holds_json = True
+    profiles = (LUANTI,)
+
+    def check_profile(self, data: bytes, profile: str, issues: IssueLog, limits: Limits) -> None:
+        from keyframer.exchange.gltf import profiles, read
+
+        profiles.check(read.json_root(data, limits), profile, issues)
 
     def loader(self) -> SceneLoader:
         from keyframer.exchange.gltf import read

@@ -180,10 +180,8 @@ class Names(UniqueNames):
     numbered = "{}.{:03d}"
 
     def claim(self, wanted: str, fallback: str = "node") -> str:
-        name = safe_text(wanted)
-        return super().claim(
-            name if name.strip() else fallback
-        )  # scripts address bones by names with spaces at the end
+        name = safe_text(wanted)  # with spaces at its end, too: scripts address bones by name
+        return super().claim(name if name.strip() else fallback)
 
 
 ROOT_NAME = "Y_up"

@@ -20,7 +20,7 @@ from keyframer.exchange.kit.surfaces import original_gltf_values
 from keyframer.formats import properties_of
 from keyframer.scene import Material, Scene, TextureMap
 from keyframer.scene.loss_report import LossType
-from keyframer.scene.losses import IMAGE_CHANGED, IMAGE_COMPUTED, IMAGE_EMBEDDED, IMAGE_MISSING
+from keyframer.scene.losses import IMAGE_CHANGED, IMAGE_COMPUTED, IMAGE_EMBEDDED, IMAGE_MISSING, IMAGE_NAMED
 from keyframer.text import safe_text
 from keyframer.textures import ImageRefused, OpenedTexture, Texture, TextureSource, pillow
 from keyframer.textures.image_files import as_png, spend_on_image
@@ -51,6 +51,7 @@ class Image:
 
     name: str
     data: bytes
+    """empty if only its name is written"""
     mime_type: str
     """``image/png`` or ``image/jpeg``"""
     alpha: str = "opaque"
@@ -80,6 +81,13 @@ the height map), ``emissive`` (from ``self_illumination``, multiplied by the ima
 
 def no_images(material: Material, slot: str, map: TextureMap) -> None:
     """Supply no images: texture names are kept in extras only."""
+
+
+def named_images(material: Material, slot: str, map: TextureMap) -> Image | None:
+    """Supply only the names of images of colours: for players that get the images in another way."""
+    if slot != "base_color":
+        return None
+    return Image(map.file_name, b"", "", notes={"texture1": (IMAGE_NAMED, map.file_name)})
 
 
 OPACITY, SHOWS_MATERIAL, IGNORED = "opacity", "shows material", "ignored"

@@ -340,6 +340,11 @@ _EXAMINED = 4096
 """number of characters of a name or URI that are examined"""
 
 
+def json_root(data: bytes, limits: Limits) -> dict[str, Any]:
+    """Return the JSON of a file as it is."""
+    return open_container(data, limits, Findings(limits, salvage=True)).root.value
+
+
 def check(data: bytes, scene: Scene, limits: Limits) -> None:
     """Add the issues of the names of parts and image files to those of the loaded scene."""
     _NameCheck(data, limits, scene.issues).check()

@@ -5,11 +5,14 @@
 
 from __future__ import annotations
 
+import copy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from keyframer import __version__
 from keyframer.arrays import Floats
+from keyframer.exchange.gltf import LUANTI, profiles
 from keyframer.exchange.gltf.conventions import Json, Names, attach_extras, json_numbers, json_value, non_default_fields
 from keyframer.exchange.gltf.write.animation import write_animations
 from keyframer.exchange.gltf.write.animation_channels import hide_node
@@ -23,6 +26,8 @@ from keyframer.exchange.gltf.write.options import Context, GltfOptions
 from keyframer.exchange.kit.aims import find_aim_constraints
 from keyframer.exchange.kit.axes import Axes
 from keyframer.exchange.kit.cameras_lights import light_starts, unit_intensities
+from keyframer.exchange.kit.images import named_images
+from keyframer.exchange.kit.one_timeline import on_one_timeline
 from keyframer.exchange.kit.options import made_options
 from keyframer.exchange.kit.spans import written_span
 from keyframer.files import check_output
@@ -38,7 +43,9 @@ from keyframer.posing.channels import Samples
 from keyframer.scene import Clip, LightType, Scene
 from keyframer.scene.loss_report import LossReport
 from keyframer.scene.losses import (
+    CLIP_SECTION,
     EXTRAS_KEPT,
+    FEATURES_UNSUPPORTED,
     FIELD_KEPT,
     LIGHT_TRACK_KEPT,
     LINK_INVALID,
@@ -58,6 +65,8 @@ def export(scene: Scene, options: GltfOptions | None = None) -> tuple[Asset, Los
 
 def _export(scene: Scene, options: GltfOptions) -> tuple[Asset, LossReport]:
     report = LossReport("gltf", source=json_value(dict(options.source)))
+    if options.profile == LUANTI:
+        scene, options = _for_luanti(scene, options, report)
     if scene.origin is not None:
         report.find_path = path_finder(scene.origin.document)
     embedded = _source_files(scene) if options.embed_source else None
@@ -85,7 +94,27 @@ def _export(scene: Scene, options: GltfOptions) -> tuple[Asset, LossReport]:
     _add_metadata(context, clips)
     if embedded is not None:
         _embed(context, *embedded)
+    if options.profile == LUANTI:
+        for finding in profiles.findings(context.asset.root([{}])):
+            if finding.is_refused:
+                raise ValueError(f"Luanti would refuse the file: {finding.path}: {finding.reason}")
     return context.asset, report
+
+
+def _for_luanti(scene: Scene, options: GltfOptions, report: LossReport) -> tuple[Scene, GltfOptions]:
+    """Return a scene and options whose export is what Luanti takes: one animation, no morphs, cameras and extensions,
+    and images only by name. Its frames are seconds, so the report has those of each section."""
+    nodes = [node if node.camera is None and node.morph is None else copy.copy(node) for node in scene.nodes]
+    for node in nodes:
+        if node.morph is not None:
+            report.add(FEATURES_UNSUPPORTED["morphs"], f"/nodes/{node.name}/morph", target="Luanti", what="morphs")
+        if node.camera is not None:
+            report.add(FEATURES_UNSUPPORTED["cameras"], f"/nodes/{node.name}", target="Luanti", what="cameras")
+        node.camera, node.morph = None, None
+    scene, sections = on_one_timeline(replace(scene, nodes=nodes, cameras=[]))
+    for section in sections:
+        report.add(CLIP_SECTION, f"/clips/{section.name}", begin=section.begin, end=section.end)
+    return scene, replace(options, core_only=True, images=named_images)
 
 
 def _source_files(scene: Scene) -> tuple[Written, dict[str, object]]:

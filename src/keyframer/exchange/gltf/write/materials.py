@@ -344,14 +344,16 @@ class Textures:
         self._may_use_extensions = may_use_extensions
         self._images: dict[bytes, int] = {}
         self._samplers: dict[str, int] = {}
-        self._textures: dict[tuple[int, int], int] = {}
+        self._textures: dict[tuple[int | str, int], int] = {}
 
     def write(self, image: Image, texture_map: TextureMap) -> Json:
         """Return the texture reference for a material."""
-        key = (self._image(image), self._sampler(_sampling(texture_map, image.has_border)))
+        source: int | str = self._image(image) if image.data else image.name
+        key = (source, self._sampler(_sampling(texture_map, image.has_border)))
         if key not in self._textures:
             self._textures[key] = len(self._asset.textures)
-            self._asset.textures.append({"source": key[0], "sampler": key[1]})
+            stated = {"source": source} if image.data else {"name": safe_text(image.name)}
+            self._asset.textures.append({**stated, "sampler": key[1]})
         reference: Json = {"index": self._textures[key]}
         if texture_map.second_coordinates:
             reference["texCoord"] = 1

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from keyframer.exchange.gltf import KEY_STYLES
+from keyframer.exchange.gltf import KEY_STYLES, LUANTI, PROFILES
 from keyframer.exchange.gltf.conventions import Names
 from keyframer.exchange.gltf.write.asset import Asset
 from keyframer.exchange.kit.axes import Axes
@@ -25,6 +25,7 @@ class GltfOptions(SceneOptions):
     compact: bool = False
     core_only: bool = False
     keys: str = KEY_STYLES[0]
+    profile: str = PROFILES[0]
     embed_source: bool = False
 
     def __post_init__(self) -> None:
@@ -33,6 +34,10 @@ class GltfOptions(SceneOptions):
             raise ValueError("compact files need the extension KHR_mesh_quantization, and core_only allows none")
         if self.keys not in KEY_STYLES:
             raise ValueError(f"keys must be one of {', '.join(KEY_STYLES)}, not {self.keys!r}")
+        if self.profile not in PROFILES:
+            raise ValueError(f"profile must be one of {', '.join(PROFILES)}, not {self.profile!r}")
+        if self.profile == LUANTI and self.keys == "cubic":
+            raise ValueError("Luanti plays no cubic keys: leave out keys=cubic")
 
     def metres_per_unit(self, scene: Scene) -> float:
         """Return the factor from scene units to metres."""
