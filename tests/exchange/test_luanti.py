@@ -69,7 +69,7 @@ def test_names_keep_their_spaces(tmp_path: Path) -> None:
     root = written(
         Scene(space=space, nodes=nodes, meshes=[Mesh("A", [(0, 0, 0), (1, 0, 0), (0, 1, 0)], [(0, 1, 2)])]), tmp_path
     )
-    assert [node["name"] for node in root["nodes"]] == ["hand.l ", "node", "hand.l"]
+    assert [node["name"] for node in root["nodes"]] == ["hand.l ", "object", "hand.l"]
     assert keyframer.load(tmp_path / "out.glb").nodes[0].name == "hand.l "
 
 
