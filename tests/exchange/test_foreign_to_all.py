@@ -119,4 +119,4 @@ def test_measured_error_is_within_the_reported_error(format: str, exported_files
     reached = np.linalg.norm(keyframer.pose(reloaded, times=seconds).world[:, number, :3, 3] - truth, axis=1).max()
     assert loss.error is not None
     assert reached <= loss.error * 1.1 + 1e-5
-    assert ("above the requested" in loss.detail) == (format == "3ds")
+    assert ("above the requested" in loss.advice) == (format == "3ds")

@@ -16,6 +16,7 @@ from keyframer import operating
 from keyframer.curves import Interpolation, RotationForm, Track, Wrap
 from keyframer.curves.rotation_forms import with_form
 from keyframer.formats import format_by_name
+from keyframer.formats.bridge import Merger
 from keyframer.formats.kit.coordinates import in_space
 from keyframer.formats.threeds.records import NamedObject
 from keyframer.scene import Camera, Channel, Clip, Light, Mesh, Node, NodeKind, Scene, Skin, Space
@@ -266,7 +267,7 @@ SAMPLES = [
     pytest.param(format, path, id=f"{format}-{path.name}")
     for format, path in all_samples()
     if path.name not in ("signalling-nan.anim", "bare_editor.3ds") and path.suffix not in (".mli", ".mdl", ".md5mesh")
-    if format_by_name(format).writes_scenes
+    if format_by_name(format).writes_scenes and type(format_by_name(format).scene_writer().merger) is not Merger
 ]
 """of formats that can be written; without a joint whose orientation is no number, which is read as at rest; and without
 files that cannot be edited in place: an editor section, a library, models with a bind pose only"""

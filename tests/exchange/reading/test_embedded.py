@@ -95,7 +95,7 @@ def test_images_are_copied_from_glb_to_glb(tmp_path: Path) -> None:
     keyframer.save(keyframer.load(tmp_path / "a.glb"), tmp_path / "b.glb")
     for name in ("a.glb", "b.glb"):
         gltf = Gltf((tmp_path / name).read_bytes())
-        assert [image_bytes(gltf, number) for number in range(4)] == [BASE, BUMPS, SHADE, GLOW]
+        assert [image_bytes(gltf, number) for number in range(4)] == [BASE, BUMPS, GLOW, SHADE]
         material = gltf.json["materials"][0]
         kept = material["pbrMetallicRoughness"]
         assert kept["metallicFactor"] == 0.75

@@ -191,7 +191,8 @@ def _unread_inside(wrapper: Chunk) -> list[dict[str, Any]]:
     if all(is_read) and not wrapper.tail:
         return []
     plain = plain_record(wrapper)
-    plain["children"] = [entry for entry, known in zip(plain["children"], is_read, strict=True) if not known]
+    if wrapper.children:  # there may be a tail only
+        plain["children"] = [entry for entry, known in zip(plain["children"], is_read, strict=True) if not known]
     return [plain]
 
 
