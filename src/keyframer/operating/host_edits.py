@@ -294,7 +294,7 @@ class _Edits:
         for name in ("corners", "face_materials", "smoothing", "edges", "uv", "uv_corners", "colors", "color_corners"):
             self._set("meshes", index, name, getattr(new, name))
         if new.face_materials is not None:
-            self._set("meshes", index, "face_materials", self._renumbered(new.face_materials))
+            self._set("meshes", index, "face_materials", _mapped(new.face_materials, self.materials))
         for name in ("normals", "normal_corners", "uv2", "uv2_corners"):
             if hasattr(mesh, name):
                 self._set("meshes", index, name, None)
@@ -305,9 +305,6 @@ class _Edits:
         changed = {name for name in names if not _equal(getattr(old, name), getattr(new, name))}
         faces = _mapped(old.face_materials, self.before.materials), _mapped(new.face_materials, self.materials)
         return changed if _equal(*faces) else changed | {"face_materials"}
-
-    def _renumbered(self, face_materials: Any) -> Any:
-        return _mapped(face_materials, self.materials)
 
     def _skin(self, number: int, was: int, now: int) -> None:
         """Report edits of weights and shapes, which are not brought in."""
@@ -325,7 +322,7 @@ class _Edits:
                 self._not_brought_in(f"{path}/morph", "its shapes")
 
     def _not_brought_in(self, path: str, what: str) -> None:
-        report_not_brought_in(self.report, path, what)
+        self.report.add(EDIT_NOT_BROUGHT_IN, path, what=what)
 
     # Nodes
 
@@ -342,7 +339,7 @@ class _Edits:
                 if links[name] is not None:
                     part = getattr(self.after.scene, place)[links[name]]
                     if name == "mesh" and part.face_materials is not None:
-                        part = replace(part, face_materials=self._renumbered(part.face_materials))
+                        part = replace(part, face_materials=_mapped(part.face_materials, self.materials))
                     links[name] = len(getattr(self.scene, place))
                     getattr(self.scene, place).append(part)
             parent = self._parent(self.after, host)
@@ -551,10 +548,6 @@ class _Edits:
             if frame != getattr(old[0], name):
                 setattr(self.clip, name, frame / self.frames_per_unit)
                 self.clip_fields.add(name)
-
-
-def report_not_brought_in(report: LossReport, path: str, what: str) -> None:
-    report.add(EDIT_NOT_BROUGHT_IN, path, what=what)
 
 
 def edited_values(track: Track, times: Floats) -> Floats:
