@@ -43,7 +43,7 @@ HUNG_SECONDS = 20.0
 GROWTH = 300 << 20
 """bytes by which the memory of the process may grow"""
 MOST_MEMORY = 3 << 30
-"""bytes of address space: what asks for more gets a MemoryError"""
+"""bytes of address space besides what the process has already: what asks for more gets a MemoryError"""
 MOST_KEPT = 400
 """inputs of new outcomes kept for each kind"""
 
@@ -107,8 +107,11 @@ class Clock:
             signal.signal(signal.SIGPROF, before)
 
     def limit_memory(self) -> None:
-        """Limit the memory of this process, permanently."""
-        resource.setrlimit(resource.RLIMIT_AS, (self.limits.memory, self.limits.memory))
+        """Limit the memory of this process, permanently. The libraries of other tests may take up gigabytes of its
+        address space already."""
+        with open("/proc/self/statm") as stream:
+            used = int(stream.read().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (used + self.limits.memory,) * 2)
 
     def mark(self) -> None:
         """Count the growth of memory from here."""
