@@ -18,7 +18,7 @@ from keyframer.curves.key_reduction import turn_degrees, vector_distance
 from keyframer.exchange import Exporter
 from keyframer.exchange.kit.colors import shown_color
 from keyframer.formats.kit.coordinates import in_space
-from keyframer.maths import affine
+from keyframer.maths import affine, quat
 from keyframer.operating.host_edits import TOLERANCE, HostScene, bring_in, reduced_track
 from keyframer.posing.bounds_and_duration import scene_size
 from keyframer.posing.local_matrices import aim_matrices
@@ -321,8 +321,7 @@ class _Reader:
             position, turn, size = affine.decompose(local)
             if np.abs(affine.compose(position, turn, size) - local).max() > 1e-4 * max(1.0, float(np.abs(size).max())):
                 self.report.add(SHEAR_REMOVED, f"/nodes/{node.name}")
-            flips = np.where(np.sum(turn[1:] * turn[:-1], axis=1) < 0, -1.0, 1.0)
-            turn = turn * np.concatenate([[1.0], np.cumprod(flips)])[:, None]
+            turn = quat.continuous(turn)
             self.positions[number], self.turns[number], self.scales[number] = position, turn, size
             node.position, node.rotation_xyzw, node.scale = position[0], turn[0], size[0]
 

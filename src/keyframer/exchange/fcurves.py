@@ -380,7 +380,7 @@ class _ClipConverter:
         frames = self._frames if self._frames is not None else np.linspace(*self._ends(), _MOST_FRAMES)
         values = truth(frames / self._frames_per_unit)
         if measure is ROTATIONS:
-            values = _continuous(values)
+            values = quat.continuous(values)
         needed = _needed_keys(values)
         return FCurves(node, name, LINEAR, frames[needed], values[needed], values[:0], values[:0], "sampled")
 
@@ -480,12 +480,6 @@ def _without_jumps(curves: FCurves, jumps: npt.NDArray[np.intp]) -> FCurves:
 def _largest_distance(distance: Distance, samples: Floats, expected: Floats) -> float:
     with np.errstate(all="ignore"):
         return float(np.nan_to_num(distance(samples, expected)).max(initial=0.0))
-
-
-def _continuous(rotation_xyzw: Floats) -> Floats:
-    """Return each quaternion or its negative, whichever is nearer to the one before."""
-    flips = np.where(np.sum(rotation_xyzw[1:] * rotation_xyzw[:-1], axis=1) < 0, -1.0, 1.0)
-    return np.asarray(rotation_xyzw * np.concatenate([[1.0], np.cumprod(flips)])[:, None])
 
 
 def _needed_keys(values: Floats) -> Flags:

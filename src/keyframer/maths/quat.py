@@ -47,6 +47,12 @@ def normalise(rotation_xyzw: ArrayLike) -> Floats:
     return np.where(usable, q / np.where(usable, length, 1.0), IDENTITY_XYZW)
 
 
+def continuous(rotations_xyzw: Floats) -> Floats:
+    """Return each quaternion of a series (T, 4), or its negative, whichever is nearer to the one before."""
+    flips = np.where(np.sum(rotations_xyzw[1:] * rotations_xyzw[:-1], axis=1) < 0, -1.0, 1.0)
+    return np.asarray(rotations_xyzw * np.concatenate([[1.0], np.cumprod(flips)])[:, None])
+
+
 def exp(half_angle_vectors: ArrayLike) -> Floats:
     """Return the quaternion that rotates by 2|v| about v, for vectors v of three components."""
     v = _floats(half_angle_vectors)

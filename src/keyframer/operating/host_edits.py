@@ -258,11 +258,8 @@ class _Edits:
     def _environment(self) -> None:
         color = self.after.scene.environment.background_color
         if color is not None and color != self.before.scene.environment.background_color:
-            self._set_background(color)
-
-    def _set_background(self, color: Any) -> None:
-        self.scene.environment.background_color = color
-        self.touched.add(("environment", 0, "background_color"))
+            self.scene.environment.background_color = color
+            self.touched.add(("environment", 0, "background_color"))
 
     # Meshes
 
@@ -382,7 +379,7 @@ class _Edits:
         if node.parent is not None:
             local = np.linalg.pinv(moved[:, node.parent]) @ local
         position, rotation, scale = affine.decompose(local)
-        for kind, values in (("position", position), ("rotation", _continuous(rotation)), ("scale", scale)):
+        for kind, values in (("position", position), ("rotation", quat.continuous(rotation)), ("scale", scale)):
             setattr(node, _REST[kind], values[0])
             if not self._is_constant(kind, values):
                 self._put_track(number, kind, self._reduced(kind, values))
@@ -428,7 +425,7 @@ class _Edits:
         else:
             rotation = quat.multiply(quat.from_matrix3(change), turns)
         if float(turn_degrees(rotation, turns).max()) > math.degrees(TOLERANCE) * 10:
-            self._bring("rotation", number, was, now, turns, _continuous(rotation))
+            self._bring("rotation", number, was, now, turns, quat.continuous(rotation))
 
     def _host_of(self, host: HostScene, number: int | None) -> int | None:
         if number is None:
@@ -603,9 +600,3 @@ def _relative(world: Floats, host: HostScene, above: int | None) -> Floats:
 def _is_rotation(change: Floats) -> bool:
     identity = change @ np.swapaxes(change, -1, -2)
     return bool(np.abs(identity - np.eye(3)).max() < 1e-4 and (np.linalg.det(change) > 0).all())
-
-
-def _continuous(rotation_xyzw: Floats) -> Floats:
-    """Return each quaternion or its negative, whichever is nearer to the one before."""
-    flips = np.where(np.sum(rotation_xyzw[1:] * rotation_xyzw[:-1], axis=1) < 0, -1.0, 1.0)
-    return np.asarray(rotation_xyzw * np.concatenate([[1.0], np.cumprod(flips)])[:, None])
