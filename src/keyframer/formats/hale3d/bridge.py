@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from keyframer.formats.bridge import Bridge, KeyLocation
-from keyframer.formats.document import Document
+from keyframer.formats.bridge import KeyLocation
 from keyframer.formats.hale3d import FORMAT, VERSION
 from keyframer.formats.hale3d.document import decode, encode, new_animation, new_model
 from keyframer.formats.hale3d.records import BOUNDS_FLOATS, Animation, Frames, Joint, Model
 from keyframer.formats.kit.joint_pairs import Family
-from keyframer.formats.kit.joint_pairs.reading import Options, to_scene
-from keyframer.formats.kit.joint_pairs.rules import apply_rules, find_companion
-from keyframer.formats.kit.scene_reading import Reporter
-from keyframer.scene import Channel, Scene
+from keyframer.formats.kit.joint_pairs.pair_bridge import PairBridge
+from keyframer.scene import Channel
 from keyframer.wire.record import Record
 
 if TYPE_CHECKING:
@@ -35,19 +31,7 @@ FAMILY = Family(
 )
 
 
-class HaleBridge(Bridge[Options]):
-    options = Options
-    internal_options = ("found",)
-
-    def read(self, document: Document, options: Options) -> Scene:
-        return to_scene(FAMILY, document, options)
-
-    def check(self, document: Document, scene: Scene | None, reporter: Reporter) -> None:
-        apply_rules(FAMILY, document, scene, reporter)
-
-    def companions(self, document: Document, path: Path) -> dict[str, object]:
-        return find_companion(FAMILY, document, path)
-
+class HaleBridge(PairBridge):
     def key_location(self, record: Record, channel: Channel) -> KeyLocation | None:
         """Return which bytes of a frame belong to a channel: a frame has a box, then the components of all joints."""
         if not isinstance(record, Joint):
@@ -60,7 +44,7 @@ class HaleBridge(Bridge[Options]):
         from keyframer.formats.hale3d.writing import HaleWriter
         from keyframer.formats.kit.joint_pairs.writing import Merger
 
-        return HaleWriter(FAMILY, Merger(FAMILY))
+        return HaleWriter(self.family, Merger(self.family))
 
 
-BRIDGE = HaleBridge()
+BRIDGE = HaleBridge(FAMILY)
