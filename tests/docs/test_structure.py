@@ -229,3 +229,11 @@ def test_names_imported_from_the_library_exist(folder: str) -> None:
 
 def _is_module(name: str) -> bool:
     return importlib.util.find_spec(name) is not None
+
+
+def test_no_page_or_module_has_marks_of_a_conflict() -> None:
+    folders = [(ROOT, "*.md"), (ROOT / "docs", "**/*.md"), (ROOT / "src", "**/*.py"), (ROOT / "tests", "**/*.py")]
+    texts = [path for folder, kind in folders for path in folder.glob(kind)]
+    marked = [path.name for path in texts if re.search(r"^(<{7}|>{7}) ", path.read_text("utf-8"), re.MULTILINE)]
+    assert len(texts) > 400
+    assert not marked
