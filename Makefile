@@ -83,7 +83,7 @@ SEED ?= 0
 fuzz: $(BIN)/.test  ## fuzz everything for SECONDS (60) from SEED (0); ledger and numbered findings in build/fuzz
 	nice -n 19 $(BIN)/python -m tests.fuzz --seconds $(SECONDS) --seed $(SEED)
 
-QUICK := wire maths curves scene posing reference_curves golden conformance operating inspecting formats/hale3d
+QUICK := wire maths curves scene posing reference_curves golden conformance editing inspecting formats/hale3d
 QUICK += formats/midtown exchange/reading test_api.py test_files.py test_issues.py
 NOT_QUICK := corpus hostile salvage embedded edited_files without_pillow text_form random_tracks  # words in names of files
 quick: $(BIN)/.test  ## after each change: lint the changed files, then run the tests that find most mistakes (about a minute on two quiet cores)
@@ -105,7 +105,7 @@ batch-torture: $(BIN)/.test  ## 100 rounds of kill -9 and resume over 1,000 file
 	$(BIN)/python tools/batch_torture.py --rounds 100 --files 1000
 
 coverage: $(BIN)/.test  ## coverage of wire and formats: at least 97 % of statements, of branches, and of both together
-	$(BIN)/python -m pytest -n auto -q tests/wire tests/formats tests/conformance tests/golden tests/hostile tests/crashers tests/checking tests/operating tests/cli --cov=keyframer.wire --cov=keyframer.formats --cov-branch \
+	$(BIN)/python -m pytest -n auto -q tests/wire tests/formats tests/conformance tests/golden tests/hostile tests/crashers tests/checking tests/editing tests/cli --cov=keyframer.wire --cov=keyframer.formats --cov-branch \
 		--cov-report=term-missing:skip-covered --cov-report=json:build/coverage.json
 	$(BIN)/python tools/coverage_gate.py build/coverage.json 97
 

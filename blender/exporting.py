@@ -15,11 +15,11 @@ import numpy as np
 
 import keyframer
 from keyframer.curves.key_reduction import turn_degrees, vector_distance
+from keyframer.editing.host_edits import TOLERANCE, HostScene, bring_in, reduced_track
 from keyframer.exchange import Exporter
 from keyframer.exchange.kit.colors import shown_color
 from keyframer.formats.kit.coordinates import in_space
 from keyframer.maths import affine, quat
-from keyframer.operating.host_edits import TOLERANCE, HostScene, bring_in, reduced_track
 from keyframer.posing.bounds_and_duration import scene_size
 from keyframer.posing.local_matrices import aim_matrices
 from keyframer.scene import (

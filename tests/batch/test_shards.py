@@ -185,7 +185,8 @@ def test_files_of_other_shards_are_not_examined(archive: Path, monkeypatch: pyte
     """A shared disk takes milliseconds for the size of each file: a shard asks only for its own."""
     import argparse
 
-    from keyframer.cli import batch_inputs, inputs
+    from keyframer.cli import inputs
+    from keyframer.cli.batch.inputs import find_files
 
     asked: list[str] = []
     status = inputs.WalkedFile.status.fget
@@ -196,7 +197,7 @@ def test_files_of_other_shards_are_not_examined(archive: Path, monkeypatch: pyte
     options = argparse.Namespace(
         files=[str(archive)], files_from=None, all_files=False, include=[], exclude=[], operation="check", shard=shard
     )
-    found = list(batch_inputs.find_files(options))
+    found = list(find_files(options))
     assert len(found) == 9
     own = [file.relative for file in found if shard.has(file.relative)]
     assert set(asked) == set(own)

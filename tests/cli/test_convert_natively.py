@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import keyframer
-from keyframer.operating import change_axes
+from keyframer.editing import change_axes
 from tests.cli.running import EXAMPLE, Run, check_schema
 
 SAMPLES = Path(__file__).parents[1] / "samples"

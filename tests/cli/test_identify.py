@@ -79,7 +79,7 @@ def test_commands_import_only_what_they_need(command: str, tmp_path: Path) -> No
     assert "keyframer.formats.threeds.document" in loaded
     unneeded = {"numpy.ma", "numpy.random", "secrets", "rich", "PIL", "logging", "http", "email", "importlib.metadata"}
     unneeded |= {"subprocess", "tempfile", "multiprocessing", "xml", "zipfile"}
-    unneeded |= {"keyframer.operating", "keyframer.rendering", "keyframer.batch.ledger", "keyframer.viewer"}
+    unneeded |= {"keyframer.editing", "keyframer.rendering", "keyframer.batch.ledger", "keyframer.viewer"}
     unneeded |= {"keyframer.formats._matching", "keyframer.formats._saving"}
     assert not loaded & unneeded
     if command == "dump":

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import keyframer
-from keyframer import operating
+from keyframer import editing
 from keyframer.formats.kit.coordinates import in_space
 from keyframer.scene import Node, Scene
 from keyframer.scene.loss_report import LossReport, Outcome
@@ -26,14 +26,14 @@ from tests.slow import SLOW
 
 FRAMES = [0.0, 3.0, 8.0, 15.0]
 OPERATIONS: dict[str, Callable[[Scene], Scene]] = {
-    "scale": lambda scene: operating.scale(scene, 2.0),
-    "axes": lambda scene: operating.change_axes(scene, up="y" if scene.space.up == "z" else "z"),
-    "move": lambda scene: operating.move(scene, 0, (1, 2, 3)),
-    "rate": lambda scene: operating.change_rate(scene, 24),
-    "cut": lambda scene: operating.cut(scene, 2, 12),
-    "reverse": operating.reverse,
-    "choose": lambda scene: operating.choose_nodes(scene, [scene.nodes[len(scene.nodes) // 2].name]),
-    "merge": lambda scene: operating.merge(operating.reverse(scene), scene),
+    "scale": lambda scene: editing.scale(scene, 2.0),
+    "axes": lambda scene: editing.change_axes(scene, up="y" if scene.space.up == "z" else "z"),
+    "move": lambda scene: editing.move(scene, 0, (1, 2, 3)),
+    "rate": lambda scene: editing.change_rate(scene, 24),
+    "cut": lambda scene: editing.cut(scene, 2, 12),
+    "reverse": editing.reverse,
+    "choose": lambda scene: editing.choose_nodes(scene, [scene.nodes[len(scene.nodes) // 2].name]),
+    "merge": lambda scene: editing.merge(editing.reverse(scene), scene),
 }
 PAIRS: dict[str, Callable[[Scene], Scene]] = {
     f"{first}, {second}": lambda scene, pair=(first, second): OPERATIONS[pair[1]](OPERATIONS[pair[0]](scene))  # type: ignore[misc]
@@ -226,7 +226,7 @@ def changed_and_written(
 def test_scaled_mill_is_exact(tmp_path: Path) -> None:
     """Every node and vertex is doubled, and the report says so; what is not stored is still called dropped."""
     scene = keyframer.load(EXAMPLE)
-    report = keyframer.save(operating.scale(scene, 2.0), tmp_path / "twice.3ds")
+    report = keyframer.save(editing.scale(scene, 2.0), tmp_path / "twice.3ds")
     assert report.of(Outcome.DROPPED) == []
     before, after = (keyframer.pose(each, frames=FRAMES) for each in (scene, keyframer.load(tmp_path / "twice.3ds")))
     assert np.allclose(after.world[..., :3, 3], 2 * before.world[..., :3, 3], atol=1e-4)
@@ -239,6 +239,6 @@ def test_scaled_mill_is_exact(tmp_path: Path) -> None:
 @pytest.mark.parametrize("second", ["scale", "axes"])
 def test_cut_and_changed_mill_has_no_dropped_position(second: str, tmp_path: Path) -> None:
     """Linear keys of a target come back as others of the same curve."""
-    scene = OPERATIONS[second](operating.cut(keyframer.load(EXAMPLE), 10, 50))
+    scene = OPERATIONS[second](editing.cut(keyframer.load(EXAMPLE), 10, 50))
     report = keyframer.save(scene, tmp_path / "cut.3ds")
     assert report.of(Outcome.DROPPED) == []

@@ -9,8 +9,8 @@ import pytest
 
 import keyframer
 from keyframer.catalogue import LIMIT_BUDGETS
+from keyframer.editing import cut
 from keyframer.limits import Budget
-from keyframer.operating import cut
 from keyframer.rendering import Renderer, Settings
 from tests.corpus import CORPUS, needs_corpus, threeds_files
 from tests.slow import SLOW

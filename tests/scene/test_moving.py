@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 import keyframer
-from keyframer import operating
+from keyframer import editing
 from keyframer.curves import Interpolation, RotationForm, Track, Wrap
 from keyframer.curves.rotation_forms import with_form
 from keyframer.formats import format_by_name
@@ -457,15 +457,15 @@ def rotor_moved() -> Scene:
 
 
 DERIVED: dict[str, Callable[[Scene], Scene]] = {
-    "choose": lambda scene: operating.choose_nodes(scene, ["Rotor"]),
-    "cut": lambda scene: operating.cut(scene, 10, 50),
-    "reverse": operating.reverse,
-    "rate": lambda scene: operating.change_rate(scene, 24),
-    "scale": lambda scene: operating.scale(scene, 2),
-    "axes": lambda scene: operating.change_axes(scene, up="y"),
-    "unchanged": lambda scene: operating.scale(scene, 1),
-    "move": lambda scene: operating.move(scene, "Tower", STEP),
-    "merge": lambda scene: operating.merge(keyframer.load(EXAMPLE), scene),
+    "choose": lambda scene: editing.choose_nodes(scene, ["Rotor"]),
+    "cut": lambda scene: editing.cut(scene, 10, 50),
+    "reverse": editing.reverse,
+    "rate": lambda scene: editing.change_rate(scene, 24),
+    "scale": lambda scene: editing.scale(scene, 2),
+    "axes": lambda scene: editing.change_axes(scene, up="y"),
+    "unchanged": lambda scene: editing.scale(scene, 1),
+    "move": lambda scene: editing.move(scene, "Tower", STEP),
+    "merge": lambda scene: editing.merge(keyframer.load(EXAMPLE), scene),
 }
 OVERRIDES = "the position track of 'Rotor' overrides the position"
 

@@ -22,7 +22,7 @@ from keyframer.exchange.opening import OpenedFile
 from keyframer.files import OutputExists, OutputRefused, PathLike, running, write_bytes
 from keyframer.formats.contract import HEAD_SIZE
 from keyframer.inspecting import identity
-from keyframer.inspecting.records import json_file
+from keyframer.inspecting.listing import json_file
 from keyframer.limits import Budget, limits_of
 from keyframer.scene.loss_report import Outcome
 from keyframer.textures import TextureFinder, TextureSource
@@ -289,7 +289,7 @@ def _gallery(job: _RunningJob, result: Result) -> None:
 
 def _thumbnail(job: _RunningJob, result: Result) -> None:
     """Render a picture of a file."""
-    from keyframer.operating import keep_clip
+    from keyframer.editing import keep_clip
     from keyframer.rendering import Renderer
     from keyframer.rendering.renderer import picture_options
 

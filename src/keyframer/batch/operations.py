@@ -67,11 +67,11 @@ def prepare_conversion(
         save_options["fps"], fps = fps, None
     if not steps and fps is None:
         return scene, save_options, []
-    from keyframer.operating import apply_operations
+    from keyframer.editing import apply_edits
     from keyframer.scene.loss_report import LossReport
 
     changes = LossReport(exporter.name)
-    scene = apply_operations(scene, {**steps, "max_error": max_error}, fps, exporter.axes, changes)
+    scene = apply_edits(scene, {**steps, "max_error": max_error}, fps, exporter.axes, changes)
     return scene, save_options, changes.losses
 
 
@@ -101,7 +101,7 @@ _READING = (
     *(module for known in FORMATS for module in known.preload),
 )
 _WRITING = (*DEFAULT_EXPORTER.preload, "keyframer.exchange.conversion")
-_RENDERING = ("keyframer.rendering.renderer", "keyframer.operating", "PIL.ImageDraw", "PIL.ImageFont")
+_RENDERING = ("keyframer.rendering.renderer", "keyframer.editing", "PIL.ImageDraw", "PIL.ImageFont")
 
 _ALL = (
     Operation(

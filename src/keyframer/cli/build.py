@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 
-from keyframer.cli import inputs, output_targets
+from keyframer.cli import inputs, outputs
 from keyframer.cli.exit_handling import INPUTS_FAILED, SUCCESS
 from keyframer.cli.messages import detail, failure
 from keyframer.cli.reading_options import READ_FAILURES
@@ -29,25 +29,25 @@ EXAMPLES = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     inputs.add_arguments(parser)
-    output_targets.add_arguments(parser, required=True, suffix=FORMATS[0].extensions[0])
+    outputs.add_arguments(parser, required=True, suffix=FORMATS[0].extensions[0])
 
 
 def run(options: argparse.Namespace) -> int:
     inputs.require_input(options)
-    target = output_targets.Targets(options, _built_name)
+    out = outputs.Output(options, _built_name)
     code = SUCCESS
     for number, item in enumerate(inputs.inputs_of(options, (".json",))):
         try:
-            if number and target.out is None:
-                raise output_targets.refused("stdout takes only one file (-o with a folder or a suffix writes several)")
-            path = target.path_for(item)
+            if number and out.place is None:
+                raise outputs.refused("stdout takes only one file (-o with a folder or a suffix writes several)")
+            path = out.path_for(item)
             document, data = build_bytes(item.read())
             if path is None:
                 sys.stdout.buffer.write(data)
             else:
-                if target.is_folder and not os.path.splitext(path)[1]:
+                if out.is_folder and not os.path.splitext(path)[1]:
                     path += document.format.extensions[0]
-                target.write(path, data)
+                out.write(path, data)
                 detail(options, f"{item.name} -> {path} ({counted(len(data), 'byte')})")
         except READ_FAILURES as error:
             code = INPUTS_FAILED

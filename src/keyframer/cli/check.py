@@ -16,13 +16,13 @@ from keyframer.checking import (
     unlisted,
     unreadable,
 )
-from keyframer.cli import inputs, operation_options, reading_options, record_output, scene_loading
+from keyframer.cli import inputs, operation_options, output_style, reading_options, scene_loading
 from keyframer.cli.exit_handling import FINDINGS, INPUTS_FAILED, SUCCESS
 from keyframer.cli.inputs import Input
 from keyframer.cli.messages import as_format_error, failure, note, shown_name
 from keyframer.errors import known_offset
 from keyframer.exchange import IMPORTERS, reader_by_name
-from keyframer.inspecting.records import Records
+from keyframer.inspecting.listing import Listing
 
 ABOUT = """List everything that is wrong with a file.
 
@@ -60,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     profiles = sorted({profile for known in IMPORTERS for profile in known.profiles})
     parser.add_argument("--profile", choices=profiles, help="check what an engine refuses or ignores, too (glTF)")
-    record_output.add_arguments(parser)
+    output_style.add_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -71,7 +71,7 @@ def run(options: argparse.Namespace) -> int:
         operation_options.values_of(options, "check")
     except ValueError as error:
         options.parser.error(str(error))
-    records = Records(sys.stdout.write, options.format, SCHEMA, SCHEMA_VERSION, COLUMNS)
+    listing = Listing(sys.stdout.write, options.format, SCHEMA, SCHEMA_VERSION, COLUMNS)
     code = SUCCESS
     checked = failed = shown = 0
     for item in inputs.inputs_of(options, inputs.LOADABLE):
@@ -94,10 +94,10 @@ def run(options: argparse.Namespace) -> int:
         if options.format == "pretty":
             _pretty(item.name, report, options)
         elif options.format in ("csv", "md"):
-            _rows(records, item.name, report)
+            _rows(listing, item.name, report)
         else:
-            records.json(report_record(report, item.name))
-    records.close()
+            listing.json(report_record(report, item.name))
+    listing.close()
     if checked > 1:
         listed = f", {shown} of them listed" if shown < checked else ""
         note(options, f"{checked} files checked{listed}, {failed} failed (--fail-on {options.fail_on})")
@@ -119,22 +119,22 @@ def _check(item: Input, options: argparse.Namespace) -> Report:
         raise
 
 
-def _rows(records: Records, name: str, report: Report) -> None:
+def _rows(listing: Listing, name: str, report: Report) -> None:
     """Write a row for each issue, for each code with unlisted issues, and for a file without issues."""
     for issue in report.issues:
         offset = known_offset(issue.code, issue.offset, issue.path)
         place = (offset, truncated_text(issue.path), truncated_text(issue.message))
-        records.row([name, report.verdict, issue.severity.label, issue.code, *place])
+        listing.row([name, report.verdict, issue.severity.label, issue.code, *place])
     for code, count in unlisted(report).items():
-        records.row([name, report.verdict, None, code, None, None, f"{count} more, not listed"])
+        listing.row([name, report.verdict, None, code, None, None, f"{count} more, not listed"])
     if not report.issues.total:
-        records.row([name, report.verdict, *[None] * 5])
+        listing.row([name, report.verdict, *[None] * 5])
 
 
 def _pretty(name: str, report: Report, options: argparse.Namespace) -> None:
     """Print the verdict in one line, then one line for each issue."""
     counts = report.issues.counts_text()
-    colour = not record_output.is_plain(options)
+    colour = not output_style.is_plain(options)
     verdict = _painted(report.verdict, _VERDICT_COLOURS[report.verdict]) if colour else report.verdict
     lines = [f"{shown_name(name)}: {verdict}" + (f" ({counts})" if counts else "")]
     for issue in report.issues:

@@ -14,7 +14,7 @@ from keyframer.cli import inputs, operation_options, reading_options, scene_load
 from keyframer.cli.exit_handling import INPUTS_FAILED, SUCCESS
 from keyframer.cli.inputs import Input
 from keyframer.cli.messages import StatusLine, detail, error_record, failure, note, shown_name
-from keyframer.cli.output_targets import STDOUT, Targets, check_file, output_errors, refused, write_text
+from keyframer.cli.outputs import STDOUT, Output, check_file, output_errors, refused, write_text
 from keyframer.errors import FormatError
 from keyframer.exchange import DEFAULT_EXPORTER, SharedExtension, exporter_for
 from keyframer.exchange.conversion import save_opened
@@ -83,9 +83,9 @@ def run(options: argparse.Namespace) -> int:
     operation = OPERATIONS["convert"]
     try:
         values = operation_options.values_of(options, "convert")
-        target = Targets(options, lambda name: operation.naming(values)(name))
-        output_name = "x" + options.output if target.is_suffix else options.output
-        to = DEFAULT_EXPORTER.name if target.is_folder and options.to is None else options.to
+        out = Output(options, lambda name: operation.naming(values)(name))
+        output_name = "x" + options.output if out.is_suffix else options.output
+        to = DEFAULT_EXPORTER.name if out.is_folder and options.to is None else options.to
         with suppress(SharedExtension):  # then the format of each input decides
             values["to"] = _exporter_name(output_name, to)
             operation.suffix(values)
@@ -101,7 +101,7 @@ def run(options: argparse.Namespace) -> int:
             with reading_options.budget_for(options, item):
                 if done and options.output == STDOUT:
                     raise refused("stdout takes only one file (a folder or a suffix as OUT takes several)")
-                path, report = _convert(item, options, values, target)
+                path, report = _convert(item, options, values, out)
         except (*reading_options.LOAD_FAILURES, MemoryError) as error:
             progress.clear()
             code = INPUTS_FAILED
@@ -137,11 +137,9 @@ def _check_stdout(options: argparse.Namespace) -> None:
         options.parser.error("stdout takes only one file: OUT must be a folder or a suffix such as .glb")
 
 
-def _convert(
-    item: Input, options: argparse.Namespace, values: dict[str, Any], target: Targets
-) -> tuple[str, LossReport]:
+def _convert(item: Input, options: argparse.Namespace, values: dict[str, Any], out: Output) -> tuple[str, LossReport]:
     """Convert an input; returns the name of the output and the losses."""
-    path = target.path_for(item)
+    path = out.path_for(item)
     opened = scene_loading.open_input(item, options)
     scene = scene_loading.scene_of_opened(item, opened, options)
     try:
@@ -155,7 +153,7 @@ def _convert(
         report = save_opened(opened, scene, sys.stdout.buffer, exporter, **save_options)
     else:
         with output_errors(path):
-            if target.is_folder:
+            if out.is_folder:
                 os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
             report = save_opened(opened, scene, path, exporter, overwrite=options.force, **save_options)
     texture_search.report(item, textures, options)

@@ -10,19 +10,19 @@ from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 
-from keyframer.cli import inputs, reading_options, record_output, scene_loading
+from keyframer.cli import inputs, output_style, reading_options, scene_loading
 from keyframer.cli.exit_handling import FINDINGS, INPUTS_FAILED, SUCCESS
 from keyframer.cli.inputs import Input
 from keyframer.cli.messages import error_record, failure, note, one_line, shown_name
 from keyframer.cli.operation_options import add_clip
-from keyframer.cli.output_targets import refused, write_file
+from keyframer.cli.outputs import refused, write_file
 from keyframer.errors import FormatError
 from keyframer.exchange.opening import OpenedFile
 from keyframer.formats.kit.summary_tables import Cell, Table
 from keyframer.inspecting.charts import chart
 from keyframer.inspecting.comparison import COLUMNS, SCHEMA, SCHEMA_VERSION, Comparison, compare, side_of
+from keyframer.inspecting.listing import Listing
 from keyframer.inspecting.motion_diff import motion_panels
-from keyframer.inspecting.records import Records
 from keyframer.inspecting.tables import aligned
 from keyframer.scene import Scene
 from keyframer.text import counted, safe_text
@@ -65,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DEGREES",
         help="angles below this are treated as equal (default: 0.01)",
     )
-    record_output.add_arguments(parser)
+    output_style.add_arguments(parser)
     plot = parser.add_argument_group("plot")
     plot.add_argument("--plot", metavar="OUT", help="draw the difference of the motion over time, as .svg or .png")
     plot.add_argument("-f", "--force", action="store_true", help="overwrite an existing plot")
@@ -90,13 +90,13 @@ def run(options: argparse.Namespace) -> int:
         )
     if options.plot is not None and os.path.splitext(options.plot)[1].lower() not in (".svg", ".png"):
         options.parser.error("--plot needs a name that ends in .svg or .png")
-    records = Records(sys.stdout.write, options.format, SCHEMA, SCHEMA_VERSION, COLUMNS, key="comparisons")
+    listing = Listing(sys.stdout.write, options.format, SCHEMA, SCHEMA_VERSION, COLUMNS, key="comparisons")
     names = {"a": safe_text(items[0].name), "b": safe_text(items[1].name)}
     with reading_options.budget_for(options):
-        return _compare(items, names, records, options)
+        return _compare(items, names, listing, options)
 
 
-def _compare(items: list[Input], names: dict[str, str], records: Records, options: argparse.Namespace) -> int:
+def _compare(items: list[Input], names: dict[str, str], listing: Listing, options: argparse.Namespace) -> int:
     opened: list[OpenedFile] = []
     errors: list[Exception] = []
     for item in items:
@@ -106,8 +106,8 @@ def _compare(items: list[Input], names: dict[str, str], records: Records, option
             failure(item.name, error)
             errors.append(error)
     if errors:
-        records.json({**names, "error": error_record(errors[0])})
-        records.close()
+        listing.json({**names, "error": error_record(errors[0])})
+        listing.close()
         return INPUTS_FAILED
     sides = [side_of(file) for file in opened]
     scenes, failed = _scenes(items, opened, options)
@@ -123,8 +123,8 @@ def _compare(items: list[Input], names: dict[str, str], records: Records, option
     except FormatError as error:  # a limit was exceeded
         note(options, f"the scenes are not compared: {one_line(error)}")
         comparison, failed = compared(None), True
-    _show(records, items, comparison, names, options)
-    records.close()
+    _show(listing, items, comparison, names, options)
+    listing.close()
     code = SUCCESS if comparison.same else FINDINGS
     if failed and comparison.same:
         code = INPUTS_FAILED
@@ -162,19 +162,19 @@ def _scenes(
 
 
 def _show(
-    records: Records,
+    listing: Listing,
     items: list[Input],
     comparison: Comparison,
     names: dict[str, str],
     options: argparse.Namespace,
 ) -> None:
     if options.format in ("json", "jsonl"):
-        records.json({**names, **comparison.record()})
+        listing.json({**names, **comparison.record()})
     elif options.format in ("csv", "md"):
         for row in comparison.rows():
-            records.row(row)
+            listing.row(row)
     else:
-        records.text("\n".join(_pretty(items, comparison)) + "\n")
+        listing.text("\n".join(_pretty(items, comparison)) + "\n")
 
 
 def _pretty(items: list[Input], comparison: Comparison) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable
 
-from keyframer.cli import inputs, output_targets, reading_options, scene_loading
+from keyframer.cli import inputs, outputs, reading_options, scene_loading
 from keyframer.cli.inputs import Input
 from keyframer.inspecting.text_dump import dump_parts
 
@@ -26,18 +26,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     inputs.add_arguments(parser)
     reading_options.add_arguments(parser)
     parser.add_argument("--no-offsets", action="store_true", help="leave out the offsets of the records")
-    output_targets.add_arguments(parser, required=False, suffix=".json")
+    outputs.add_arguments(parser, required=False, suffix=".json")
 
 
 def run(options: argparse.Namespace) -> int:
     inputs.require_input(options)
     if options.output is None and inputs.names_several_inputs(options):
         options.parser.error("several files need -o: a folder, or a suffix such as .json")
-    target = output_targets.Targets(options, lambda name: f"{name}.json")
+    out = outputs.Output(options, lambda name: f"{name}.json")
 
     def dump(item: Input) -> Iterable[str]:
         return dump_parts(scene_loading.open_input(item, options).document, offsets=not options.no_offsets)
 
-    return output_targets.write_each(
-        options, target, inputs.inputs_of(options), dump, "file", reading_options.READ_FAILURES
-    )
+    return outputs.write_each(options, out, inputs.inputs_of(options), dump, "file", reading_options.READ_FAILURES)

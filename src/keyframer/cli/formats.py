@@ -8,17 +8,17 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from keyframer.cli import record_output
+from keyframer.cli import output_style
 from keyframer.cli.exit_handling import INPUTS_FAILED, SUCCESS
 from keyframer.cli.messages import failure
-from keyframer.cli.output_targets import check_file, output_errors, write_file
+from keyframer.cli.outputs import check_file, output_errors, write_file
 from keyframer.describing import DESCRIPTIONS, submissions
 from keyframer.errors import FormatError
 from keyframer.exchange import EXPORTERS, IMPORTERS, NativeExporter
 from keyframer.formats import FORMATS, Format
 from keyframer.formats.bridge import Bridge
 from keyframer.formats.kit.summary_tables import Table
-from keyframer.inspecting.records import Records
+from keyframer.inspecting.listing import Listing
 from keyframer.inspecting.tables import aligned, json_rows
 from keyframer.plugins import call_plugin
 from keyframer.text import safe_text
@@ -56,7 +56,7 @@ _DESCRIPTIONS = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    record_output.add_arguments(parser)
+    output_style.add_arguments(parser)
     descriptions = parser.add_argument_group("descriptions for other programs")
     for kind, description in _DESCRIPTIONS.items():
         descriptions.add_argument(f"--{kind}", metavar="DIR", help=f"write {description}")
@@ -81,17 +81,17 @@ def run(options: argparse.Namespace) -> int:
     if kinds or options.pronom_submission is not None:
         return write_descriptions(kinds, options.pronom_submission, options.samples or (), force=options.force)
     table = formats_table()
-    records = Records(sys.stdout.write, options.format, SCHEMA, SCHEMA_VERSION, table.columns, key="formats")
+    listing = Listing(sys.stdout.write, options.format, SCHEMA, SCHEMA_VERSION, table.columns, key="formats")
     if options.format == "pretty":
-        records.text("\n".join(aligned(table)) + "\n")
+        listing.text("\n".join(aligned(table)) + "\n")
     elif options.format in ("csv", "md"):
         for row in table.rows:
-            records.row(row)
+            listing.row(row)
     else:
         for row_record in json_rows(table):
             lists = {key: str(row_record[key]).split() for key in ("extensions", "can")}
-            records.json({**row_record, **lists})
-    records.close()
+            listing.json({**row_record, **lists})
+    listing.close()
     return SUCCESS
 
 

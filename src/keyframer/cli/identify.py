@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from keyframer.cli import inputs, record_output
+from keyframer.cli import inputs, output_style
 from keyframer.cli.exit_handling import INPUTS_FAILED, SUCCESS
 from keyframer.cli.messages import detail, error_record, failure, note, one_line, shown_name
 from keyframer.errors import FormatError
 from keyframer.formats import FORMATS
 from keyframer.inspecting.identity import COLUMNS, SCHEMA, SCHEMA_VERSION, identify
-from keyframer.inspecting.records import Records
+from keyframer.inspecting.listing import Listing
 from keyframer.text import counted, safe_text
 
 if TYPE_CHECKING:
@@ -38,12 +38,12 @@ EXAMPLES = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     inputs.add_arguments(parser)
-    record_output.add_arguments(parser)
+    output_style.add_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     inputs.require_input(options)
-    records = Records(sys.stdout.write, options.format, SCHEMA, SCHEMA_VERSION, COLUMNS)
+    listing = Listing(sys.stdout.write, options.format, SCHEMA, SCHEMA_VERSION, COLUMNS)
     code = SUCCESS
     for item in inputs.inputs_of(options, inputs.LOADABLE):
         try:
@@ -52,22 +52,22 @@ def run(options: argparse.Namespace) -> int:
         except (FormatError, OSError) as error:
             code = INPUTS_FAILED
             failure(item.name, error)
-            records.json({"file": safe_text(item.name), "error": error_record(error)})
+            listing.json({"file": safe_text(item.name), "error": error_record(error)})
             if options.format in ("csv", "md"):
-                records.row([item.name, *[None] * 8, one_line(error), None])
+                listing.row([item.name, *[None] * 8, one_line(error), None])
             continue
         detail(options, f"{item.name}: {counted(size, 'byte')}")
         if identity.format is None:
             code = INPUTS_FAILED
         if options.format == "pretty":
-            records.text(f"{shown_name(item.name)}: {safe_text(str(identity))}\n")
+            listing.text(f"{shown_name(item.name)}: {safe_text(str(identity))}\n")
             if getattr(options, "suggest_commands", False):
                 _suggest_commands(identity, options)
         elif options.format in ("csv", "md"):
-            records.row([getattr(identity, column) for column in COLUMNS])
+            listing.row([getattr(identity, column) for column in COLUMNS])
         else:
-            records.json(identity.record())
-    records.close()
+            listing.json(identity.record())
+    listing.close()
     return code
 
 

@@ -7,7 +7,7 @@ import sys
 
 from keyframer.batch.operations import summarise
 from keyframer.checking import NOT_READABLE
-from keyframer.cli import inputs, operation_options, reading_options, record_output, scene_loading, texture_search
+from keyframer.cli import inputs, operation_options, output_style, reading_options, scene_loading, texture_search
 from keyframer.cli.exit_handling import INPUTS_FAILED, SUCCESS
 from keyframer.cli.messages import detail, error_record, failure, note, one_line, shown_name
 from keyframer.formats.kit.summary_tables import Table
@@ -18,7 +18,7 @@ from keyframer.inspecting.document_tables import (
     info_record,
     summary_table,
 )
-from keyframer.inspecting.records import Records
+from keyframer.inspecting.listing import Listing
 from keyframer.inspecting.tables import aligned, markdown, markdown_cell
 from keyframer.text import counted, safe_text
 
@@ -58,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     inputs.add_arguments(parser)
     operation_options.add_options(parser, "info")
     parser.add_argument("--all", action="store_true", help="show all tables")
-    record_output.add_arguments(parser)
+    output_style.add_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -66,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
     shows_tables = bool(options.table or options.all)
     one_table = not options.all and len(set(options.table or ())) == 1
     columns = () if one_table else TABLE_COLUMNS if shows_tables else ("file", *COLUMNS, "error")
-    records = Records(sys.stdout.write, options.format, SCHEMA, SCHEMA_VERSION, columns, options.encoding)
+    listing = Listing(sys.stdout.write, options.format, SCHEMA, SCHEMA_VERSION, columns, options.encoding)
     code = SUCCESS
     first = True
     for item in inputs.inputs_of(options, inputs.LOADABLE):
@@ -77,9 +77,9 @@ def run(options: argparse.Namespace) -> int:
         except reading_options.LOAD_FAILURES as error:
             code = INPUTS_FAILED
             failure(item.name, error)
-            records.json({"file": safe_text(item.name), "error": error_record(error)})
+            listing.json({"file": safe_text(item.name), "error": error_record(error)})
             if not (one_table and options.format == "csv"):
-                _show_failure(records, item.name, one_line(error), shows_tables)
+                _show_failure(listing, item.name, one_line(error), shows_tables)
             continue
         detail(options, f"{item.name}: {counted(summary['size'], 'byte')}")
         shown = [table for table in tables if not options.table or table.name in options.table]
@@ -87,24 +87,24 @@ def run(options: argparse.Namespace) -> int:
             if all(table.name != name for table in shown):
                 note(options, f"{item.name}: no table {name!r} (available: {_table_list(tables)})")
         if options.format in ("json", "jsonl"):
-            records.json(info_record(item.name, summary, shown, options.encoding))
+            listing.json(info_record(item.name, summary, shown, options.encoding))
         elif options.format == "csv" and not shows_tables:
-            records.row([item.name, *(summary[name] for name in COLUMNS), None])
+            listing.row([item.name, *(summary[name] for name in COLUMNS), None])
         elif options.format == "csv" and one_table:
-            _csv_of_one_table(records, item.name, shown, options)
+            _csv_of_one_table(listing, item.name, shown, options)
         elif options.format == "csv":
-            _csv(records, item.name, shown)
+            _csv(listing, item.name, shown)
         else:
             shown = shown if shows_tables else [summary_table(summary, tables)]
             if options.format == "md":
-                _markdown(records, item.name, shown, options.encoding)
+                _markdown(listing, item.name, shown, options.encoding)
             else:
-                records.text("" if first else "\n")
+                listing.text("" if first else "\n")
                 _pretty(item.name, shown, options)
                 if first and not shows_tables and sys.stdout.isatty():
                     note(options, f"--table NAME or --all shows more: {_table_list(tables)}")
         first = False
-    records.close()
+    listing.close()
     return code
 
 
@@ -112,51 +112,51 @@ def _table_list(tables: list[Table]) -> str:
     return ", ".join(table.name for table in tables)
 
 
-def _show_failure(records: Records, name: str, message: str, shows_tables: bool) -> None:
+def _show_failure(listing: Listing, name: str, message: str, shows_tables: bool) -> None:
     """Write a failure as a row of CSV or a table of Markdown."""
-    if records.style == "md":
-        _markdown(records, name, [Table("error", "Error", ("message",), [(message,)])], None)
+    if listing.style == "md":
+        _markdown(listing, name, [Table("error", "Error", ("message",), [(message,)])], None)
     elif shows_tables:
-        records.row([name, "error", 0, "message", message])
+        listing.row([name, "error", 0, "message", message])
     else:
         values = {"file": name, "verdict": NOT_READABLE, "error": message}
-        records.row([values.get(column) for column in records.columns])
+        listing.row([values.get(column) for column in listing.columns])
 
 
-def _csv(records: Records, name: str, tables: list[Table]) -> None:
+def _csv(listing: Listing, name: str, tables: list[Table]) -> None:
     for table in tables:
         for number, row in enumerate(table.rows):
             for column, cell in zip(table.columns, row, strict=True):
-                records.row([name, table.name, number, column, cell])
+                listing.row([name, table.name, number, column, cell])
 
 
-def _csv_of_one_table(records: Records, name: str, tables: list[Table], options: argparse.Namespace) -> None:
+def _csv_of_one_table(listing: Listing, name: str, tables: list[Table], options: argparse.Namespace) -> None:
     """Write the rows of a table with its own columns: those of the first file that has it."""
     for table in tables:
-        if not records.columns:
-            records.columns = ("file", *table.columns)
-            records.row(records.columns)
-        others = [column for column in table.columns if column not in records.columns]
+        if not listing.columns:
+            listing.columns = ("file", *table.columns)
+            listing.row(listing.columns)
+        others = [column for column in table.columns if column not in listing.columns]
         if others:
             note(options, f"{name}: columns that the first file does not have are left out: {', '.join(others)}")
         for row in table.rows:
             cells = dict(zip(table.columns, row, strict=True))
-            records.row([name, *(cells.get(column) for column in records.columns[1:])])
+            listing.row([name, *(cells.get(column) for column in listing.columns[1:])])
 
 
-def _markdown(records: Records, name: str, tables: list[Table], encoding: str | None) -> None:
-    records.text(f"## {markdown_cell(shown_name(name))}\n\n")
+def _markdown(listing: Listing, name: str, tables: list[Table], encoding: str | None) -> None:
+    listing.text(f"## {markdown_cell(shown_name(name))}\n\n")
     for table in tables:
         rows = [[markdown_cell(cell, encoding) for cell in row] for row in table.rows]
         for row, depth in zip(rows, table.depths or (), strict=False):
             row[0] = "&nbsp;" * 4 * min(depth, 20) + row[0]
-        records.text(f"### {table.title}\n\n" + "\n".join(markdown(table.columns, rows)) + "\n\n")
+        listing.text(f"### {table.title}\n\n" + "\n".join(markdown(table.columns, rows)) + "\n\n")
 
 
 def _pretty(name: str, tables: list[Table], options: argparse.Namespace) -> None:
     """Print the tables, indented; on a terminal with bold titles and within its width."""
-    plain = record_output.is_plain(options)
-    width = None if plain else record_output.terminal_width() - 2
+    plain = output_style.is_plain(options)
+    width = None if plain else output_style.terminal_width() - 2
     bold, end = ("", "") if plain else ("\x1b[1m", "\x1b[0m")
     lines = [f"{bold}{shown_name(name)}{end}"]
     for table in tables:

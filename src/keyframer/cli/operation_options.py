@@ -148,7 +148,7 @@ class _WriteAction(argparse.Action):
 
 
 def _add_steps(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("operations (in this order)")
+    group = parser.add_argument_group("edits (in this order)")
     group.add_argument(
         "--merge", metavar="FILE", help="apply the motion to the model or skeleton of this file, matched by node names"
     )
@@ -207,7 +207,7 @@ def _length(text: str) -> str | float:
 
 
 def _steps(options: argparse.Namespace) -> dict[str, Any]:
-    """Return the chosen operations as `keyframer.operating.conversion` expects them; raises ValueError if ``--cut`` is
+    """Return the chosen operations as `keyframer.editing.conversion` expects them; raises ValueError if ``--cut`` is
     invalid."""
     names = ("node", "move", "reverse", "rate", "scale", "axes")
     given = {"merge": options.merge and os.path.abspath(options.merge), "cut": _cut(options.cut)}

@@ -8,7 +8,7 @@ import shutil
 import sys
 from collections.abc import Sequence
 
-from keyframer.cli import inputs, output_targets, reading_options, record_output, scene_loading
+from keyframer.cli import inputs, output_style, outputs, reading_options, scene_loading
 from keyframer.cli.inputs import Input
 from keyframer.cli.messages import note, shown_name
 from keyframer.cli.operation_options import add_clip
@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     what.add_argument("--terminal", action="store_true", help="draw as text on stdout (the default in a terminal)")
     what.add_argument("--no-color", action="store_true", help="no colours in the terminal (NO_COLOR does the same)")
-    output_targets.add_arguments(parser, required=False, suffix=".svg")
+    outputs.add_arguments(parser, required=False, suffix=".svg")
     parser.add_argument(
         "--to", choices=("svg", "png"), help="image format, if the extension of OUT does not determine it"
     )
@@ -77,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
         span = _span(options.span)
     except ValueError as error:
         options.parser.error(str(error))
-    target = output_targets.Targets(options, lambda name: f"{name}.{kind}")
+    out = outputs.Output(options, lambda name: f"{name}.{kind}")
     items = inputs.inputs_of(options, inputs.LOADABLE)
     failures = (*reading_options.LOAD_FAILURES, LookupError)
 
@@ -85,12 +85,12 @@ def run(options: argparse.Namespace) -> int:
         with reading_options.budget_for(options, item):
             return _plot(item, options, kind, span)
 
-    return output_targets.write_each(options, target, items, plot, "" if options.terminal else "plot", failures)
+    return outputs.write_each(options, out, items, plot, "" if options.terminal else "plot", failures)
 
 
 def _kind(options: argparse.Namespace) -> str:
     """Return the kind of picture: from ``--to`` or the extension of OUT, which must not differ; else SVG."""
-    out: str = options.output if output_targets.has_output_extension(options) else ""
+    out: str = options.output if outputs.has_output_extension(options) else ""
     ending = (os.path.splitext(out)[1] or out).lower()
     kind = ending[1:] if ending.startswith(".") else None
     if kind not in (None, "svg", "png"):
@@ -173,4 +173,4 @@ def _span(text: str | None) -> tuple[float, float] | None:
 
 def _terminal(options: argparse.Namespace) -> tuple[int, bool]:
     """Return the width of the terminal and whether to use colours."""
-    return min(shutil.get_terminal_size((80, 24)).columns, 200), not record_output.is_plain(options)
+    return min(shutil.get_terminal_size((80, 24)).columns, 200), not output_style.is_plain(options)

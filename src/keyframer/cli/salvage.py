@@ -9,11 +9,11 @@ import sys
 from collections.abc import Iterator
 
 from keyframer.batch.output_names import key_of
-from keyframer.cli import inputs, output_targets, reading_options, scene_loading
+from keyframer.cli import inputs, outputs, reading_options, scene_loading
 from keyframer.cli.exit_handling import FINDINGS, INPUTS_FAILED, SUCCESS
 from keyframer.cli.inputs import Input
 from keyframer.cli.messages import detail, failure, note
-from keyframer.cli.output_targets import STDOUT
+from keyframer.cli.outputs import STDOUT
 from keyframer.errors import FormatError
 from keyframer.exchange.opening import OpenedFile
 from keyframer.formats import FORMATS
@@ -58,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     inputs.add_arguments(parser)
     reading_options.add_arguments(parser)
     parser.add_argument("--carve", action="store_true", help="search for files inside the inputs; OUT is a folder")
-    output_targets.add_arguments(parser, required=True, suffix=".clean" + FORMATS[0].extensions[0])
+    outputs.add_arguments(parser, required=True, suffix=".clean" + FORMATS[0].extensions[0])
     parser.add_argument("--map", metavar="MAP.json", help="write the map of the bytes as JSON")
     parser.add_argument("--page", metavar="MAP.html", help="write the map of the bytes as a page")
 
@@ -66,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     inputs.require_input(options)
     if options.carve:
-        output_targets.refuse_file_as_folder(options, "--carve needs a folder")
+        outputs.refuse_file_as_folder(options, "--carve needs a folder")
         if options.map or options.page:
             options.parser.error("--carve writes no map: run salvage on what it finds")
         return _carve_all(options)
@@ -76,20 +76,20 @@ def run(options: argparse.Namespace) -> int:
             options.parser.error(f"--{name}: several inputs need a suffix such as .{name}.{_EXTENSIONS[name]}")
     if [options.output, options.map, options.page].count(STDOUT) > 1:
         options.parser.error("stdout takes only one of the clean file, the map and the page")
-    target = output_targets.Targets(options, lambda name: name)
+    out = outputs.Output(options, lambda name: name)
     code = SUCCESS
     for number, item in enumerate(inputs.inputs_of(options)):
         try:
-            path = target.path_for(item)
+            path = out.path_for(item)
             if number and path is None:
-                raise output_targets.refused("stdout takes only one file (-o with a folder or a suffix writes several)")
+                raise outputs.refused("stdout takes only one file (-o with a folder or a suffix writes several)")
             maps = {name: _map_path(given, path) for name in _EXTENSIONS if (given := getattr(options, name))}
             _check_apart([path or STDOUT, *maps.values()], options)
             with reading_options.budget_for(options, item):
                 salvaged = salvage_opened(scene_loading.open_input(item, options))
-            _write(target, path, salvaged.data)
+            _write(out, path, salvaged.data)
             for name, map_path in maps.items():
-                _write(target, None if map_path == STDOUT else map_path, _MAPS[name](item.name, salvaged))
+                _write(out, None if map_path == STDOUT else map_path, _MAPS[name](item.name, salvaged))
             _report(options, item, salvaged)
             if salvaged.changed and code == SUCCESS:
                 code = FINDINGS
@@ -111,16 +111,16 @@ def _check_apart(paths: list[str], options: argparse.Namespace) -> None:
             continue
         key = key_of(os.path.abspath(path))
         if key in taken:
-            raise output_targets.refused(f"{path} cannot be the clean file and a map, or two maps")
+            raise outputs.refused(f"{path} cannot be the clean file and a map, or two maps")
         taken.add(key)
-        output_targets.check_file(path, force=options.force)
+        outputs.check_file(path, force=options.force)
 
 
-def _write(target: output_targets.Targets, path: str | None, data: bytes) -> None:
+def _write(out: outputs.Output, path: str | None, data: bytes) -> None:
     if path is None:
         sys.stdout.buffer.write(data)
     else:
-        target.write(path, data)
+        out.write(path, data)
 
 
 def _json(name: str, salvaged: Salvaged) -> bytes:
@@ -172,12 +172,12 @@ def _carve_all(options: argparse.Namespace) -> int:
     """Write the files that are found inside the inputs to the output folder."""
     options.output = os.path.join(options.output, "")
     options.all_files = True
-    target = output_targets.Targets(options, lambda name: name)
+    out = outputs.Output(options, lambda name: name)
     code = SUCCESS
     stems = UniqueNames()
     for item in inputs.inputs_of(options):
         found = 0
-        stem = os.path.splitext(target.unchecked_path(item) or "")[0]
+        stem = os.path.splitext(out.unchecked_path(item) or "")[0]
         key = key_of(os.path.abspath(stem))
         stem += stems.claim(key).removeprefix(key)  # of inputs whose names differ only in folder or extension
         try:
@@ -186,7 +186,7 @@ def _carve_all(options: argparse.Namespace) -> int:
                     path = f"{stem}-{offset:#x}{salvaged.format.extension_of(salvaged.data)}"
                     found += 1
                     try:
-                        target.write(path, salvaged.data)
+                        out.write(path, salvaged.data)
                     except FormatError as error:  # the others can still be written
                         code = INPUTS_FAILED
                         failure(item.name, error)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from keyframer.cli import inputs, output_targets, reading_options, scene_loading
+from keyframer.cli import inputs, outputs, reading_options, scene_loading
 from keyframer.cli.exit_handling import INPUTS_FAILED, SUCCESS
 from keyframer.cli.messages import failure, note
 from keyframer.cli.operation_options import add_clip
@@ -58,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
     items = list(inputs.inputs_of(options, inputs.LOADABLE))
     if len(items) != 1:
         options.parser.error("only one FILE can be sampled at a time" if items else "no input: give a FILE")
-    if options.format == "npz" and options.output in (None, output_targets.STDOUT):
+    if options.format == "npz" and options.output in (None, outputs.STDOUT):
         options.parser.error("npz cannot be shown as text: give a file with -o")
     try:
         frames = parse_frames(options.frames) if options.frames is not None else None
@@ -88,10 +88,10 @@ def run(options: argparse.Namespace) -> int:
 
 def _write(sample: Sample, options: argparse.Namespace) -> None:
     if options.format == "npz":
-        output_targets.write_file(options.output, _npz(sample), force=options.force)
+        outputs.write_file(options.output, _npz(sample), force=options.force)
     else:
         text = {"json": _json, "csv": Sample.csv, "pretty": _pretty}[options.format](sample)
-        output_targets.write_text(options.output, text, force=options.force)
+        outputs.write_text(options.output, text, force=options.force)
 
 
 def _json(sample: Sample) -> str:

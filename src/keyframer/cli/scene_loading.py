@@ -92,7 +92,7 @@ def choose_clip(item: Input, scene: Scene, options: argparse.Namespace) -> None:
     Raises FormatError for an unknown name."""
     if not hasattr(options, "clip") or (options.clip is None and len(scene.clips) < 2):
         return
-    from keyframer.operating import keep_clip, listed_clips
+    from keyframer.editing import keep_clip, listed_clips
 
     if options.clip is not None:
         keep_clip(scene, options.clip)

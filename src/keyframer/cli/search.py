@@ -10,10 +10,10 @@ from typing import Any
 
 from keyframer.batch.catalogue_schema import COLUMNS
 from keyframer.batch.file_catalogue import Catalogue, CatalogueError, ConditionError
-from keyframer.cli import record_output
+from keyframer.cli import output_style
 from keyframer.cli.exit_handling import INPUTS_FAILED, SUCCESS
 from keyframer.cli.messages import note, shown_name
-from keyframer.inspecting.records import Records
+from keyframer.inspecting.listing import Listing
 from keyframer.inspecting.tables import json_value
 from keyframer.text import counted, safe_text
 
@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-l", "--long", action="store_true", help="show format, verdict and matching names after each path"
     )
-    record_output.add_arguments(parser)
+    output_style.add_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -65,7 +65,7 @@ def run(options: argparse.Namespace) -> int:
             words, conditions = _conditions(options)
             found = catalogue.search(words, options.where, conditions)
             first = list(islice(found, 1))  # a wrong condition fails before anything is written
-            records = Records(sys.stdout.write, options.format, SCHEMA, SCHEMA_VERSION, _RECORD_COLUMNS)
+            listing = Listing(sys.stdout.write, options.format, SCHEMA, SCHEMA_VERSION, _RECORD_COLUMNS)
             for _, *values, names in chain(first, found):
                 count += 1
                 matches = _matches(str(names or ""), words)
@@ -74,9 +74,9 @@ def run(options: argparse.Namespace) -> int:
                     sys.stdout.write(f"{_line(file, matches) if options.long else safe_text(str(file['path']))}\n")
                 else:
                     record = {name: json_value(value) for name, value in file.items()}
-                    records.json({**record, "matches": matches})
-                    records.row([*values, ", ".join(matches)])
-            records.close()
+                    listing.json({**record, "matches": matches})
+                    listing.row([*values, ", ".join(matches)])
+            listing.close()
     except ConditionError as error:
         options.parser.error(safe_text(str(error)))
     except CatalogueError as error:

@@ -8,7 +8,7 @@ import sys
 from contextlib import suppress
 
 from keyframer.batch.operations import OPERATIONS
-from keyframer.cli import inputs, operation_options, output_targets, reading_options, scene_loading, texture_search
+from keyframer.cli import inputs, operation_options, outputs, reading_options, scene_loading, texture_search
 from keyframer.cli.inputs import Input
 from keyframer.cli.messages import note
 from keyframer.errors import FormatError
@@ -42,7 +42,7 @@ EXAMPLES = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     inputs.add_arguments(parser)
     operation_options.add_options(parser, "thumbnail")
-    output_targets.add_arguments(parser, required=False, suffix=".png")
+    outputs.add_arguments(parser, required=False, suffix=".png")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -58,9 +58,9 @@ def run(options: argparse.Namespace) -> int:
     except ValueError as error:
         options.parser.error(str(error))
     settings, presentation = picture_options(values)
-    target = output_targets.Targets(options, OPERATIONS["thumbnail"].naming(values))
+    out = outputs.Output(options, OPERATIONS["thumbnail"].naming(values))
     if options.force and several:
-        _register_images(options, target)
+        _register_images(options, out)
     items = inputs.inputs_of(options, inputs.LOADABLE)
     failures = (*reading_options.LOAD_FAILURES, LookupError)
 
@@ -75,16 +75,16 @@ def run(options: argparse.Namespace) -> int:
             note(options, f"{item.name}: some faces are not drawn: drawing all of them would take too long")
         return data
 
-    return output_targets.write_each(options, target, items, render, "picture", failures)
+    return outputs.write_each(options, out, items, render, "picture", failures)
 
 
-def _register_images(options: argparse.Namespace, target: output_targets.Targets) -> None:
+def _register_images(options: argparse.Namespace, out: outputs.Output) -> None:
     """Register the images of all inputs if pictures replace existing files: no picture may replace an image of a later
     input."""
 
     def replaces(item: Input) -> bool:
         with suppress(FormatError):
-            return os.path.lexists(target.unchecked_path(item) or "")
+            return os.path.lexists(out.unchecked_path(item) or "")
         return False
 
     if not any(replaces(item) for item in inputs.inputs_of(options, inputs.LOADABLE)):
@@ -100,7 +100,7 @@ def _register_images(options: argparse.Namespace, target: output_targets.Targets
 
 def _check_kind(options: argparse.Namespace) -> None:
     """Set ``--to`` to the kind of picture that the extension of OUT means; raises ValueError if they differ."""
-    kind = kind_of(options.output) if output_targets.has_output_extension(options) else None
+    kind = kind_of(options.output) if outputs.has_output_extension(options) else None
     if kind is not None and options.to not in (None, kind):
         raise ValueError(f"{options.output} is the name of a {kind} picture, but --to is {options.to}")
     options.to = options.to or kind

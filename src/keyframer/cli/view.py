@@ -11,7 +11,7 @@ from keyframer.cli import inputs, operation_options, reading_options, scene_load
 from keyframer.cli.exit_handling import INPUTS_FAILED, SUCCESS
 from keyframer.cli.inputs import BadInput, FileInput, Input, MemberInput
 from keyframer.cli.messages import as_format_error, failure, note
-from keyframer.cli.output_targets import check_file, refused, write_file
+from keyframer.cli.outputs import check_file, refused, write_file
 from keyframer.errors import FormatError
 from keyframer.exchange.opening import OpenedFile
 from keyframer.limits import limits_of

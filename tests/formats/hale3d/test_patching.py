@@ -18,12 +18,12 @@ import pytest
 
 import keyframer
 from keyframer.curves import Interpolation, RotationForm, Track
+from keyframer.editing import change_rate, cut, reverse, scale
 from keyframer.formats.hale3d import FORMAT
 from keyframer.formats.hale3d.document import decode
 from keyframer.formats.hale3d.records import Frames, Joint
 from keyframer.formats.kit.scene_reading import scene_of
 from keyframer.formats.kit.scene_writing import Written
-from keyframer.operating import change_rate, cut, reverse, scale
 from keyframer.scene import Channel, Mesh, Node, NodeKind, Scene, Skin
 from keyframer.scene.losses import MESH_SPLIT
 from tests.building import editing

@@ -12,7 +12,7 @@ import pytest
 
 import keyframer
 from keyframer.curves import RotationForm, Track
-from keyframer.operating import cut
+from keyframer.editing import cut
 from keyframer.scene import Channel, Node, NodeKind, Scene
 from tests.building import midtown as w
 

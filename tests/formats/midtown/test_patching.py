@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import keyframer
+from keyframer.editing import change_rate, cut, reverse
 from keyframer.formats.kit.scene_writing import Written
 from keyframer.formats.midtown import FORMAT
-from keyframer.operating import change_rate, cut, reverse
 from keyframer.scene import Scene
 from tests.building import editing
 from tests.building import midtown as w

@@ -13,13 +13,13 @@ import pytest
 
 import keyframer
 from keyframer.curves import Interpolation, RotationForm, Track, compile_track
+from keyframer.editing import change_rate
 from keyframer.formats.kit.scene_reading import scene_of
 from keyframer.formats.kit.scene_writing import Written
 from keyframer.formats.nodeanim import FORMAT
 from keyframer.formats.nodeanim.dialect import Dialect
 from keyframer.formats.nodeanim.records import Animations, Header, NodeKeys
 from keyframer.formats.nodeanim.records import Node as Bare
-from keyframer.operating import change_rate
 from keyframer.scene import Channel, Node, NodeKind, Scene
 from keyframer.scene.loss_report import Outcome
 from keyframer.wire.record import Record

@@ -16,7 +16,7 @@ import pytest
 
 import keyframer
 from keyframer.curves import Interpolation, Track
-from keyframer.operating import choose_nodes, cut, reverse
+from keyframer.editing import choose_nodes, cut, reverse
 from keyframer.scene import (
     Camera,
     Channel,

@@ -16,7 +16,7 @@ import pytest
 
 import keyframer
 from keyframer.curves import Interpolation, RotationForm, Track
-from keyframer.operating import choose_nodes
+from keyframer.editing import choose_nodes
 from keyframer.scene import Channel, Light, LightType, Material, Mesh, Node, NodeKind, Scene
 from tests.building import uto3d as w
 from tests.building.editing import save_in_place

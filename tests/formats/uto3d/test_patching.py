@@ -11,9 +11,9 @@ import pytest
 
 import keyframer
 from keyframer.curves import Interpolation, Track
+from keyframer.editing import change_rate
 from keyframer.formats.kit.scene_writing import Written
 from keyframer.formats.uto3d import FORMAT
-from keyframer.operating import change_rate
 from keyframer.scene import Channel, Mesh, Scene
 from keyframer.scene.loss_report import Outcome
 from tests.building import editing

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import keyframer
-from keyframer import operating
+from keyframer import editing
 from keyframer.formats.kit.coordinates import in_space
 from keyframer.formats.threeds import records as r
 from keyframer.scene import Scene
@@ -82,15 +82,15 @@ def moved_pivot(scene: Scene) -> Scene:
 
 
 EDITS: dict[str, Callable[[Scene], Scene]] = {
-    "scale": lambda scene: operating.scale(scene, 2.0),
-    "shrink": lambda scene: operating.scale(scene, 0.001),
-    "axes": lambda scene: operating.change_axes(scene, up="y"),
+    "scale": lambda scene: editing.scale(scene, 2.0),
+    "shrink": lambda scene: editing.scale(scene, 0.001),
+    "axes": lambda scene: editing.change_axes(scene, up="y"),
     "move": lambda scene: edit(scene, move={"by": (1, 2, 3)}),
     "move far": lambda scene: edit(scene, move={"by": (100, 200, 300)}),
     "turn": lambda scene: edit(scene, turn={"axis": (1, 2, 2), "degrees": 40}),
     "resize": lambda scene: edit(scene, resize={"factor": 1.5}),
-    "scale and move": lambda scene: edit(operating.scale(scene, 2.0), move={"by": (10, 20, 30)}),
-    "scale and turn": lambda scene: edit(operating.scale(scene, 2.0), turn={"axis": (0, 0, 1), "degrees": 90}),
+    "scale and move": lambda scene: edit(editing.scale(scene, 2.0), move={"by": (10, 20, 30)}),
+    "scale and turn": lambda scene: edit(editing.scale(scene, 2.0), turn={"axis": (0, 0, 1), "degrees": 90}),
     "other axes of the mesh": own_axes,
     "another pivot": moved_pivot,
 }
@@ -139,7 +139,7 @@ def test_scaled_real_files_show_the_same(tmp_path: Path) -> None:
     paths += sorted((CORPUS / "3ds").glob("*e112-e*.3ds"))
     assert len(paths) == 6
     for path in paths:
-        scene = operating.scale(keyframer.load(path), 2.0)
+        scene = editing.scale(keyframer.load(path), 2.0)
         report = keyframer.save(scene, tmp_path / path.name)
         assert not report.count(Outcome.DROPPED), (path.name, report.summary())
         poses = [keyframer.pose(each, frames=FRAMES) for each in (scene, keyframer.load(tmp_path / path.name))]

@@ -1,4 +1,4 @@
-"""What the results of operations share with their arguments: no nodes and no channels, so that edits stay apart."""
+"""What the results of edits share with their arguments: no nodes and no channels, so that edits stay apart."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from keyframer.scene.moving import LoadedRest, warn_of_overridden
 _Options = ParamSpec("_Options")
 
 
-def operation(
+def edit(
     function: Callable[Concatenate[Scene, _Options], Scene],
 ) -> Callable[Concatenate[Scene, _Options], Scene]:
-    """Make a function of a scene an operation: it warns of rest values that were assigned in vain, and its result can
+    """Make a function of a scene an edit: it warns of rest values that were assigned in vain, and its result can
     be edited without effect on its argument."""
 
     @wraps(function)

@@ -23,7 +23,8 @@ from keyframer.batch.proof import (
 )
 from keyframer.batch.shards import Ledgers
 from keyframer.catalogue import IO_MANIFEST_MISMATCH
-from keyframer.cli import batch_inputs, batch_report
+from keyframer.cli.batch import report
+from keyframer.cli.batch.inputs import path_if_taken
 from keyframer.cli.exit_handling import FINDINGS, INPUTS_FAILED, SUCCESS
 from keyframer.cli.messages import note, shown_name
 from keyframer.text import counted
@@ -82,7 +83,7 @@ def verify(options: argparse.Namespace) -> int:
     writes = options.bag or options.manifest
     if writes and (len(options.where) > 1 or not os.path.isdir(options.where[0])):
         options.parser.error("--manifest and --bag need one output folder")
-    ledgers = Ledgers(batch_report.ledger_paths(options))
+    ledgers = Ledgers(report.ledger_paths(options))
     verification = Verification(
         ledgers, with_sources=not options.no_sources, with_urls=options.urls, new_bag=options.bag
     )
@@ -95,7 +96,7 @@ def verify(options: argparse.Namespace) -> int:
     note(options, f"{files}: {counted(deviations, 'deviation') if deviations else 'no deviation'}")
     if verification.urls:
         note(options, f"not verified: {counted(verification.urls, 'file')} at URLs (--urls verifies them)")
-    code = batch_report.show_refused(ledgers)
+    code = report.show_refused(ledgers)
     if deviations:
         return FINDINGS
     if writes and code == SUCCESS:
@@ -168,7 +169,7 @@ def with_manifest(
         if source in own:
             expected[source] = sha256
             continue
-        relative = None if os.path.lexists(source) else batch_inputs.path_if_taken(source, options)
+        relative = None if os.path.lexists(source) else path_if_taken(source, options)
         if relative is not None and (options.shard is None or options.shard.has(relative)):
             error = IO_MANIFEST_MISMATCH.failure(0, "/", reason="the manifest lists it, but it is missing")
             yield InputFile(source, relative, error=error)

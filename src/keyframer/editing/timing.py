@@ -1,4 +1,4 @@
-"""Operations on the time of an animation: cut, reverse, change the rate."""
+"""Edits of the time of an animation: cut, reverse, change the rate."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from keyframer.arrays import Floats
 from keyframer.curves import Interpolation, RotationForm, Track, Wrap, compile_track, even_times
 from keyframer.curves.key_reduction import Sampling, fewest_keys, sample_together, values_of
 from keyframer.curves.rotation_forms import absolute, finite_keys, increments, select_keys
+from keyframer.editing._results import edit
 from keyframer.formats.kit.scene_writing import DEFAULT_MAX_ERROR, Tolerance, units_per_second
 from keyframer.maths import quat
-from keyframer.operating._results import operation
 from keyframer.posing.bounds_and_duration import clip_span
 from keyframer.scene import Channel, Clip, Scene
 
@@ -59,7 +59,7 @@ def sampled(track: Track, times: Floats, tolerance: Tolerance) -> Sampling[Track
     return (yield from fewest_keys(track.kind, times, values, form, allowed, distance, largest_change, between))[0]
 
 
-@operation
+@edit
 def cut(scene: Scene, first: float, last: float, *, max_error: float = DEFAULT_MAX_ERROR) -> Scene:
     """Return frames ``first`` to ``last``, which become 0 to ``last - first``.
 
@@ -107,7 +107,7 @@ def _cut(track: Track, begin: float, end: float, unit: float, tolerance: Toleran
     return replace(sampled_track, times=sampled_track.times - begin)
 
 
-@operation
+@edit
 def reverse(scene: Scene, *, max_error: float = DEFAULT_MAX_ERROR) -> Scene:
     """Return the scene with its active segment reversed: values at ``start + t`` move to ``end - t``.
 
@@ -180,7 +180,7 @@ def _reversed_steps(track: Track, total: float) -> Track:
     return Track(track.kind, np.append(first, times), values[::-1], Interpolation.STEP, form=form)
 
 
-@operation
+@edit
 def change_rate(scene: Scene, frames_per_second: float) -> Scene:
     """Return the same motion with another frame rate.
 

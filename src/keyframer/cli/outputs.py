@@ -1,4 +1,4 @@
-"""The targets of output: stdout, a file, a folder (outputs keep the subfolders of the inputs) or a suffix.
+"""Where a command writes: stdout, a file, a folder (outputs keep the subfolders of the inputs) or a suffix.
 
 With a suffix, outputs are written next to their inputs.
 
@@ -61,17 +61,17 @@ def refuse_file_as_folder(options: argparse.Namespace, reason: str) -> None:
         options.parser.error(f"{out} is the name of a file, but {reason} ({out}/ makes a folder of this name)")
 
 
-class Targets:
-    """Assigns an output to each input and refuses the same output for two inputs, also if only some file systems treat
-    the names as the same."""
+class Output:
+    """OUT: the output of each input. Two inputs never have the same one, also if only some file systems treat the names
+    as the same."""
 
     def __init__(self, options: argparse.Namespace, rename: Callable[[str], str]) -> None:
-        self.out: str | None = None if options.output in (None, STDOUT) else options.output
+        self.place: str | None = None if options.output in (None, STDOUT) else options.output
         self.force: bool = options.force
         many = names_several_inputs(options)
         self._rename = rename
         self._taken: dict[str, str] = {}
-        out = self.out or ""
+        out = self.place or ""
         if many:
             ending = os.path.splitext(out)[1]
             refuse_file_as_folder(options, f"several inputs need a folder, or a suffix such as {ending}")
@@ -93,16 +93,16 @@ class Targets:
 
     def unchecked_path(self, item: Input) -> str | None:
         """Return the output path of an input, None for stdout, without checking whether it may be written."""
-        if self.out is None:
+        if self.place is None:
             return None
         if self.is_suffix:
             if not isinstance(item, FileInput):
-                raise refused(f"a suffix such as {self.out} needs an input that is a file")
-            return os.path.splitext(item.name)[0] + self.out
+                raise refused(f"a suffix such as {self.place} needs an input that is a file")
+            return os.path.splitext(item.name)[0] + self.place
         if self.is_folder:
             folder, name = os.path.split(item.relative)
-            return os.path.join(self.out, folder, self._rename(name))
-        return self.out
+            return os.path.join(self.place, folder, self._rename(name))
+        return self.place
 
     def write(self, path: str, parts: bytes | Iterable[bytes]) -> None:
         """Write a file atomically; raises `FormatError` if it may not be written."""
@@ -114,7 +114,7 @@ class Targets:
 
 def write_each(
     options: argparse.Namespace,
-    target: Targets,
+    out: Output,
     items: Iterable[Input],
     make: Callable[[Input], bytes | Iterable[str]],
     noun: str,
@@ -127,12 +127,12 @@ def write_each(
     code = SUCCESS
     for number, item in enumerate(items):
         try:
-            path = target.path_for(item)
+            path = out.path_for(item)
             if number and path is None and noun:
                 raise refused(f"stdout takes only one {noun} (-o with a folder or a suffix writes several)")
             content = make(item)
             if path is not None:
-                target.write(path, content if isinstance(content, bytes) else (part.encode() for part in content))
+                out.write(path, content if isinstance(content, bytes) else (part.encode() for part in content))
                 size = f" ({counted(len(content), 'byte')})" if isinstance(content, bytes) else ""
                 detail(options, f"{item.name} -> {path}{size}")
             elif isinstance(content, bytes):

@@ -28,11 +28,11 @@ from keyframer.batch.storage import is_url
 from keyframer.cli.exit_handling import INPUTS_FAILED, SUCCESS
 from keyframer.cli.messages import failure, note, shown_name
 from keyframer.cli.operation_options import SEVERITIES, VERDICT_WORDS
-from keyframer.cli.output_targets import write_file
+from keyframer.cli.outputs import write_file
 from keyframer.errors import FormatError
 from keyframer.files import note_input
 from keyframer.formats.foreign_files import NOT_READ
-from keyframer.inspecting.records import STYLES, Records
+from keyframer.inspecting.listing import STYLES, Listing
 from keyframer.inspecting.tables import shown
 from keyframer.text import counted, safe_text
 
@@ -181,7 +181,7 @@ def _write(ledger: Ledgers, options: argparse.Namespace) -> None:
         for piece in _html_page(ledger, options):
             sys.stdout.write(piece)
         return
-    records = Records(sys.stdout.write, options.format, SCHEMA, SCHEMA_VERSION, REPORT_COLUMNS)
+    listing = Listing(sys.stdout.write, options.format, SCHEMA, SCHEMA_VERSION, REPORT_COLUMNS)
     root = ""
     if options.format == "pretty":
         root = _common_folder(str(row["source"]) for row in _rows(ledger, options))
@@ -192,9 +192,9 @@ def _write(ledger: Ledgers, options: argparse.Namespace) -> None:
         if options.format == "pretty":
             sys.stdout.write(_lines(row, root) + "\n")
         else:
-            records.json(_record_of(row))
-            records.row(_cells_of(row))
-    records.close()
+            listing.json(_record_of(row))
+            listing.row(_cells_of(row))
+    listing.close()
 
 
 def _rows(ledgers: Ledgers, options: argparse.Namespace) -> Iterator[dict[str, Any]]:

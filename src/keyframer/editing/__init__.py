@@ -1,11 +1,11 @@
-"""Operations on scenes: each returns the changed scene and leaves its argument unchanged.
+"""Edits of scenes: each returns the changed scene and leaves its argument unchanged.
 
-from keyframer import operating
+from keyframer import editing
 
-scene = operating.cut(scene, 10, 50)
-scene = operating.change_axes(scene, up="y")
+scene = editing.cut(scene, 10, 50)
+scene = editing.change_axes(scene, up="y")
 
-`apply_operations` applies several, as in ``keyframer convert``; `keep_clip` chooses one of several clips.
+`apply_edits` applies several, as in ``keyframer convert``; `keep_clip` chooses one of several clips.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from keyframer.editing._results import edit, separate
+from keyframer.editing.timing import change_rate, cut, reverse
 from keyframer.errors import FormatError
 from keyframer.exchange.opening import load
 from keyframer.formats.kit.coordinates import in_space
-from keyframer.operating._results import operation, separate
-from keyframer.operating.timing import change_rate, cut, reverse
 from keyframer.posing.bounds_and_duration import active_segment, clip_span
 from keyframer.posing.evaluation_order import evaluation_order, reachable
 from keyframer.scene import Channel, Clip, Handedness, Node, NodeKind, Scene, Skin
@@ -32,7 +32,7 @@ from keyframer.scene.moving import warn_of_overridden
 from keyframer.text import did_you_mean
 
 
-@operation
+@edit
 def choose_nodes(scene: Scene, names: Iterable[str], *, with_children: bool = True) -> Scene:
     """Return the scene with only the nodes of these names or patterns (``Sail*``), with all descendants if
     ``with_children``.
@@ -151,7 +151,7 @@ def move(scene: Scene, node: int | str, by: ArrayLike) -> Scene:
     return moved
 
 
-@operation
+@edit
 def scale(scene: Scene, factor: float) -> Scene:
     """Return the scene with all lengths multiplied by ``factor``; the length of its unit stays the same."""
     if not (math.isfinite(factor) and factor > 0):
@@ -159,7 +159,7 @@ def scale(scene: Scene, factor: float) -> Scene:
     return in_space(scene, scene.space, factor)
 
 
-@operation
+@edit
 def change_axes(scene: Scene, *, up: str | None = None, handedness: str | Handedness | None = None) -> Scene:
     """Return the scene in other axes: coordinates are exchanged and negated, the picture stays the same.
 
@@ -176,21 +176,21 @@ _NAMED = 8
 """maximum number of clips listed in a message"""
 
 
-def apply_operations(
+def apply_edits(
     scene: Scene,
     wanted: Mapping[str, Any],
     fps: float | None = None,
     format_axes: tuple[str, str] | None = None,
     report: LossReport | None = None,
 ) -> Scene:
-    """Return the scene after the chosen operations, in this order: ``merge`` (a path), ``node`` (patterns), ``move``
+    """Return the scene after the chosen edits, in this order: ``merge`` (a path), ``node`` (patterns), ``move``
     (pairs of a name and a vector), ``cut`` (two frames, or ``active`` for those that the file plays), ``reverse``,
     ``rate``, ``scale``, ``axes`` (``y-up``, ``z-up-left`` …).
 
-    ``max_error`` is for operations that fit curves; ``fps`` replaces the frame rate of the first clip. ``format_axes``
+    ``max_error`` is for edits that fit curves; ``fps`` replaces the frame rate of the first clip. ``format_axes``
     are the axes of the output format (`Exporter.axes`): the file will have numbers in the wanted axes, although readers
     assume those of the format. ``report`` gets an entry for multiplied lengths, and for a cut beyond the clip, which is
-    limited to it. Raises ValueError for an operation that is impossible.
+    limited to it. Raises ValueError for an edit that is impossible.
     """
     report = LossReport("") if report is None else report
     if fps is not None and scene.clips:

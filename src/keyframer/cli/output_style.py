@@ -1,4 +1,4 @@
-"""The arguments for the style of records on stdout, and what the terminal can show."""
+"""The arguments for the style of what is listed on stdout, and what the terminal can show."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from keyframer.inspecting.records import STYLES
+from keyframer.inspecting.listing import STYLES
 
 if TYPE_CHECKING:
     import argparse
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments for the style of records."""
+    """Add the arguments for the style."""
     output = parser.add_argument_group("output")
     output.add_argument("--format", choices=STYLES, default="pretty", help="style of the output (default: pretty)")
     output.add_argument("--no-color", action="store_true", help="no colours (NO_COLOR does the same)")

@@ -1,6 +1,6 @@
-"""Writes records in the chosen style: pretty, json, jsonl, csv or md; commands to stdout, batches to files.
+"""Lists files, or parts of them, in the chosen style: pretty, json, jsonl, csv or md.
 
-Records are written one by one, so that thousands of files need little memory.
+Entries are written one by one, so that thousands of files need little memory.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 STYLES = ("pretty", "json", "jsonl", "csv", "md")
 
 
-class Records:
-    """Writes records: JSON objects in the JSON styles, rows of cells in CSV and Markdown, lines of text in pretty.
+class Listing:
+    """Writes entries: JSON objects in the JSON styles, rows of cells in CSV and Markdown, lines of text in pretty.
 
     ``columns`` are those of CSV (if they are not known yet, the command writes them), and of Markdown unless the
     command writes its own.
@@ -78,7 +78,7 @@ class Records:
 def json_file(schema: str, version: int, record: Mapping[str, object]) -> bytes:
     """Return one record as the commands print it with ``--format json``."""
     parts: list[str] = []
-    records = Records(parts.append, "json", schema, version, ())
-    records.json(record)
-    records.close()
+    listing = Listing(parts.append, "json", schema, version, ())
+    listing.json(record)
+    listing.close()
     return "".join(parts).encode("ascii")

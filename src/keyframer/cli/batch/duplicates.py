@@ -11,7 +11,7 @@ from keyframer.batch.duplicates import IDENTICAL, NEAR, Group, identical_files, 
 from keyframer.batch.file_catalogue import Catalogue
 from keyframer.cli.exit_handling import SUCCESS
 from keyframer.cli.messages import note, shown_name
-from keyframer.inspecting.records import Records
+from keyframer.inspecting.listing import Listing
 from keyframer.text import counted, safe_text
 
 SCHEMA = "keyframer.duplicates"
@@ -21,7 +21,7 @@ COLUMNS = ("group", "kind", "file", "difference")
 
 def show(catalogue: Catalogue, options: argparse.Namespace) -> int:
     """Print the duplicates of a catalogue; returns the exit code."""
-    records = Records(sys.stdout.write, options.format, SCHEMA, SCHEMA_VERSION, COLUMNS, key="groups")
+    listing = Listing(sys.stdout.write, options.format, SCHEMA, SCHEMA_VERSION, COLUMNS, key="groups")
     counts, files = Counter[str](), Counter[str]()
     for number, group in enumerate(chain(identical_files(catalogue), near_files(catalogue)), 1):
         counts[group.kind] += 1
@@ -29,10 +29,10 @@ def show(catalogue: Catalogue, options: argparse.Namespace) -> int:
         if options.format == "pretty":
             sys.stdout.write(_pretty(group))
         paths = [safe_text(path) for path in group.paths]
-        records.json({"kind": group.kind, "files": paths, "difference": safe_text(group.difference)})
+        listing.json({"kind": group.kind, "files": paths, "difference": safe_text(group.difference)})
         for path in group.paths:
-            records.row([number, group.kind, path, group.difference])
-    records.close()
+            listing.row([number, group.kind, path, group.difference])
+    listing.close()
     spare = counted(files[IDENTICAL] - counts[IDENTICAL], "file")
     note(options, f"identical: {counted(counts[IDENTICAL], 'group')} with the same bytes: {spare} more than needed")
     alike = counted(files[NEAR], "file")

@@ -20,9 +20,9 @@ from keyframer.curves.curve_bank import CurveBank
 from keyframer.curves.key_reduction import fewest_keys, sample_together, turn_degrees, vector_distance
 from keyframer.curves.rotation_forms import absolute, finite_keys
 from keyframer.curves.track import KINDS
+from keyframer.editing import without_nodes
 from keyframer.formats.kit.coordinates import in_space
 from keyframer.maths import affine, quat
-from keyframer.operating import without_nodes
 from keyframer.posing import Rig
 from keyframer.posing.bounds_and_duration import scene_size
 from keyframer.scene import Channel, Clip, Mesh, Scene, Space

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import keyframer
-from keyframer import operating
+from keyframer import editing
 from keyframer.curves import Interpolation, RotationForm, Track, Wrap
 from keyframer.formats._matching import Comparison
 from keyframer.scene import Channel, Clip, Handedness, Node, NodeKind, Scene
@@ -24,24 +24,24 @@ def windmill() -> Scene:
     return keyframer.load(SAMPLES / "3ds/windmill.3ds")
 
 
-OPERATIONS: dict[str, Callable[[Scene], Scene]] = {
-    "choose": lambda scene: operating.choose_nodes(scene, ["Sail*"]),
-    "cut": lambda scene: operating.cut(scene, 10, 50),
-    "move": lambda scene: operating.move(scene, "Rotor", (0, 0, 10)),
-    "rate": lambda scene: operating.change_rate(scene, 24),
-    "scale": lambda scene: operating.scale(scene, 2.5),
-    "axes": lambda scene: operating.change_axes(scene, up="y", handedness="left"),
-    "reverse": operating.reverse,
-    "merge": lambda scene: operating.merge(scene, windmill()),
+EDITS: dict[str, Callable[[Scene], Scene]] = {
+    "choose": lambda scene: editing.choose_nodes(scene, ["Sail*"]),
+    "cut": lambda scene: editing.cut(scene, 10, 50),
+    "move": lambda scene: editing.move(scene, "Rotor", (0, 0, 10)),
+    "rate": lambda scene: editing.change_rate(scene, 24),
+    "scale": lambda scene: editing.scale(scene, 2.5),
+    "axes": lambda scene: editing.change_axes(scene, up="y", handedness="left"),
+    "reverse": editing.reverse,
+    "merge": lambda scene: editing.merge(scene, windmill()),
 }
 
 
-@pytest.mark.parametrize("name", OPERATIONS)
+@pytest.mark.parametrize("name", EDITS)
 def test_input_is_not_changed(name: str) -> None:
     scene = windmill()
     scene.origin = None
     before = copy.deepcopy(scene)
-    result = OPERATIONS[name](scene)
+    result = EDITS[name](scene)
     assert result is not scene
     assert Comparison().scenes(before, scene) == []
 
@@ -56,21 +56,21 @@ SECONDS = np.linspace(0.0, 100 / 30, 41)
 
 def test_selected_nodes_keep_their_motion() -> None:
     scene = windmill()
-    chosen = operating.choose_nodes(scene, ["Sail1", "Camera"])
+    chosen = editing.choose_nodes(scene, ["Sail1", "Camera"])
     assert {node.name for node in chosen.nodes} == {"Tower", "Rotor", "Sail1", "Camera", "Camera.target"}
     assert [mesh.name for mesh in chosen.meshes] == ["Sail1"]
     ours, theirs = world(scene, SECONDS), world(chosen, SECONDS)
     for name, matrices in theirs.items():
         assert np.allclose(matrices, ours[name]), name
-    assert len(operating.choose_nodes(scene, ["Rotor"]).meshes) == 4
-    assert len(operating.choose_nodes(scene, ["Rotor"], with_children=False).nodes) == 2
+    assert len(editing.choose_nodes(scene, ["Rotor"]).meshes) == 4
+    assert len(editing.choose_nodes(scene, ["Rotor"], with_children=False).nodes) == 2
     with pytest.raises(LookupError, match="nobody"):
-        operating.choose_nodes(scene, ["nobody"])
+        editing.choose_nodes(scene, ["nobody"])
 
 
 def test_cut_plays_the_selected_range() -> None:
     scene = windmill()
-    cut_scene = operating.cut(scene, 10, 70)
+    cut_scene = editing.cut(scene, 10, 70)
     assert (cut_scene.clips[0].start, cut_scene.clips[0].end) == (0.0, 60.0)
     frames = np.arange(61.0)
     ours, theirs = keyframer.pose(scene, frames=frames + 10).world, keyframer.pose(cut_scene, frames=frames).world
@@ -81,14 +81,14 @@ def test_cut_plays_the_selected_range() -> None:
         if channel.track.kind != "visible"
     )
     with pytest.raises(ValueError, match="not a range"):
-        operating.cut(scene, 5, 5)
+        editing.cut(scene, 5, 5)
 
 
 def test_cut_keeps_frames_and_keys_inside_the_range() -> None:
     keys = Track("position", np.array([20.0, 30.0]), np.eye(3)[:2], Interpolation.TCB, bias=np.array([0.5, 0.0]))
     frames = Track.sampled("scale", np.arange(150.0).reshape(50, 3))
     clip = Clip(channels=[Channel(0, keys), Channel(0, frames)], end=49.0)
-    cut_scene = operating.cut(Scene(nodes=[Node("box")], clips=[clip]), 15, 35)
+    cut_scene = editing.cut(Scene(nodes=[Node("box")], clips=[clip]), 15, 35)
     first, second = (channel.track for channel in cut_scene.clips[0].channels)
     assert first.times.tolist() == [5.0, 15.0]
     assert first.bias is keys.bias
@@ -99,7 +99,7 @@ def test_cut_keeps_frames_and_keys_inside_the_range() -> None:
 @pytest.mark.parametrize("rate", [24.0, 60.0, 29.97])
 def test_change_of_rate_keeps_the_duration(rate: float) -> None:
     scene = windmill()
-    resampled = operating.change_rate(scene, rate)
+    resampled = editing.change_rate(scene, rate)
     assert resampled.clips[0].frames_per_second == rate
     ours, theirs = world(scene, SECONDS), world(resampled, SECONDS)
     assert max(np.abs(ours[name] - theirs[name]).max() for name in ours) < 1e-6
@@ -108,38 +108,38 @@ def test_change_of_rate_keeps_the_duration(rate: float) -> None:
 def test_sampled_frames_are_resampled_at_another_rate() -> None:
     track = Track.sampled("position", np.arange(93.0).reshape(31, 3))
     scene = one_node(track, end=30.0)
-    resampled = operating.change_rate(scene, 24).clips[0].channels[0].track
+    resampled = editing.change_rate(scene, 24).clips[0].channels[0].track
     assert resampled.times.tolist() == list(range(25))
     assert np.allclose(resampled.values[:, 0], np.arange(25) * 3 * 30 / 24)
 
 
 def test_move_is_that_of_the_scene() -> None:
     scene = windmill()
-    moved = operating.move(scene, "Rotor", (0, 0, 10))
+    moved = editing.move(scene, "Rotor", (0, 0, 10))
     scene.move("Rotor", by=(0, 0, 10))
     assert np.array_equal(keyframer.pose(moved, SECONDS).world, keyframer.pose(scene, SECONDS).world)
 
 
 def test_scale_changes_only_lengths() -> None:
     scene = windmill()
-    scaled = operating.scale(scene, 0.5)
+    scaled = editing.scale(scene, 0.5)
     ours, theirs = keyframer.pose(scene, SECONDS), keyframer.pose(scaled, SECONDS)
     assert np.allclose(theirs.world[..., :3, 3], ours.world[..., :3, 3] * 0.5)
     assert np.allclose(theirs.world[..., :3, :3], ours.world[..., :3, :3])
     assert np.allclose(theirs.vertices(0), ours.vertices(0) * 0.5)
     assert scaled.space == scene.space
     with pytest.raises(ValueError, match="positive"):
-        operating.scale(scene, 0)
+        editing.scale(scene, 0)
 
 
 def test_change_of_axes_transforms_the_vertices() -> None:
     scene = windmill()
-    turned = operating.change_axes(scene, up="y")
+    turned = editing.change_axes(scene, up="y")
     assert np.allclose(
         keyframer.pose(turned, SECONDS).vertices(2),
         keyframer.pose(scene, SECONDS).vertices(2)[..., [0, 2, 1]] * (1, 1, -1),
     )
-    left = operating.change_axes(scene, handedness=Handedness.LEFT)
+    left = editing.change_axes(scene, handedness=Handedness.LEFT)
     assert np.allclose(
         keyframer.pose(left, SECONDS).vertices(2), keyframer.pose(scene, SECONDS).vertices(2) * (1, -1, 1)
     )
@@ -169,8 +169,8 @@ def test_reversed_motion(interpolation: Interpolation) -> None:
     scene = Scene(nodes=[Node("box")], clips=[clip])
     frames = np.linspace(0, 40, 161)
     ours = keyframer.pose(scene, frames=40 - frames).world
-    assert np.allclose(keyframer.pose(operating.reverse(scene), frames=frames).world, ours, atol=1e-9)
-    twice = operating.reverse(operating.reverse(scene))
+    assert np.allclose(keyframer.pose(editing.reverse(scene), frames=frames).world, ours, atol=1e-9)
+    twice = editing.reverse(editing.reverse(scene))
     assert np.allclose(
         keyframer.pose(twice, frames=frames).world, keyframer.pose(scene, frames=frames).world, atol=1e-9
     )
@@ -181,7 +181,7 @@ def test_reversed_repeat_and_visibility() -> None:
     scene.clips[0].end = 100.0
     visible = Track("visible", np.array([-1.0, 20, 50]), np.array([1.0, 0, 1]), Interpolation.STEP)
     scene.clips[0].channels.append(Channel(0, visible))
-    reversed_scene = operating.reverse(scene)
+    reversed_scene = editing.reverse(scene)
     frames = np.arange(0.5, 100.0)
     ours, theirs = keyframer.pose(scene, frames=100 - frames), keyframer.pose(reversed_scene, frames=frames)
     assert (ours.visible == theirs.visible).all()
@@ -197,7 +197,7 @@ def test_clip_is_merged_with_the_skeleton_of_another_file() -> None:
     bones = [Node(node.name.upper(), NodeKind.BONE, node.parent) for node in clip.nodes]
     moved = [Node(node.name, node.kind, None if node.parent is None else node.parent + 1) for node in bones]
     model = Scene(nodes=[Node("extra"), *moved])
-    merged = operating.merge(clip, model)
+    merged = editing.merge(clip, model)
     assert len(merged.clips[0].channels) == len(clip.clips[0].channels)
     assert merged.space == model.space
     number = next(i for i, node in enumerate(merged.nodes) if node.name == "ROOT")
@@ -206,5 +206,5 @@ def test_clip_is_merged_with_the_skeleton_of_another_file() -> None:
         keyframer.pose(merged, frames=[0.0, 2.0]).world[:, number, :3, 3], ours[:, [0, 2, 1]] * (1, -1, 1)
     )
     with pytest.raises(ValueError, match="no clip has a track"):
-        operating.merge(clip, Scene(nodes=[Node("nobody")]))
-    assert operating.merge(clip, Scene(nodes=bones), by="order").clips[0].channels
+        editing.merge(clip, Scene(nodes=[Node("nobody")]))
+    assert editing.merge(clip, Scene(nodes=bones), by="order").clips[0].channels

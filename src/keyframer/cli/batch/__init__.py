@@ -26,11 +26,13 @@ from keyframer.batch.operations import CATALOGUE_LOADS, OPERATIONS
 from keyframer.batch.proof import ProofError
 from keyframer.batch.resumable_run import InputFile, ResumableRun, Summary
 from keyframer.batch.shards import Shard, check_same_shards
-from keyframer.cli import batch_inputs, batch_proof, batch_report, operation_options, reading_options, record_output
+from keyframer.cli import operation_options, output_style, reading_options
+from keyframer.cli.batch import inputs as batch_inputs
+from keyframer.cli.batch import proof, report
 from keyframer.cli.exit_handling import FINDINGS as EXIT_FINDINGS
 from keyframer.cli.exit_handling import INPUTS_FAILED, INTERRUPTED, SUCCESS
 from keyframer.cli.messages import StatusLine, detail, failure, note, shown_name
-from keyframer.cli.output_targets import output_errors, refuse_file_as_folder
+from keyframer.cli.outputs import output_errors, refuse_file_as_folder
 from keyframer.errors import FormatError
 from keyframer.files import check_output, note_input
 from keyframer.text import counted, safe_text
@@ -81,7 +83,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         )
         batch_inputs.add_arguments(sub)
         _add_run_arguments(sub)
-        batch_proof.add_run_arguments(sub)
+        proof.add_run_arguments(sub)
         operation_options.add_options(sub, name, in_batch=True)
         _add_messages(sub)
         sub.set_defaults(subparser=sub)
@@ -99,10 +101,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         _add_messages(sub)
         sub.set_defaults(subparser=sub)
     for name, add, description in (
-        ("report", batch_report.add_arguments, "show the ledger as a table, CSV, JSON or one HTML page"),
+        ("report", report.add_arguments, "show the ledger as a table, CSV, JSON or one HTML page"),
         (
             "verify",
-            batch_proof.add_arguments,
+            proof.add_arguments,
             "prove that sources and outputs are what the ledger says: one line for each deviation, and exit code 1",
         ),
     ):
@@ -163,7 +165,7 @@ def _add_catalogue(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_duplicates(parser: argparse.ArgumentParser) -> None:
-    record_output.add_arguments(parser)
+    output_style.add_arguments(parser)
     _add_workers(parser)
     operation_options.add_options(parser, "catalogue")
     parser.set_defaults(retry_failed=False, verify=False, shard=None)
@@ -225,13 +227,13 @@ def run(options: argparse.Namespace) -> int:
     options.parser = options.subparser
     try:
         if options.operation == "report":
-            return batch_report.run(options)
+            return report.run(options)
         if options.operation == "catalogue":
             return _catalogue(options, options.output)
         if options.operation == "duplicates":
             return _duplicates(options)
         if options.operation == "verify":
-            return batch_proof.verify(options)
+            return proof.verify(options)
         return _run(options)
     except (LedgerError, ClusterError, ProofError, storage.StoreError) as error:
         print(f"keyframer: {safe_text(str(error))}", file=sys.stderr)
@@ -274,9 +276,9 @@ def _run(options: argparse.Namespace) -> int:
     expected: dict[str, str] | None = None
     if options.check_manifest is not None:
         expected = {}
-        inputs = batch_proof.with_manifest(options, iter(inputs), expected)
-    batch_proof.check_options(options)
-    batch_proof.check_folder(options, out, ledger_path)
+        inputs = proof.with_manifest(options, iter(inputs), expected)
+    proof.check_options(options)
+    proof.check_folder(options, out, ledger_path)
     with (
         Ledger(ledger_path, out) as ledger,
         _folder_lock(out, ledger_path, options),
@@ -303,14 +305,14 @@ def _run(options: argparse.Namespace) -> int:
         if len(batch_run.summary.renamed) > _MOST_LINES:
             count = counted(len(batch_run.summary.renamed), "output")
             note(options, f"{count} renamed; keyframer batch report lists all of them")
-        batch_report.show_refused(ledger)
+        report.show_refused(ledger)
         _sweep(batch_run, options)
         progress = Progress(options, batch_run.summary.total)
         try:
             lost = _work(batch_run, executor, options, progress, stopping)
         finally:
             _sweep(batch_run, options)
-            batch_report.show_refused(ledger)
+            report.show_refused(ledger)
         if options.operation == "gallery":
             index, damaged = gallery_index.write(out, ledger, batch_run.sources)
             note(options, f"open {shown_name(index)} in a browser")
@@ -319,7 +321,7 @@ def _run(options: argparse.Namespace) -> int:
             where = shown_name(options.ledger or options.output)
             _show_damaged(options, damaged, f"keyframer batch report {where} --only damaged --only unreadable")
         if not stopping.is_set() and lost is None:
-            batch_proof.finish(options, out, ledger, batch_run.sources)
+            proof.finish(options, out, ledger, batch_run.sources)
         _show_lost(lost)
         return code
 
@@ -372,18 +374,18 @@ def _catalogue(options: argparse.Namespace, path: str) -> int:
 
 def _duplicates(options: argparse.Namespace) -> int:
     """Find duplicates in a catalogue, or in files by a temporary catalogue."""
-    from keyframer.cli import batch_duplicates  # loads numpy
+    from keyframer.cli.batch import duplicates  # loads numpy
 
     if len(options.files) == 1 and options.files_from is None and is_catalogue(options.files[0]):
         with Catalogue(options.files[0]) as catalogue:
-            return batch_duplicates.show(catalogue, options)
+            return duplicates.show(catalogue, options)
     with tempfile.TemporaryDirectory(prefix="keyframer-") as folder:
         path = os.path.join(folder, "catalogue.sqlite")
         code = _catalogue(options, path)
         if code == INTERRUPTED:
             return code
         with Catalogue(path) as catalogue:
-            return batch_duplicates.show(catalogue, options) or code
+            return duplicates.show(catalogue, options) or code
 
 
 def _check_viewer(options: argparse.Namespace) -> None:
