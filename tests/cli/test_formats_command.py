@@ -18,6 +18,7 @@ def test_every_format_is_listed_in_every_style(run: Run) -> None:
         *(known.name for known in FORMATS),
         "gltf",
         "usd",
+        "bvh",
         "mvr",
         "gdtf",
     ]
@@ -25,16 +26,17 @@ def test_every_format_is_listed_in_every_style(run: Run) -> None:
     for line in lines:
         check_schema("formats", json.loads(line))
     rows = list(csv.DictReader(io.StringIO(run("formats", "--format", "csv").out)))
-    assert len(lines) == len(rows) == len(FORMATS) + 4
+    assert len(lines) == len(rows) == len(FORMATS) + 5
     for style in ("pretty", "md"):
         out = run("formats", "--format", style).out
         assert all(known.name in out for known in FORMATS)
 
 
 def test_listed_abilities_match_the_formats(run: Run) -> None:
-    *listed, gltf, usd, show, fixture = run("formats", "--format", "json").json()["formats"]
+    *listed, gltf, usd, bvh, show, fixture = run("formats", "--format", "json").json()["formats"]
     assert (gltf["id"], gltf["can"], gltf["extensions"]) == ("gltf", ["scene", "save"], [".glb", ".gltf"])
     assert (usd["id"], usd["can"]) == ("usd", ["save"])
+    assert (bvh["id"], bvh["can"]) == ("bvh", ["save"])
     assert (show["id"], show["can"]) == ("mvr", ["scene", "rewrite"])  # a scene from elsewhere cannot become a show
     assert (fixture["id"], fixture["can"]) == ("gdtf", ["scene", "rewrite"])
     for row, known in zip(listed, FORMATS, strict=True):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from keyframer.exchange import gltf, stage, usd
+from keyframer.exchange import bvh, gltf, stage, usd
 from keyframer.exchange.contract import Exporter, Importer, WriteOption
 from keyframer.exchange.native import NativeExporter
 from keyframer.formats import BUILT_IN, FORMATS, Format
@@ -24,11 +24,15 @@ DEFAULT_EXPORTER: Exporter = gltf.EXPORTER
 _BUILT_IN_EXPORTERS = (
     gltf.EXPORTER,
     usd.EXPORTER,
+    bvh.EXPORTER,
     *(NativeExporter(format) for format in FORMATS),
     *stage.EXPORTERS,
 )
 _BUILT_IN_IMPORTERS = (gltf.IMPORTER, *stage.IMPORTERS)
-_BUILT_IN_IDS = {known.name for known in BUILT_IN} | {known.name for known in (*_BUILT_IN_IMPORTERS, usd.EXPORTER)}
+_BUILT_IN_IDS = {known.name for known in BUILT_IN} | {
+    *(known.name for known in _BUILT_IN_IMPORTERS),
+    *(known.name for known in (usd.EXPORTER, bvh.EXPORTER)),
+}
 EXPORTERS: tuple[Exporter, ...] = (
     *_BUILT_IN_EXPORTERS,
     *load_plugins("keyframer.exporters", Exporter, {exporter.name for exporter in _BUILT_IN_EXPORTERS}),

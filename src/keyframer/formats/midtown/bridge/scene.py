@@ -33,15 +33,12 @@ from keyframer.formats.midtown import records as r
 from keyframer.formats.midtown.skeleton import Skeleton, default_skeleton, read_skeleton
 from keyframer.issues import Severity
 from keyframer.maths import quat
-from keyframer.maths.trigonometry import arctan2
 from keyframer.scene import Channel, Clip, Node, NodeKind, RawChannel, Scene, Space
 from keyframer.text import counted, decode_name
 from keyframer.wire.record import Record
 
 _MOST_BONES = 4096
 """limit for a figure (the game's have 19): a channel with more is treated as raw numbers"""
-_GIMBAL_LOCK = 1e-9
-"""cosine of the middle angle below which the other two rotate about the same line"""
 _TURNS_PER_BLOCK = 8_192
 """number of rotations that are converted at once: they fit into the processor's cache"""
 _SPACE = Space("y", metres_per_unit=1.0, unit_rule="the game uses metres")
@@ -149,25 +146,6 @@ def quaternions_of(rph: Floats, order: str) -> Floats:
             first, middle, last = (quat.from_axis_angle(np.eye(3)[axis], rph[block, axis]) for axis in axes)
             quaternions[block] = quat.multiply(quat.multiply(first, middle), last)
     return quaternions
-
-
-def angles_of(turns_xyzw: Floats, order: str) -> Floats:
-    """Return (..., 3) roll, pitch and heading of quaternions.
-
-    The middle angle of the order is in -pi/2..pi/2. At its ends the other two rotate about the same line; the last one
-    is then 0.
-    """
-    m = quat.to_matrix3(turns_xyzw)
-    i, j, k = ("XYZ".index(axis) for axis in order)
-    sign = 1.0 if order in ("XYZ", "YZX", "ZXY") else -1.0
-    cosine = np.sqrt(m[..., i, i] ** 2 + m[..., i, j] ** 2)
-    locked = cosine < _GIMBAL_LOCK
-    alone = arctan2(sign * m[..., k, j], m[..., j, j])
-    angles = np.empty((*m.shape[:-2], 3))
-    angles[..., i] = np.where(locked, alone, arctan2(-sign * m[..., j, k], m[..., k, k]))
-    angles[..., j] = arctan2(sign * m[..., i, k], cosine)
-    angles[..., k] = np.where(locked, 0.0, arctan2(-sign * m[..., i, j], m[..., i, i]))
-    return angles + 0.0  # normalises -0.0
 
 
 def root_path(stored: Floats, distance: float, in_place: bool) -> Floats:

@@ -48,7 +48,6 @@ from keyframer.formats.kit.unsupported_features import report_dropped
 from keyframer.formats.midtown import records as r
 from keyframer.formats.midtown.bridge.scene import (
     Options,
-    angles_of,
     posed_channel,
     skeleton_of,
     stored_path,
@@ -58,6 +57,7 @@ from keyframer.formats.midtown.document import new_document
 from keyframer.formats.midtown.records import Dialect, make_channel
 from keyframer.formats.midtown.skeleton import Bone, Skeleton, default_skeleton, read_skeleton, write_skeleton
 from keyframer.formats.midtown.sniff import FARTHEST
+from keyframer.maths.euler import angles_of, continuous_angles_of
 from keyframer.scene import Channel, Clip, NodeKind, RawChannel, Scene, Space
 from keyframer.scene.loss_report import CannotWrite, LossReport
 from keyframer.scene.losses import (
@@ -153,8 +153,8 @@ class Writer(SceneWriter[WriteOptions]):
 
 
 def angles(joints: Joints, order: str) -> Floats:
-    """Return (T, 3 J) roll, pitch and heading: angles about X, Y, Z, without jumps of full turns."""
-    return np.unwrap(angles_of(joints.rotations_xyzw, order), axis=0).reshape(len(joints.times), -1)
+    """Return (T, 3 J) roll, pitch and heading: angles about X, Y, Z, without jumps."""
+    return continuous_angles_of(joints.rotations_xyzw, order).reshape(len(joints.times), -1)
 
 
 def _distance(clip: Clip, options: WriteOptions) -> float:
