@@ -293,6 +293,14 @@ def test_a_scene_without_meshes_and_motion_has_no_fingerprint() -> None:
     assert fingerprint(Scene([Node("a", NodeKind.DUMMY), Node("b", NodeKind.DUMMY, position=[1, 2, 3])])) is None
 
 
+def test_the_size_of_a_scene_with_one_point_is_not_the_rounding_of_its_matrix() -> None:
+    half = np.sin(0.35), np.cos(0.35)
+    turned = [half[0] * 0.6, half[0] * 0.8, 0, half[1]]
+    only = Scene([Node("eye", NodeKind.CAMERA, position=[0.1, 3e3, -0.7], rotation_xyzw=turned, camera=0)])
+    only.cameras = [Camera("eye")]
+    assert found(only).size == 1.0
+
+
 def test_a_fingerprint_can_be_stored() -> None:
     stored = found(scene()).to_bytes()
     assert Fingerprint.from_bytes(stored).matches(found(scene()))

@@ -36,7 +36,7 @@ def tables_of_file(data: bytes, format: str, path: Path | None = None) -> dict[s
 
 def tables_of(opened: OpenedFile) -> list[Table]:
     checked = check_opened(opened)
-    return file_tables(opened, checked.verdict, checked.issues)
+    return [*file_tables(opened, checked.verdict, checked.issues)]
 
 
 def every_feature() -> Scene:

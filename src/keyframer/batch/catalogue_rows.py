@@ -6,23 +6,25 @@ import base64
 import math
 import os
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from itertools import islice
 from typing import Any
 
 from keyframer import checking
 from keyframer.batch.catalogue_schema import COLUMNS, NOTHING, NUMBERS
 from keyframer.batch.file_catalogue import Rows, path_text
-from keyframer.batch.operations import summarise
 from keyframer.errors import FormatError
 from keyframer.exchange.opening import OpenedFile
 from keyframer.formats.contract import HEAD_SIZE
+from keyframer.inspecting.document_tables import file_tables, has_scene, summary_of
 from keyframer.inspecting.fingerprint import fingerprint
 from keyframer.inspecting.identity import identify
+from keyframer.inspecting.scene_tables import texture_table
 from keyframer.inspecting.tables import shown
 from keyframer.issues import IssueLog
 from keyframer.scene import Scene
 from keyframer.text import shortened
-from keyframer.textures import TextureFinder, scene_textures
+from keyframer.textures import TextureFinder, TextureUse, scene_textures
 
 MOST_ROWS = 10_000
 """maximum number of rows of a file in each table"""
@@ -35,31 +37,31 @@ def file_rows(opened: OpenedFile, finder: TextureFinder | None) -> tuple[Rows, I
     """Return the rows of a file, readable or not, and its issues."""
     identity = identify(opened.data[:HEAD_SIZE], len(opened.data), opened.name, lambda: opened.data)
     file: Rows = {**NOTHING, **{name: _text(getattr(identity, name)) for name in ("version", "dialect", "pronom")}}
-    scene = Scene()
-    try:
-        summary, _, report = summarise(opened, None, finder)
-    except FormatError:
-        report = checking.check_opened(opened)
-    else:
+    scene, images = Scene(), list[TextureUse]()
+    report = checking.check_opened(opened)
+    with suppress(FormatError):
+        overview = next(file_tables(opened, report.verdict, report.issues))
+        if has_scene(opened):
+            scene = opened.scene(salvage=True)
+            images = scene_textures(scene, finder)
+        summary = summary_of(opened, [overview, texture_table(images, finder)], report.verdict, report.issues)
         file |= {name: _number(summary[name]) for name in NUMBERS}
         file["writer"] = _text(summary["writer"])
         file["version"] = file["version"] or _text(summary["version"])
-        if opened.importer is not None or opened.document.format.bridge() is not None:
-            scene = opened.scene(salvage=True)
         if file["dialect"] is None and opened.importer is None and opened.document.dialect is not None:
             file["dialect"] = _text(str(opened.document.dialect))
     file["format"] = identity.format if report.format is None else report.format.name
     file["verdict"] = report.verdict
     file |= {"errors": report.count("error"), "warnings": report.count("warning")}
-    rows: Rows = {"file": file, **_scene_rows(scene, finder)}
+    rows: Rows = {"file": file, **_scene_rows(scene, images)}
     records = map(checking.issue_record, report.issues)
     rows["issues"] = [[record[name] for name in COLUMNS["issues"][2:]] for record in records]
-    rows["search"] = [*searched_text(scene, file["writer"])]
+    rows["search"] = [*searched_text(scene, images, file["writer"])]
     rows["fingerprint"] = _fingerprint(scene)
     return rows, report.issues
 
 
-def _scene_rows(scene: Scene, finder: TextureFinder | None) -> Rows:
+def _scene_rows(scene: Scene, images: Sequence[TextureUse]) -> Rows:
     meshes = [(m.name, len(m.positions), len(m.corners), m.uv is not None, m.colors is not None) for m in scene.meshes]
     materials = [
         (m.name, _color(m.diffuse), 1 - m.transparency, m.two_sided, ", ".join(m.maps)) for m in scene.materials
@@ -69,10 +71,7 @@ def _scene_rows(scene: Scene, finder: TextureFinder | None) -> Rows:
         "tracks": _tracks(scene),
         "meshes": meshes,
         "materials": materials,
-        "images": (
-            (use.name, use.status, _found(use.match), use.image, ", ".join(use.users[:8]))
-            for use in scene_textures(scene, finder)
-        ),
+        "images": ((use.name, use.status, _found(use.match), use.image, ", ".join(use.users[:8])) for use in images),
         "cameras": ((c.name, c.fov_degrees) for c in scene.cameras),
         "lights": ((light.name, light.type.value, _color(light.color), light.multiplier) for light in scene.lights),
     }
@@ -118,10 +117,10 @@ def _color(color: Any) -> str | None:
     return "#" + "".join(f"{round(255 * min(max(float(part), 0.0), 1.0)):02x}" for part in color)
 
 
-def searched_text(scene: Scene, writer: Any) -> tuple[str, str]:
+def searched_text(scene: Scene, images: Sequence[TextureUse], writer: Any) -> tuple[str, str]:
     """Return what a search finds: the names of all parts, each once, and title, author, copyright and writer; one in a
     line, safe to show."""
-    tables = (scene.nodes, scene.meshes, scene.materials, scene_textures(scene, None), scene.cameras, scene.lights)
+    tables = (scene.nodes, scene.meshes, scene.materials, images, scene.cameras, scene.lights)
     names = dict.fromkeys(_value(part.name) for table in tables for part in table[:MOST_ROWS])
     words = (scene.title, scene.author, scene.copyright, _text(writer))
     return (

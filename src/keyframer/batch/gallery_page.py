@@ -34,7 +34,7 @@ from keyframer.rendering.encoding import encode_still
 from keyframer.rendering.renderer import Settings
 from keyframer.scene import Scene
 from keyframer.text import counted, shortened
-from keyframer.textures import TextureFinder, TextureSource, pillow
+from keyframer.textures import TextureFinder, TextureSource, pillow, scene_textures
 from keyframer.viewer.standalone_page import packed_page
 from keyframer.viewer.viewed_file import LoadedFile, ViewedFile
 
@@ -149,7 +149,7 @@ def _features(summary: Summary, scene: Scene) -> list[str]:
 
 
 def _words(scene: Scene, writer: Any) -> str:
-    names, words = searched_text(scene, writer)
+    names, words = searched_text(scene, scene_textures(scene, None), writer)
     return shortened(f"{words}\n{names}".replace("\n", " ").strip(), _LONGEST_WORDS)
 
 

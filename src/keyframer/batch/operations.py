@@ -84,7 +84,7 @@ def summarise(
 
     document_tables.use_encoding(opened, encoding)
     checked = check_opened(opened)
-    tables = document_tables.file_tables(opened, checked.verdict, checked.issues, finder)
+    tables = [*document_tables.file_tables(opened, checked.verdict, checked.issues, finder)]
     return document_tables.summary_of(opened, tables, checked.verdict, checked.issues), tables, checked
 
 

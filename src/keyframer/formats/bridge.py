@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
 
@@ -73,9 +73,11 @@ class Bridge(ABC, Generic[O]):
     def check(self, document: Document, scene: Scene | None, reporter: Reporter) -> None:
         """Report issues beyond those of decoding and reading; there is no scene if it cannot be built."""
 
-    def summarise(self, document: Document) -> list[Table]:
-        """Return tables that only this format has; rows of a table "overview" are added to the overview."""
-        return []
+    def summarise(self, document: Document) -> Iterable[Table]:
+        """Yield tables that only this format has: first an overview, whose rows are added to that of every format. Who
+        needs nothing else stops there.
+        """
+        return ()
 
     def describe(self, cls: type[Any]) -> Mapping[str, str]:
         """Return columns for a record type in the documentation."""

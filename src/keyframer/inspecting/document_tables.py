@@ -4,13 +4,14 @@ summary."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from keyframer.curves import RotationForm, Track
 from keyframer.exchange.opening import OpenedFile
 from keyframer.formats.document import Document
 from keyframer.formats.kit.summary_tables import Table
+from keyframer.formats.kit.summary_tables import overview as overview_table
 from keyframer.inspecting import TABLES
 from keyframer.inspecting.json_values import to_plain
 from keyframer.inspecting.scene_tables import imported_overview, issue_table, scene_tables
@@ -32,20 +33,29 @@ def use_encoding(opened: OpenedFile, encoding: str | None) -> None:
         opened.given_options["encoding"] = encoding
 
 
-def file_tables(opened: OpenedFile, verdict: str, issues: IssueLog, finder: TextureFinder | None = None) -> list[Table]:
-    """Return all tables of ``keyframer info``: always the overview, and all others that have rows.
+def file_tables(
+    opened: OpenedFile, verdict: str, issues: IssueLog, finder: TextureFinder | None = None
+) -> Iterator[Table]:
+    """Yield all tables of ``keyframer info``: first the overview, then all others that have rows. Each is made when it
+    is asked for.
 
     ``verdict`` and ``issues`` are the result of a check; ``finder`` searches for images.
     """
+    others: Iterator[Table]
     if opened.importer is not None:
         imported = opened.scene(salvage=True)
-        tables = [imported_overview(imported, opened.importer, len(opened.data))]
-        tables += [table for table in opened.importer.summarise(imported) if table.rows]
+        overview = imported_overview(imported, opened.importer, len(opened.data))
+        others = (table for table in opened.importer.summarise(imported) if table.rows)
     else:
-        tables = document_tables(opened.document, len(opened.data))
-    tables[0].add("check", check_text(verdict, issues))
-    scene = scene_tables(opened.scene(salvage=True), finder) if _has_scene(opened) else []
-    return [*tables, *([issue_table(issues)] if issues else []), *scene]
+        others = document_tables(opened.document, len(opened.data))
+        overview = next(others)
+    overview.add("check", check_text(verdict, issues))
+    yield overview
+    yield from others
+    if issues:
+        yield issue_table(issues)
+    if has_scene(opened):
+        yield from scene_tables(opened.scene(salvage=True), finder)
 
 
 def check_text(verdict: str, issues: IssueLog) -> str:
@@ -54,17 +64,14 @@ def check_text(verdict: str, issues: IssueLog) -> str:
     return f"{verdict} ({counts})" if counts else verdict
 
 
-def document_tables(document: Document, size: int) -> list[Table]:
-    """Return the tables of a document without its issues: always the overview, and all others that have rows."""
+def document_tables(document: Document, size: int) -> Iterator[Table]:
+    """Yield the tables of a document without its issues: first the overview, then all others that have rows."""
     bridge = document.format.bridge()
-    summary = [] if bridge is None else bridge.summarise(document)
+    own = iter(() if bridge is None else bridge.summarise(document))
     overview = _overview(document, size)
-    for table in summary:
-        if table.name == "overview":
-            overview.rows.extend(table.rows)
-    records, raw = _statistics(document)
-    tables = [*(table for table in summary if table.name != "overview"), records, raw]
-    return [overview, *(table for table in tables if table.rows)]
+    overview.rows += next(own, overview_table()).rows
+    yield overview
+    yield from (table for table in (*own, *_statistics(document)) if table.rows)
 
 
 def _overview(document: Document, size: int) -> Table:
@@ -119,8 +126,10 @@ _NAMED = 3
 
 
 def summary_of(opened: OpenedFile, tables: Sequence[Table], verdict: str, issues: IssueLog) -> Summary:
-    """Return the summary of a file, with the keys `COLUMNS`; ``verdict`` and ``issues`` are the result of a check."""
-    scene = opened.scene(salvage=True) if _has_scene(opened) else Scene()
+    """Return the summary of a file, with the keys `COLUMNS`; ``verdict`` and ``issues`` are the result of a check. Of
+    the tables it needs the overview and the table of images.
+    """
+    scene = opened.scene(salvage=True) if has_scene(opened) else Scene()
     by_name = {table.name: table for table in tables}
     stated = {str(row[0]): row[1] for row in by_name["overview"].rows}
     clip = scene.clips[0] if scene.clips else None
@@ -151,7 +160,8 @@ def summary_of(opened: OpenedFile, tables: Sequence[Table], verdict: str, issues
     }
 
 
-def _has_scene(opened: OpenedFile) -> bool:
+def has_scene(opened: OpenedFile) -> bool:
+    """Return whether the format of a file has scenes; some have only documents."""
     return opened.importer is not None or opened.document.format.bridge() is not None
 
 

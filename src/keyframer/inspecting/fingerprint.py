@@ -131,7 +131,7 @@ def fingerprint(scene: Scene) -> Fingerprint | None:
     samples = rig.sample(times)
     with np.errstate(all="ignore"):
         world = rig.world(samples, len(times))
-        described = _Description(scene, world, rig.properties.morph_weights(samples, len(times)))
+        described = _Description(scene, rig, world, rig.properties.morph_weights(samples, len(times)))
         hidden = 1.0 - rig.properties.visible.at(samples, len(times))[..., 0]
         return described.fingerprint(seconds, hidden)
 
@@ -156,9 +156,11 @@ def _times(scene: Scene, rig: Rig) -> tuple[Floats, float]:
 class _Description:
     """The parts of a scene in scene space, right-handed, Y up."""
 
-    def __init__(self, scene: Scene, world: Floats, weights: dict[int, Floats]) -> None:
+    def __init__(self, scene: Scene, rig: Rig, world: Floats, weights: dict[int, Floats]) -> None:
         self.scene = scene
         self.world = to_right_handed_y_up(scene.space)[0] @ world
+        self.moving = frozenset(rig.moving_nodes.tolist() if len(world) > 1 else ())
+        self.is_flat: list[bool] = (np.abs(np.linalg.det(self.world[0, :, :3, :3])) < 1e-30).tolist()
         self.weights = weights
         self.triangles = 0
         self.low, self.high = np.full(3, np.inf), np.full(3, -np.inf)
@@ -179,11 +181,13 @@ class _Description:
         corners = np.asarray(mesh.corners, np.int64).ravel()
         spend("samples", len(corners))
         uses = np.bincount(corners, minlength=len(vertices))
-        used = uses > 0
-        points, counts = vertices[used], uses[used].astype(np.float64)
+        points, counts = vertices, uses.astype(np.float64)
+        if not uses.all():
+            points, counts = points[uses > 0], counts[uses > 0]
         self._grow(points)
-        middle, radius = _middle_and_radius(points, counts)
-        phases = (points - middle) @ (_WAVES.T / max(radius, 1e-30))
+        middle, radius, offsets = _middle_and_radius(points, counts)
+        # sines of single precision take a tenth of the time, and change a sum by less than its last stored digit
+        phases = (offsets @ (_WAVES.T / max(radius, 1e-30))).astype(np.float32)
         waves = np.concatenate([counts @ np.cos(phases), counts @ np.sin(phases)])
         self.shapes.append(np.concatenate([middle, [radius], waves * (radius / math.sqrt(len(corners)))]))
         self.triangles += len(mesh.corners)
@@ -204,7 +208,7 @@ class _Description:
         joints, begins = np.unique(owners[order], return_index=True)
         for joint, chosen in zip(joints.tolist(), np.split(order, begins)[1:], strict=True):
             if weights[chosen].sum() > 0:
-                middle, radius = _middle_and_radius(vertices[moved[chosen]], weights[chosen])
+                middle, radius, _ = _middle_and_radius(vertices[moved[chosen]], weights[chosen])
                 self.pieces.append((skin.joints[joint], middle, radius, None))
 
     def _add_nodes(self) -> None:
@@ -227,7 +231,12 @@ class _Description:
         if not self.shapes or not size < _FARTHEST:  # false for NaN, too
             return None
         size = size or 1.0
-        rows = [_row(way, hidden[:, piece[0]], size) for way, piece in zip(ways, self.pieces, strict=True)]
+        hidden_nodes = set(np.nonzero(hidden)[1].tolist())
+        rows = [
+            _row(way, hidden[:, piece[0]], size)
+            for way, piece in zip(ways, self.pieces, strict=True)
+            if len(way) > 1 or piece[0] in hidden_nodes
+        ]
         motion = np.array(rows).reshape(-1, _MOTION)
         motion = motion[np.abs(motion).max(axis=1) > _STILL]
         views = [n for n, node in enumerate(self.scene.nodes) if node.camera is not None or node.light is not None]
@@ -247,27 +256,32 @@ class _Description:
         return found if all(bool((np.abs(array) < _FARTHEST).all()) for array in arrays) else None
 
     def _way(self, number: int, middle: Floats, radius: float, morphing: Floats | None) -> Floats:
-        """Return (T, 4, 3): the middle and three points around it, moved as the node moves from the first time on."""
-        points = middle + radius * np.vstack([np.zeros(3), np.eye(3)])
-        first, matrices = self.world[0, number], self.world[:, number]
-        if abs(np.linalg.det(first[:3, :3])) < 1e-30:
+        """Return (T, 4, 3): the middle and three points around it, moved as the node moves from the first time on; if
+        it stays where it is, (1, 1, 3): its middle."""
+        matrices = self.world[:, number]
+        if number not in self.moving and (morphing is None or len(morphing) == 1):
+            return (matrices[:1, :3, 3] if self.is_flat[number] else middle[None])[None]
+        if self.is_flat[number]:
             way = np.broadcast_to(matrices[:, None, :3, 3], (len(matrices), 4, 3))
         else:
-            moves = matrices @ np.linalg.inv(first)
+            points = middle + radius * np.vstack([np.zeros(3), np.eye(3)])
+            moves = matrices @ np.linalg.inv(matrices[0])
             way = np.einsum("tij,kj->tki", moves[:, :3, :3], points) + moves[:, None, :3, 3]
         return way if morphing is None else way + morphing[:, None]
 
 
-def _middle_and_radius(points: Floats, weights: Floats) -> tuple[Floats, float]:
-    """Return the weighted mean of points, and the root of their mean squared distance from it."""
+def _middle_and_radius(points: Floats, weights: Floats) -> tuple[Floats, float, Floats]:
+    """Return the weighted mean of points, the root of their mean squared distance from it, and their offsets."""
     total = weights.sum()
     middle = weights @ points / total
-    return middle, math.sqrt(float(weights @ np.sum((points - middle) ** 2, axis=1)) / total)
+    offsets = points - middle
+    return middle, math.sqrt(float((weights @ (offsets * offsets)).sum() / total)), offsets
 
 
 def _row(way: Floats, hidden: Floats, size: float) -> Floats:
     """Return the way from the first time on, and how long the node is hidden, as means over bins."""
-    if len(way) == 1:  # nothing moves
-        return np.tile(np.concatenate([np.zeros(12), hidden]), _BINS)
-    columns = np.column_stack([((way[1:] - way[0]) / size).reshape(-1, 12), hidden[1:]])
-    return np.asarray(columns.reshape(_BINS, -1, 13).mean(axis=1)).ravel()
+    row = np.zeros((_BINS, 13))
+    if len(way) > 1:
+        row[:, :12] = ((way[1:] - way[0]) / size).reshape(_BINS, -1, 12).mean(axis=1)
+    row[:, 12] = hidden[1:].reshape(_BINS, -1).mean(axis=1) if len(hidden) > 1 else hidden
+    return row.ravel()

@@ -47,7 +47,7 @@ def scene_tables(scene: Scene, finder: TextureFinder | None = None) -> list[Tabl
         _meshes(scene),
         _materials(scene),
         _maps(scene),
-        texture_table(scene, finder),
+        texture_table(scene_textures(scene, finder), finder),
         _cameras(scene),
         _lights(scene),
         _skins(scene),
@@ -215,10 +215,10 @@ _SHOWN = 4
 """maximum number of users of one image that are named"""
 
 
-def texture_table(scene: Scene, finder: TextureFinder | None) -> Table:
+def texture_table(images: Iterable[TextureUse], finder: TextureFinder | None) -> Table:
     """Return a table with one row per name; ``status`` is one of `keyframer.textures.texture_usage.STATUSES`."""
     table = _table("textures", *COLUMNS)
-    for use in scene_textures(scene, finder):
+    for use in images:
         table.add(use.name, use.status, _where(use, finder), use.rule, use.image, _users(use), use.note)
     return table
 

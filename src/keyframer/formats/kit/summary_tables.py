@@ -1,7 +1,7 @@
 """Tables that summarise a document: cells are numbers, text or names as stored.
 
-``keyframer info`` shows the tables that `Bridge.summarise` of a format returns after those that every format has. A
-table named ``overview`` is merged with the general overview.
+``keyframer info`` shows the tables that `Bridge.summarise` of a format yields after those that every format has. The
+first is merged with the general overview.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from keyframer.catalogue import (
@@ -58,27 +58,25 @@ _WRITER = re.compile(rb"(.*\S) +- +([A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\
 _LISTS = (records.VertexList, records.FaceList)
 
 
-def summarise(document: Document) -> list[Table]:
-    """Return the tables for ``keyframer info``."""
+def summarise(document: Document) -> Iterator[Table]:
+    """Yield the tables for ``keyframer info``."""
     lines = {
         line.keyword: line.values[0] for line in document.records if isinstance(line, records.Line) and line.values
     }
     scene = next((block for block in document.find(records.Block) if block.keyword == b"SCENE"), records.Block())
     writer, date = _writer(lines.get(b"COMMENT"))
-    return [
-        overview(
-            ("version", lines.get(b"3DSMAX_ASCIIEXPORT")),
-            ("written by", writer),
-            ("written on", date),
-            ("encoding", str(document.dialect)),
-            ("exported from", scene.name(b"SCENE_FILENAME") or None),
-            ("first frame", _number(scene, b"SCENE_FIRSTFRAME")),
-            ("last frame", _number(scene, b"SCENE_LASTFRAME")),
-            ("frames per second", _number(scene, b"SCENE_FRAMESPEED")),
-            ("ticks per frame", _number(scene, b"SCENE_TICKSPERFRAME")),
-        ),
-        _objects(document),
-    ]
+    yield overview(
+        ("version", lines.get(b"3DSMAX_ASCIIEXPORT")),
+        ("written by", writer),
+        ("written on", date),
+        ("encoding", str(document.dialect)),
+        ("exported from", scene.name(b"SCENE_FILENAME") or None),
+        ("first frame", _number(scene, b"SCENE_FIRSTFRAME")),
+        ("last frame", _number(scene, b"SCENE_LASTFRAME")),
+        ("frames per second", _number(scene, b"SCENE_FRAMESPEED")),
+        ("ticks per frame", _number(scene, b"SCENE_TICKSPERFRAME")),
+    )
+    yield _objects(document)
 
 
 def _writer(comment: Cell) -> tuple[Cell, Cell]:

@@ -52,10 +52,12 @@ _NODE_KINDS = {
 }
 
 
-def summarise(document: Document) -> list[Table]:
-    """Return the tables for ``keyframer info``."""
-    nodes, tracks = _nodes(document)
-    return [_overview(document), _objects(document), _maps(document), nodes, tracks]
+def summarise(document: Document) -> Iterator[Table]:
+    """Yield the tables for ``keyframer info``."""
+    yield _overview(document)
+    yield _objects(document)
+    yield _maps(document)
+    yield from _nodes(document)
 
 
 def describe(cls: type[Chunk]) -> dict[str, str]:
