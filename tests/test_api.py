@@ -38,8 +38,8 @@ class TestFormats:
             assert known.record_types()
             assert known.name in repr(known)
         threeds = format_by_name("3ds")
-        assert (threeds.title, threeds.extensions) == ("3D Studio", (".3ds", ".prj", ".mli"))
-        assert threeds.puids() == ("x-fmt/19", "fmt/1831")
+        assert (threeds.title, threeds.extensions) == ("3D Studio", (".3ds", ".prj", ".mli", ".shp", ".lft"))
+        assert threeds.puids() == ("x-fmt/19", "x-fmt/102", "fmt/1830", "fmt/1831")
 
     @pytest.mark.parametrize("name", ["4ds", "", "3DS", "obj"])
     def test_unknown_format_raises_value_error(self, name: str) -> None:
@@ -177,6 +177,8 @@ class TestDetect:
             ("3d 3d 10 00 00 00  3e 3d 0a 00 00 00 03 00 00 00", 1.0, "bare editor data: begins with 3d3d and 3d3e"),
             ("4d 4d 10 00 00 00  02 00 0a 00 00 00 03 00 00 00 ff", 0.9, "1 byte after the end"),
             ("4d 4d 11 00 00 00  02 00 0a 00 00 00 03 00 00 00", 0.7, "1 byte missing at the end"),
+            ("2d 2d 0c 00 00 00  11 50 06 00 00 00", 1.0, "shapes: begins with 2d2d and 5011"),
+            ("3d 2d 10 00 00 00  00 01 0a 00 00 00 00 00 80 3f", 1.0, "loft: begins with 2d3d and 0100"),
             ("4d 4d 06 00 00 00", 0.6, "an empty scene"),
         ],
     )
@@ -197,8 +199,6 @@ class TestDetect:
             (b"\x00\x05\x16\x07" + bytes(20), "AppleDouble"),
             (b"\x00\x05\x16\x00" + bytes(20), "AppleSingle"),
             (b"version https://git-lfs.github.com/spec/v1\n", "Git LFS pointer"),
-            (b"--" + bytes(20), "shaper"),
-            (b"=-" + bytes(20), "lofter"),
             (b"PK\x03\x04" + bytes(20), "zip"),
             (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(20), "3ds Max"),
             (b"hello\r\n\tworld", "a text file"),

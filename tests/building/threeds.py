@@ -10,6 +10,8 @@ _PARENTS: dict[int, tuple[int | None, bytes]] = {
     0x4D4D: (None, b""),
     0xC23D: (None, b""),
     0x3DAA: (None, b""),
+    0x2D2D: (None, b""),
+    0x2D3D: (None, b""),
     0x3D3D: (0x4D4D, b""),
     0xB000: (0x4D4D, b""),
     0x1200: (0x3D3D, b""),
@@ -35,6 +37,11 @@ _PARENTS: dict[int, tuple[int | None, bytes]] = {
     **dict.fromkeys((0xA33E, 0xA340, 0xA342, 0xA344, 0xA346, 0xA348, 0xA34A, 0xA34C), (0xAFFF, b"")),
     **dict.fromkeys(range(0xB001, 0xB008), (0xB000, b"")),
     0xB010: (0xB002, b"Box\0" + bytes(6)),
+    0x6000: (0x2D3D, bytes(4)),
+    **dict.fromkeys((0x6020, 0x6040, 0x6050), (0x2D3D, bytes(2))),
+    **dict.fromkeys((0x6030, 0x6060), (0x2D3D, b"")),
+    0x6070: (0x6020, bytes(2)),
+    0x6080: (0x6020, bytes(2)),
 }
 
 

@@ -163,19 +163,18 @@ console.log(JSON.stringify([known, program.bin, ...args]));
 
 
 def test_which_files_come_out(folder: Path) -> None:
-    """The rows of the page: what is converted, what is only named, what is refused."""
-    chunk = b"\x02\x00\x0a\x00\x00\x00\x03\x00\x00\x00"
-    (folder / "in/a.shp").write_bytes(b"--\x10\x00\x00\x00" + chunk)
-    (folder / "in/a.lft").write_bytes(b"=-\x10\x00\x00\x00" + chunk)
+    """The rows of the page: what is converted, what has only curves, what is refused."""
+    for name, shapes in (("shapes.shp", 2), ("loft.lft", 3)):
+        (folder / "in" / name).write_bytes((ROOT / "tests/samples/3ds" / name).read_bytes())
+        listed = run(folder, "keyframer", "info", "--table", "shapes", "--format", "json", f"in/{name}")
+        assert len(json.loads(listed.stdout)["files"][0]["tables"]["shapes"]) == shapes
     (folder / "in/map.prj").write_text('GEOGCS["GCS_WGS_1984",DATUM["D_WGS_1984"]]')
-    for name in ("a.shp", "a.lft", "map.prj"):
-        ran = run(folder, "keyframer", "convert", f"in/{name}", "refused.glb")
-        assert ran.returncode == 3
-        assert (f"({name[1:]})" in ran.stderr) == (name in ("a.shp", "a.lft"))
+    (folder / "in/map.shp").write_bytes(bytes.fromhex("0000270a") + bytes(96))
+    for name in ("map.prj", "map.shp"):
+        assert run(folder, "keyframer", "convert", f"in/{name}", "refused.glb").returncode == 3
     assert not (folder / "refused.glb").exists()
     read = set(re.findall(r"\.\w+", run(folder, "keyframer", "formats").stdout))
-    assert read >= {".3ds", ".prj", ".mli", ".vue", ".b3d", ".ase", ".md5mesh", ".u3d"}
-    assert not read & {".lft", ".shp"}
+    assert read >= {".3ds", ".prj", ".mli", ".shp", ".lft", ".vue", ".b3d", ".ase", ".md5mesh", ".u3d"}
     (entry,) = json.loads(run(folder, "keyframer", "identify", "--format", "json", f"in/{SCENES[0]}").stdout)["files"]
     assert entry["pronom"] == "fmt/1831"
 

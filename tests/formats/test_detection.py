@@ -126,8 +126,6 @@ def test_random_headers_are_not_claimed(seed: int) -> None:
 @pytest.mark.parametrize(
     ("head", "words"),
     [
-        (b"--\x06\0\0\0", "a 3D Studio shaper file (.shp), which holds shapes and no animation"),
-        (b"=-\x06\0\0\0", "a 3D Studio lofter file (.lft), which holds paths and no animation"),
         (b"MM\0*\0\0\0\x08", "a TIFF image"),
         (b'\n{"asset": {"version": "2.0"}}', "a glTF file, which has no document"),
         (b'{"assets": 1}', "a text file"),

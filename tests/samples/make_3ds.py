@@ -234,6 +234,56 @@ def project() -> bytes:
     )
 
 
+def vertex(
+    x: float, y: float, flags: int, into: tuple[float, float] = (0, 0), out: tuple[float, float] = (0, 0)
+) -> bytes:
+    """A vertex of a curve, and the tangent vectors before and behind it; Z is 0."""
+    return f32(x, y, 0, *into, 0, *out, 0) + u16(flags)
+
+
+def shapes() -> bytes:
+    """Shapes: a closed triangle, and an open arc with tangents."""
+    return chunk(
+        0x2D2D,
+        chunk(0x0100, f32(1)),
+        chunk(0x7001, bytes(14)),
+        chunk(0x5020, f32(1, 0.5)),
+        chunk(0x5010),
+        chunk(0x5000, u16(3), vertex(0, 0, 0x300), vertex(2, 0, 0x100), vertex(1, 2, 0x103)),
+        chunk(0x5000, u16(2), vertex(3, 0, 0x200, out=(0, 1)), vertex(5, 0, 0x01, into=(0, 1))),
+    )
+
+
+def loft() -> bytes:
+    """A loft: a straight path with a square at its beginning and two triangles at its end, scaled along the way."""
+    square = [vertex(x, y, 0x03 if last else 0) for x, y, last in ((0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 1))]
+    triangles = [vertex(x + y, y, flags) for x in (0, 3) for y, flags in ((0, 0), (1, 0), (2, 3))]
+
+    def curve(chunk_id: int, *rows: bytes) -> bytes:
+        return chunk(chunk_id, u16(len(rows)), *rows, chunk(0x6090, u16(10)))
+
+    neutral = (f32(100, 0, 0, 0, 0, 0), f32(100, 400, 0, 0, 0, 0))
+    return chunk(
+        0x2D3D,
+        chunk(0x0100, f32(39.37)),
+        chunk(0x6090, u16(5)),
+        chunk(
+            0x6000,
+            u16(5),
+            u16(2),
+            vertex(0, 0, 0),
+            vertex(0, 100, 1),
+            chunk(0x6005, f32(1, 0, 0, 0, 1, 0, 0, 0, 1)),
+        ),
+        chunk(0x6010, u16(0), u16(4), *square),
+        chunk(0x6010, u16(6), u16(6), *triangles),
+        chunk(0x6020, u16(1), curve(0x6070, *neutral), curve(0x6080, *neutral), chunk(0x60A0, f32(400))),
+        chunk(0x6030, curve(0x6070, f32(180, 0, 0, 0, 0, 0), f32(200, 360, 0, -9, 0, 0)), chunk(0x60A0, f32(180))),
+        chunk(0x6050, u16(1), curve(0x6070), curve(0x6080)),
+        chunk(0x6120),
+    )
+
+
 def bare_editor() -> bytes:
     """Editor data without a main chunk, which 3ds Max accepts."""
     return chunk(
@@ -385,12 +435,14 @@ SAMPLES = {
     "bare_editor.3ds": bare_editor,
     "cut.3ds": cut,
     "library.mli": library,
+    "loft.lft": loft,
     "looks_images.3ds": looks_images,
     "looks_segment.3ds": looks_segment,
     "looks_shading.3ds": looks_shading,
     "looks_values.3ds": looks_values,
     "oddities.3ds": oddities,
     "project.prj": project,
+    "shapes.shp": shapes,
     "signalling_nans.3ds": signalling_nans,
     "tracks.3ds": tracks,
 }

@@ -254,9 +254,11 @@ def _size_of(piece: bytes, document: Document, limits: Limits) -> int:
 
 
 def _has_content(document: Document) -> bool:
-    """Return whether a document has anything that a scene shows."""
+    """Return whether a document has anything that a scene or a table of its format shows."""
     try:
         scene = scene_of(document, salvage=True)
     except (FormatError, ValueError):
         return False
-    return bool(scene.nodes or scene.meshes or scene.materials or any(clip.channels for clip in scene.clips))
+    if scene.nodes or scene.meshes or scene.materials or any(clip.channels for clip in scene.clips):
+        return True
+    return any(table.rows for table in document.format.scene_bridge().summarise(document) if table.name != "overview")

@@ -15,6 +15,7 @@ from tests.building.threeds import chunk, decoded, in_container, innermost, path
 from tests.samples import unhex
 
 ONE, TWO, THREE = "00 00 80 3f", "00 00 00 40", "00 00 40 40"
+CURVE_START = ((1, 2, 0), (-1, 0, 0), (0.5, 1, 0), 0x300)
 HALF, MINUS, ZERO = "00 00 00 3f", "00 00 80 bf", "00 00 00 00"
 
 
@@ -330,6 +331,54 @@ CASES = [
     ),
     Case(0xB015, "MorphSmooth", 0xB002, "00 00 f0 41  # 30", {"angle": 30.0}),
     Case(0xB030, "NodeId", 0xB002, "07 00", {"id_": 7}),
+    # ---- 2D2D, the shaper, and 2D3D, the lofter
+    Case(0x0100, "MasterScale", 0x2D2D, TWO, {"scale": 2.0}),
+    Case(0x5020, "ShapeHook", 0x2D2D, f"{ONE} {TWO}  # X, Y", {"point": (1.0, 2.0)}),
+    Case(
+        0x5000,
+        "Polygon2D",
+        0x2D2D,
+        f"02 00  {ONE} {TWO} {ZERO}  {MINUS} {ZERO} {ZERO}  {HALF} {ONE} {ZERO}  00 03  # point; before, behind; first"
+        f"\n {TWO} {THREE} {ZERO}  {ZERO} {ZERO} {ZERO}  {ZERO} {ZERO} {ZERO}  03 01  # last and closed",
+        {"vertices": np.array([CURVE_START, ((2, 3, 0), (0, 0, 0), (0, 0, 0), 0x103)], records.VERTEX)},
+    ),
+    Case(
+        0x6000,
+        "LoftPath",
+        0x2D3D,
+        f"05 00  01 00  {ONE} {TWO} {ZERO}  {MINUS} {ZERO} {ZERO}  {HALF} {ONE} {ZERO}  00 03  # steps; one vertex",
+        {"steps": 5, "vertices": np.array([CURVE_START], records.VERTEX)},
+    ),
+    Case(
+        0x6005,
+        "PathMatrix",
+        0x6000,
+        f"{ONE} {ZERO} {ZERO}  {ZERO} {MINUS} {ZERO}  {ZERO} {ZERO} {TWO}",
+        {"x_axis": (1.0, 0.0, 0.0), "y_axis": (0.0, -1.0, 0.0), "z_axis": (0.0, 0.0, 2.0)},
+    ),
+    Case(
+        0x6010,
+        "LoftShape",
+        0x2D3D,
+        f"06 00  01 00  {ONE} {TWO} {ZERO}  {MINUS} {ZERO} {ZERO}  {HALF} {ONE} {ZERO}  00 03  # level; one vertex",
+        {"level": 6, "vertices": np.array([CURVE_START], records.VERTEX)},
+    ),
+    *(Case(0x6090, "LoftSteps", home, "0a 00", {"steps": 10}) for home in (0x2D3D, 0x6070, 0x6080)),
+    *(
+        Case(number, name, 0x2D3D, "01 00", {"symmetry": 1})
+        for number, name in ((0x6020, "ScaleDeformation"), (0x6040, "TeeterDeformation"), (0x6050, "FitDeformation"))
+    ),
+    *(
+        Case(
+            number,
+            name,
+            0x6020,
+            f"01 00  {ONE} {TWO}  {MINUS} {ZERO}  {HALF} {ZERO}  # one vertex: value, place; before; behind",
+            {"vertices": np.array([[1, 2, -1, 0, 0.5, 0]], np.float32)},
+        )
+        for number, name in ((0x6070, "DeformationX"), (0x6080, "DeformationY"))
+    ),
+    *(Case(0x60A0, "DeformationLimit", home, THREE, {"limit": 3.0}) for home in (0x6020, 0x6030, 0x6040, 0x6060)),
     *(Case(0x80F0, "ParentName", home, "74 6f 70 00", {"name": b"top"}) for home in (0xB010, 0xB002)),
 ]
 
@@ -361,6 +410,12 @@ EMPTY: dict[int, str] = {
         a344 BumpMask a346 ShininessMask a348 SpecularMask a34a SelfIlluminationMask a34c ReflectionMask
     """,
     0x4D4D: "3d3d Editor b000 Keyframer",
+    0xC23D: "2d2d Shaper 2d3d Lofter",
+    0x2D2D: "5010 ShapeIsValid 5011 ShapeIsInvalid",
+    0x2D3D: """
+        6030 TwistDeformation 6060 BevelDeformation 6100 UseContour 6110 UseTween 6120 UseScale 6130 UseTwist
+        6140 UseTeeter 6150 UseFit 6160 UseBevel
+    """,
     0xB000: """
         b001 AmbientNode b002 ObjectNode b003 CameraNode b004 CameraTargetNode b005 OmniNode
         b006 SpotTargetNode b007 SpotNode

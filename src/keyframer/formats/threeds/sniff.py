@@ -5,9 +5,16 @@ from __future__ import annotations
 from keyframer.formats.contract import Match, Signature
 from keyframer.text import counted
 
-_EXTENSIONS = {0xC23D: ".prj", 0x3DAA: ".mli"}
-_PRONOM = {0x4D4D: "x-fmt/19", 0xC23D: "fmt/1831"}
-_TOPS = {0x4D4D: "scene", 0xC23D: "project", 0x3DAA: "material library", 0x3D3D: "bare editor data"}
+_EXTENSIONS = {0xC23D: ".prj", 0x3DAA: ".mli", 0x2D2D: ".shp", 0x2D3D: ".lft"}
+_PRONOM = {0x4D4D: "x-fmt/19", 0xC23D: "fmt/1831", 0x2D2D: "x-fmt/102", 0x2D3D: "fmt/1830"}
+_TOPS = {
+    0x4D4D: "scene",
+    0xC23D: "project",
+    0x3DAA: "material library",
+    0x3D3D: "bare editor data",
+    0x2D2D: "shapes",
+    0x2D3D: "loft",
+}
 
 # Ids that are valid directly inside the top chunk of a scene and inside the editor and keyframer chunks.
 _CHILD_IDS = {
@@ -29,6 +36,8 @@ _FIRST_INSIDE = {
         *(0x0001, 0x3D3E, 0x0100, 0x1100, 0x1200, 0x1300, 0x1400, 0x1410, 0x1420, 0x1430, 0x1440, 0x1450, 0x1460),
         *(0x1500, 0x2100, 0x2200, 0x2300, 0x2302, 0x3000, 0x4000, 0x7001, 0xAFFF),
     },
+    0x2D2D: {0x0100, 0x7001, 0x5000, 0x5010, 0x5011, 0x5020},
+    0x2D3D: {0x0100, 0x7001, 0x6000, 0x6010, 0x6090},
 }
 
 

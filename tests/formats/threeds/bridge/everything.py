@@ -34,6 +34,11 @@ def unique(value: Any) -> Any:
     if isinstance(value, bytes):
         text = f"n{next(_fresh)}".encode()
         return text.ljust(len(value), b"\0") if value else text
+    if isinstance(value, np.ndarray):
+        rows = np.zeros((2, *value.shape[1:]), value.dtype)
+        for column in [rows[name] for name in value.dtype.names] if value.dtype.names else [rows]:
+            column.flat = [next(_fresh) % 250 for _ in range(column.size)]
+        return rows
     raise TypeError(f"{value!r} needs a value by hand")
 
 

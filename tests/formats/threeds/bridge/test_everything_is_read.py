@@ -69,6 +69,12 @@ def changed_values(value: Any) -> Iterator[tuple[str, Any]]:
             yield "text", value.replace(text=(b"Shape", b"Box", b"Shape"))
         for name in ("tension", "continuity", "bias", "ease_to", "ease_from"):
             yield name, value.replace(**{name: value.column(name) + np.float32(0.125)})
+    elif isinstance(value, np.ndarray) and value.dtype.names:
+        for name in value.dtype.names:
+            for _, column in changed_values(value[name]):
+                other = value.copy()
+                other[name] = column
+                yield name, other
     elif isinstance(value, np.ndarray):
         other = value.copy()
         other.flat[-1] = 1 if other.flat[-1] != 1 else 0

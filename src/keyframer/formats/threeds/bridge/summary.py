@@ -1,10 +1,11 @@
-"""Tables of a 3D Studio document: overview, objects, maps, nodes, tracks."""
+"""Tables of a 3D Studio document: overview, objects, maps, nodes, tracks, shapes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any, TypeVar
 
+from keyframer.arrays import Array
 from keyframer.formats.document import Document
 from keyframer.formats.kit.chunk_tree import ANYWHERE
 from keyframer.formats.kit.summary_tables import Cell, Table, overview
@@ -12,11 +13,14 @@ from keyframer.formats.threeds.chunk import Chunk, chunk_name
 from keyframer.formats.threeds.records import (
     Camera,
     CurrentTime,
+    Editor,
     FaceArray,
     Frames,
     InstanceName,
     KeyframerHeader,
     Light,
+    LoftPath,
+    LoftShape,
     Map,
     MapName,
     MasterScale,
@@ -31,6 +35,7 @@ from keyframer.formats.threeds.records import (
     NodeId,
     ParentName,
     PointArray,
+    Polygon2D,
     Spotlight,
     TextureVertices,
     Track,
@@ -58,6 +63,7 @@ def summarise(document: Document) -> Iterator[Table]:
     yield _objects(document)
     yield _maps(document)
     yield from _nodes(document)
+    yield _shapes(document)
 
 
 def describe(cls: type[Chunk]) -> dict[str, str]:
@@ -74,10 +80,11 @@ def describe(cls: type[Chunk]) -> dict[str, str]:
 def _overview(document: Document) -> Table:
     header = document.first(KeyframerHeader)
     frames = document.first(Frames)
+    unit = _first(document.first(Editor) or next(iter(document.records), None), MasterScale)
     return overview(
         ("version", _value(document.first(Version), "version")),
         ("mesh version", _value(document.first(MeshVersion), "version")),
-        ("master scale", _value(document.first(MasterScale), "scale")),
+        ("master scale", _value(unit, "scale")),
         ("written by", None if header is None else header.name or None),
         ("keyframer revision", _value(header, "revision")),
         ("length in frames", _value(header, "length")),
@@ -171,6 +178,26 @@ def _nodes(document: Document) -> tuple[Table, Table]:
             depth=depth,
         )
     return nodes, tracks
+
+
+def _shapes(document: Document) -> Table:
+    """Return the curves of the shaper and the lofter."""
+    table = Table("shapes", "Shapes", ("kind", "level", "polygons", "closed", "vertices", "straight"))
+    for polygon in document.find(Polygon2D):
+        table.add("polygon", None, *_curve(polygon.vertices))
+    for path in document.find(LoftPath):
+        table.add("path", None, *_curve(path.vertices))
+    for shape in document.find(LoftShape):
+        table.add("shape", shape.level, *_curve(shape.vertices))
+    return table
+
+
+def _curve(vertices: Array) -> tuple[int, int, int, bool]:
+    """Return the number of polygons, of closed ones and of vertices, and whether all sides are straight."""
+    last = vertices["flags"] & 1 != 0
+    closed = last & (vertices["flags"] & 2 != 0)
+    straight = not (vertices["into"].any() or vertices["out"].any())
+    return int(last.sum()), int(closed.sum()), len(vertices), straight
 
 
 def _name_of(node: Node) -> bytes:
