@@ -25,7 +25,7 @@ matrices. The merger in `writing` says which of its records correspond to those 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -97,13 +97,10 @@ _TRACK_FLAGS = 0xFFB
 _MAP_FLAGS = 0x3FB
 _DUMMIES = (b"$$$DUMMY", b"DUMMY")
 
-_KEYS = {
-    (cls, "keys")
-    for cls in (
-        *(r.PositionTrack, r.RotationTrack, r.ScaleTrack, r.FovTrack, r.RollTrack, r.ColorTrack),
-        *(r.MorphTrack, r.HotspotTrack, r.FalloffTrack, r.HideTrack),
-    )
-}
+_TRACKS: tuple[type[Chunk], ...] = (
+    *(r.PositionTrack, r.RotationTrack, r.ScaleTrack, r.FovTrack, r.RollTrack, r.ColorTrack),
+    *(r.MorphTrack, r.HotspotTrack, r.FalloffTrack, r.HideTrack),
+)
 _CHECKED_BY_SCENE_READER: dict[type[Chunk], tuple[str, ...]] = {
     r.PointArray: ("points",),
     r.TextureVertices: ("uv",),
@@ -116,7 +113,7 @@ _CHECKED_BY_SCENE_READER: dict[type[Chunk], tuple[str, ...]] = {
 }
 """fields that the scene reader checks, in the first chunk of the kind in its parent"""
 _CHECKED_ELSEWHERE: set[tuple[type[Chunk], str]] = {
-    *_KEYS,
+    *((cls, "keys") for cls in _TRACKS),
     *((cls, field) for cls, fields in _CHECKED_BY_SCENE_READER.items() for field in fields),
     (r.BoundBox, "minimum"),  # a box with non-finite numbers is reported separately
     (r.BoundBox, "maximum"),
@@ -125,39 +122,36 @@ _CHECKED_ELSEWHERE: set[tuple[type[Chunk], str]] = {
 
 def apply_rules(document: Document, scene: Scene | None, reporter: Reporter) -> None:
     """Check the records of a document and report issues."""
-    for record in document.find(Chunk):
-        cls = type(record)
-        if cls in _NAMES:
-            field, longest = _NAMES[cls]
-            name: bytes = getattr(record, field)
-            if name or not isinstance(record, _MAY_BE_EMPTY):
-                check_name(reporter, record, field, name, longest)
-            if isinstance(record, r.MaterialGroup):
-                check_zero_rows(reporter, record, "faces", record.faces[:, None])
-        elif cls in _FILE_NAMES:
-            check_file_name(reporter, record, _FILE_NAMES[cls], getattr(record, _FILE_NAMES[cls]), _DOS_NAME)
-        elif isinstance(record, r.Track):
-            _check_track(reporter, record)
-        elif isinstance(record, r.Mesh):
-            _check_vertex_flags(reporter, record)
-        else:
-            _check_values(reporter, record)
-        if scene is not None and len(record.children) > 1:
-            _check_repeated(reporter, record)
+    chunks = [*document.find(Chunk)]
+    for chunk in chunks:
+        check = _CHECKS.get(type(chunk))
+        if check is not None:
+            check(reporter, chunk)
+        if scene is not None and len(chunk.children) > 1:
+            _check_repeated(reporter, chunk)
     check_numbers(reporter, document, () if scene is None else _CHECKED_ELSEWHERE)
-    check_unique(
-        reporter,
-        "objects",
-        "name",
-        ((named_object, named_object.name) for named_object in document.find(r.NamedObject)),
-    )
-    check_unique(
-        reporter,
-        "materials",
-        "name",
-        ((material_name, material_name.name) for material_name in document.find(r.MaterialName)),
-    )
-    _check_nodes(document, scene, reporter)
+    objects = [chunk for chunk in chunks if isinstance(chunk, r.NamedObject)]
+    materials = [chunk for chunk in chunks if isinstance(chunk, r.MaterialName)]
+    check_unique(reporter, "objects", "name", ((named_object, named_object.name) for named_object in objects))
+    check_unique(reporter, "materials", "name", ((material, material.name) for material in materials))
+    _check_nodes(document, scene, {named_object.name for named_object in objects}, reporter)
+
+
+def _check_name_in(reporter: Reporter, chunk: Chunk) -> None:
+    field, longest = _NAMES[type(chunk)]
+    name: bytes = getattr(chunk, field)
+    if name or not isinstance(chunk, _MAY_BE_EMPTY):
+        check_name(reporter, chunk, field, name, longest)
+
+
+def _check_material_group(reporter: Reporter, group: r.MaterialGroup) -> None:
+    _check_name_in(reporter, group)
+    check_zero_rows(reporter, group, "faces", group.faces[:, None])
+
+
+def _check_file_name_in(reporter: Reporter, chunk: Chunk) -> None:
+    field = _FILE_NAMES[type(chunk)]
+    check_file_name(reporter, chunk, field, getattr(chunk, field), _DOS_NAME)
 
 
 def _check_repeated(reporter: Reporter, parent: Chunk) -> None:
@@ -181,31 +175,15 @@ def _check_vertex_flags(reporter: Reporter, mesh: r.Mesh) -> None:
             )
 
 
-def _check_values(reporter: Reporter, record: Chunk) -> None:
-    if isinstance(record, (r.Version, r.MeshVersion)):
-        if not 1 <= record.version <= 4:
-            reporter.report(SEM_UNKNOWN_VERSION, record, "version", version=record.version, known="1 to 4")
-    elif isinstance(record, r.Frames):
-        check_range(reporter, record, "end", record.start, record.end)
-    elif isinstance(record, r.MaterialShading):
-        _check_choice(reporter, record, "shading", record.shading, 4)
-    elif isinstance(record, r.MeshTextureInfo):
-        _check_choice(reporter, record, "type", record.type, 2)
-    elif isinstance(record, r.MapParameters):
-        check_flags(reporter, record, "flags", record.flags, _MAP_FLAGS)
-    elif isinstance(record, r.PointArray):
-        check_zero_rows(reporter, record, "points", record.points)
-    elif isinstance(record, r.FaceArray):
-        check_zero_rows(reporter, record, "faces", record.faces[:, :3])
-    elif isinstance(record, r.Camera):
-        if not record.lens > 0:
-            reporter.report(
-                DATA_OUT_OF_RANGE, record, "lens", what="the lens", value=f"{record.lens:g}", allowed="read as 50 mm"
-            )
-    elif isinstance(record, r.Spotlight):
-        _check_cone(reporter, record)
-    elif isinstance(record, r.BoundBox):
-        check_boxes(reporter, record, "minimum", np.array([record.minimum]), np.array([record.maximum]))
+def _check_version(reporter: Reporter, record: r.Version | r.MeshVersion) -> None:
+    if not 1 <= record.version <= 4:
+        reporter.report(SEM_UNKNOWN_VERSION, record, "version", version=record.version, known="1 to 4")
+
+
+def _check_lens(reporter: Reporter, camera: r.Camera) -> None:
+    if not camera.lens > 0:
+        value = f"{camera.lens:g}"
+        reporter.report(DATA_OUT_OF_RANGE, camera, "lens", what="the lens", value=value, allowed="read as 50 mm")
 
 
 def _check_cone(reporter: Reporter, spot: r.Spotlight) -> None:
@@ -242,7 +220,29 @@ def _check_track(reporter: Reporter, track: r.Track) -> None:
         check_angles(reporter, track, "keys", keys.value[:, 0])
 
 
-def _check_nodes(document: Document, scene: Scene | None, reporter: Reporter) -> None:
+_CHECKS: dict[type[Chunk], Callable[[Reporter, Any], None]] = {
+    **dict.fromkeys(_NAMES, _check_name_in),
+    **dict.fromkeys(_FILE_NAMES, _check_file_name_in),
+    **dict.fromkeys(_TRACKS, _check_track),
+    **dict.fromkeys((r.Version, r.MeshVersion), _check_version),
+    r.MaterialGroup: _check_material_group,
+    r.Mesh: _check_vertex_flags,
+    r.Camera: _check_lens,
+    r.Spotlight: _check_cone,
+    r.Frames: lambda reporter, frames: check_range(reporter, frames, "end", frames.start, frames.end),
+    r.MaterialShading: lambda reporter, chunk: _check_choice(reporter, chunk, "shading", chunk.shading, 4),
+    r.MeshTextureInfo: lambda reporter, chunk: _check_choice(reporter, chunk, "type", chunk.type, 2),
+    r.MapParameters: lambda reporter, chunk: check_flags(reporter, chunk, "flags", chunk.flags, _MAP_FLAGS),
+    r.PointArray: lambda reporter, points: check_zero_rows(reporter, points, "points", points.points),
+    r.FaceArray: lambda reporter, faces: check_zero_rows(reporter, faces, "faces", faces.faces[:, :3]),
+    r.BoundBox: lambda reporter, box: check_boxes(
+        reporter, box, "minimum", np.array([box.minimum]), np.array([box.maximum])
+    ),
+}
+"""the rules for one chunk, by its class"""
+
+
+def _check_nodes(document: Document, scene: Scene | None, objects: set[bytes], reporter: Reporter) -> None:
     """Check the order and depth of the keyframer's nodes, and whether their objects exist in the editor."""
     keyframer = document.first(r.Keyframer)
     if keyframer is None or scene is None:
@@ -256,7 +256,6 @@ def _check_nodes(document: Document, scene: Scene | None, reporter: Reporter) ->
                 LINK_PARENT_AFTER_CHILD, records[index], name=shown(name.encode()), parent=shown(parent_name.encode())
             )
     check_depth(reporter, records, parents)
-    objects = {named_object.name for named_object in document.find(r.NamedObject)}
     if document.first(r.Editor) is not None:
         with_children = set(parents)
         for index, header in _headers(records):
