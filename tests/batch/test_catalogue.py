@@ -27,7 +27,7 @@ from keyframer.batch.duplicates import identical_files, near_files
 from keyframer.batch.file_catalogue import Catalogue
 from keyframer.batch.job import Job, Result
 from keyframer.batch.job_submission import perform_all
-from keyframer.cli.batch import Progress
+from keyframer.cli.batch.progress import Progress
 from keyframer.formats.threeds.records import ShadowBiasLow
 from keyframer.inspecting.fingerprint import Fingerprint
 from tests.batch.places import BAD, GOOD, OTHER, age, input_files, put

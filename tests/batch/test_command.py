@@ -17,7 +17,7 @@ import pytest
 
 from keyframer.batch import OPERATIONS
 from keyframer.batch.job import LEDGER as NAME
-from keyframer.cli.batch import progress_line
+from keyframer.cli.batch.progress import progress_line
 from tests.batch.holding import Gate, apply_time_limit_only_if_hanging
 from tests.batch.holding import own_fork_server as own_fork_server  # the fixture
 from tests.batch.places import BAD, GOOD, OTHER, put, temporaries, without_hash

@@ -20,7 +20,7 @@ from keyframer.batch.job import LEDGER as NAME
 from keyframer.batch.job import new_result
 from keyframer.batch.ledger import RunInProgress, folder_lock, lock_ledger, remove_lock
 from keyframer.batch.output_names import safe_relative
-from keyframer.cli.batch import Progress
+from keyframer.cli.batch.progress import Progress
 from tests.batch.places import BAD, GOOD, OTHER, put, temporaries, without_hash
 from tests.cli.running import Run, spawn
 from tests.portable import needs_linux

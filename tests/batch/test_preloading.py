@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from keyframer.batch.operations import OPERATIONS
+from keyframer.batch.operation_table import OPERATIONS
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "windmill.3ds"
 SCRIPT = """
@@ -17,7 +17,7 @@ import json, sys
 from importlib import import_module
 from keyframer.batch import local_executor
 from keyframer.batch.job import Job
-from keyframer.batch.operations import OPERATIONS
+from keyframer.batch.operation_table import OPERATIONS
 from keyframer.batch.job_execution import perform
 
 for module in OPERATIONS[sys.argv[1]].loads:

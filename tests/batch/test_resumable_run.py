@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from keyframer.batch import InputFile, Ledger, LedgerError, ResumableRun, resumable_run
+from keyframer.batch import InputFile, Ledger, LedgerError, ResumableRun, base_run
 from keyframer.batch.job import LEDGER as NAME
 from keyframer.batch.job_submission import perform_all
 from keyframer.errors import FormatError
@@ -89,7 +89,7 @@ def test_second_run_skips_finished_files(place: Place) -> None:
 
 def test_unchanged_files_are_not_opened(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     place.run()
-    monkeypatch.setattr(resumable_run.storage, "read", None)
+    monkeypatch.setattr(base_run.storage, "read", None)
     assert place.run()[0] == []
 
 
@@ -136,7 +136,7 @@ def test_changed_options_or_versions_repeat_files(place: Place, monkeypatch: pyt
     place.run()
     assert place.run(options={"core_only": True})[0] == ALL
     assert place.run(options={"core_only": True})[0] == []
-    monkeypatch.setattr(resumable_run, "__version__", "99")
+    monkeypatch.setattr(base_run, "__version__", "99")
     assert place.run(options={"core_only": True})[0] == ALL
 
 

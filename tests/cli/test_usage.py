@@ -10,7 +10,7 @@ from zipfile import ZipFile
 
 import pytest
 
-from keyframer.batch.operations import OPERATIONS
+from keyframer.batch import OPERATIONS
 from keyframer.cli.parser import COMMANDS, Parser, command_module
 from tests.cli.running import EXAMPLE, Run
 from tests.viewer_page import needs_page

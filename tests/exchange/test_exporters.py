@@ -10,11 +10,10 @@ from pathlib import Path
 import pytest
 
 import keyframer
-from keyframer.batch.operations import OPERATIONS
-from keyframer.cli import operation_options
 from keyframer.exchange import EXPORTERS, Exporter, NativeExporter
 from keyframer.exchange.gltf import EXPORTER as GLTF
 from keyframer.exchange.gltf.write.options import GltfOptions
+from keyframer.operations.convert import Convert
 from keyframer.viewer.saving import SAVE_CHOICES
 
 PACKAGE = Path(keyframer.__file__).parent
@@ -25,7 +24,7 @@ VALUES = {"bool": "true", "float": "0.5", "length": "cm", "str": None}
 @pytest.mark.parametrize("exporter", WITH_OPTIONS, ids=lambda exporter: exporter.name)
 def test_every_declared_option_is_offered(exporter: Exporter) -> None:
     parser = argparse.ArgumentParser()
-    operation_options.add_options(parser, "convert")
+    Convert().add_options(parser)
     help_text = " ".join(parser.format_help().split())
     for option in exporter.options:
         value = VALUES[option.type] or (option.choices or ("",))[0]
@@ -43,7 +42,7 @@ def test_options_of_other_exporters_are_refused(exporter: Exporter) -> None:
         for option in other.options:
             if option.name not in known:
                 with pytest.raises(ValueError, match=f"{exporter.name} has no option '{option.name}'"):
-                    OPERATIONS["convert"].suffix({"to": exporter.name, "write": {option.name: "1"}})
+                    Convert().suffix({"to": exporter.name, "write": {option.name: "1"}})
 
 
 def test_declared_options_are_those_of_the_writer() -> None:

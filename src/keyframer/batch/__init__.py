@@ -19,25 +19,25 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing import Any
 
+    from keyframer.batch.base_run import InputFile, Summary
     from keyframer.batch.job import Job, Result
     from keyframer.batch.job_execution import perform
     from keyframer.batch.job_submission import perform_all, run
     from keyframer.batch.ledger import Ledger, LedgerError
     from keyframer.batch.local_executor import LocalExecutor
-    from keyframer.batch.operations import OPERATIONS, Operation
-    from keyframer.batch.resumable_run import InputFile, ResumableRun, Summary
+    from keyframer.batch.operation_table import OPERATIONS
+    from keyframer.batch.resumable_run import ResumableRun
 
 _MODULES = {
-    "OPERATIONS": "operations",
+    "OPERATIONS": "operation_table",
     "ResumableRun": "resumable_run",
-    "InputFile": "resumable_run",
+    "InputFile": "base_run",
     "Job": "job",
     "Ledger": "ledger",
     "LedgerError": "ledger",
     "LocalExecutor": "local_executor",
-    "Operation": "operations",
     "Result": "job",
-    "Summary": "resumable_run",
+    "Summary": "base_run",
     "perform": "job_execution",
     "perform_all": "job_submission",
     "run": "job_submission",
@@ -50,7 +50,6 @@ __all__ = [
     "Ledger",
     "LedgerError",
     "LocalExecutor",
-    "Operation",
     "Result",
     "ResumableRun",
     "Summary",

@@ -9,26 +9,17 @@ import errno
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from keyframer import __version__
 from keyframer.batch import storage
+from keyframer.batch.base_run import InputFile, Run
 from keyframer.batch.catalogue_schema import COLUMNS, LISTS, NOTHING
-from keyframer.batch.dependencies import Dependencies
-from keyframer.batch.file_catalogue import Catalogue, FileRow, KnownFile, Rows, path_of_text, path_text
-from keyframer.batch.job import DONE, FAILED, Job, Result, fail_with, new_result, options_hash
-from keyframer.batch.job_submission import perform_all, run
+from keyframer.batch.file_catalogue import Catalogue, FileRow, Rows, path_of_text, path_text
+from keyframer.batch.job import DONE, Job, Result
 from keyframer.batch.ledger import LOCK
-from keyframer.batch.resumable_run import (
-    InputFile,
-    Summary,
-    is_repeated,
-    note_unknown_dependencies,
-    source_is_unchanged,
-)
+from keyframer.batch.operation_table import CATALOGUE
 from keyframer.catalogue import IO_READ_FAILED
 from keyframer.errors import FormatError
 from keyframer.files.member_names import member_name
@@ -81,7 +72,7 @@ def _failed_rows(result: Result) -> Rows:
     return rows
 
 
-class CatalogueRun:
+class CatalogueRun(Run):
     """A run over many files with one catalogue."""
 
     def __init__(
@@ -94,18 +85,12 @@ class CatalogueRun:
         retry: bool = False,
         verify: bool = False,
     ) -> None:
-        """``inputs`` are listed while the run is executed. ``retry`` processes failed files again, ``verify`` compares
-        hashes instead of times."""
+        """``inputs`` are listed while the run is executed."""
+        super().__init__(CATALOGUE.name, options, retry=retry, verify=verify)
         self.catalogue = catalogue
-        self.options = dict(options)
-        self.summary = Summary()
         self.removed = 0
         self._inputs = inputs
         self._coverage = coverage
-        self._retry = retry
-        self._verify = verify
-        self._hash = options_hash("catalogue", self.options)
-        self._dependencies = Dependencies()
         self._finished: list[Result] = []
         self._unchanged: list[tuple[str, int, str]] = []
         """key, id in the catalogue, and stamp"""
@@ -113,43 +98,18 @@ class CatalogueRun:
         self._stored = time.monotonic()
         self._own_files = [os.path.abspath(catalogue.path) + ending for ending in ("", LOCK, "-journal")]
 
-    def execute(
-        self,
-        executor: Executor,
-        *,
-        stop: Callable[[], bool] = lambda: False,
-        skipped: Callable[[], None] = lambda: None,
-        task: Callable[..., list[Result]] = perform_all,
-        files_per_task: int | None = None,
-    ) -> Iterator[Result]:
-        """Execute the jobs of new and changed files; yields their results. Afterwards, unless it was stopped, files
-        that are gone are removed.
-
-        Skipped files have no result; ``skipped()`` is called for each.
-        """
-        refused: list[Result] = []
-        jobs = self._jobs(refused, stop, skipped)
-        try:
-            for result in run(jobs, executor, stop=stop, task=task, files_per_task=files_per_task):
-                yield self._count(result)
-                self._finished.append(result)
-                if len(self._finished) >= _FILES or time.monotonic() - self._stored > _SECONDS:
-                    self._store()
-                while refused:
-                    yield self._count(refused.pop())
-            while refused:
-                yield self._count(refused.pop())
-        finally:
-            self._store()
+    def _end(self, stopped: bool) -> None:
+        """Remove the files that are gone, unless the run was stopped."""
         self.catalogue.check_in_place()
-        if not stop():
+        if not stopped:
             self.removed = self.catalogue.remove_gone(self._coverage.is_gone)
 
-    def _count(self, result: Result) -> Result:
-        self.summary.count(result["status"], (result["error"] or {}).get("code"), {})
-        return result
+    def _store(self, result: Result) -> None:
+        self._finished.append(result)
+        if len(self._finished) >= _FILES or time.monotonic() - self._stored > _SECONDS:
+            self._flush()
 
-    def _store(self) -> None:
+    def _flush(self) -> None:
         """Store what is finished, in one transaction."""
         results, self._finished = self._finished, []
         unchanged, self._unchanged = self._unchanged, []
@@ -162,7 +122,6 @@ class CatalogueRun:
         self._stored = time.monotonic()
 
     def _file_row(self, result: Result) -> FileRow:
-        note_unknown_dependencies(result, self.options, self._dependencies)
         rows = result["details"].get("rows") if result["status"] == DONE else None
         return FileRow(
             result["source"],
@@ -175,8 +134,7 @@ class CatalogueRun:
             rows or _failed_rows(result),
         )
 
-    def _jobs(self, refused: list[Result], stop: Callable[[], bool], skipped: Callable[[], None]) -> Iterator[Job]:
-        """Yield the jobs of files that are not up to date; adds the results of unreadable inputs to ``refused``."""
+    def _jobs(self, stop: Callable[[], bool], skipped: Callable[[], None]) -> Iterator[Job]:
         inputs = iter(self._inputs)
         while files := list(islice(inputs, _FILES)):
             known = self.catalogue.find([file.key for file in files])
@@ -185,33 +143,20 @@ class CatalogueRun:
                     return
                 if file.source in self._own_files:
                     continue
-                job = Job("catalogue", file.source, "", self.options, file.occurrence, file.stamp)
+                job = Job(CATALOGUE.name, file.source, "", self.options, file.occurrence, file.stamp)
                 error = file.error or _missing(file)
                 if error is not None:
                     self._coverage.unreadable.append(path_text(file.key))
-                    refused.append(fail_with(new_result(job), error))
+                    self._refuse(job, error)
                     continue
                 row = known.get(path_text(file.key))
                 if file.key in self._in_progress or (row is not None and row.run == self.catalogue.run):
                     continue  # the file was given twice
                 self._in_progress.add(file.key)
-                if row is not None and self._is_done(row, job):
+                if row is not None and row.options == self._hash and self._is_unchanged(row, job):
                     self._unchanged.append((file.key, row.id, job.stamp))
                     if len(self._unchanged) >= _FILES:
-                        self._store()
-                    self.summary.skipped += 1
-                    self.summary.count(DONE if row.code is None else FAILED, row.code, {})
-                    skipped()
+                        self._flush()
+                    self._skip(row.status, row.code, {}, skipped)
                     continue
                 yield job
-
-    def _is_done(self, row: KnownFile, job: Job) -> bool:
-        """Return whether the rows of a file are those that a job would give."""
-        if row.options != self._hash or row.program != __version__:
-            return False
-        status = DONE if row.code is None else FAILED
-        if is_repeated(status, row.code, row.sha256, row.also, retry=self._retry):
-            return False
-        return self._dependencies.are_unchanged(row.also, job.source) and source_is_unchanged(
-            job, row.stamp, row.sha256, verify=self._verify
-        )

@@ -19,6 +19,7 @@ from urllib.parse import quote
 
 from keyframer import __version__
 from keyframer.batch.catalogue_schema import APPLICATION_ID, COLUMNS, LISTS, SCHEMA, VERSION
+from keyframer.batch.job import DONE, FAILED
 from keyframer.batch.ledger import (
     DATABASE_ERRORS,
     LedgerError,
@@ -61,10 +62,15 @@ class KnownFile(NamedTuple):
     sha256: str | None
     stamp: str
     options: str
-    program: str
+    version: str
+    """of this program"""
     code: str | None
     also: list[list[Any]]
     run: int
+
+    @property
+    def status(self) -> str:
+        return DONE if self.code is None else FAILED
 
 
 class FileRow(NamedTuple):

@@ -17,9 +17,9 @@ from typing import Any
 from urllib.parse import quote
 
 from keyframer.batch import storage
+from keyframer.batch.base_run import InputFile
 from keyframer.batch.job import FAILED, PAYLOAD
 from keyframer.batch.ledger import LOCK, Ledger, LedgerError, lock_ledger
-from keyframer.batch.resumable_run import InputFile
 from keyframer.batch.shards import other_shards
 from keyframer.files import write_bytes
 from keyframer.text import safe_text

@@ -16,7 +16,6 @@ import numpy as np
 from keyframer import checking
 from keyframer.batch.catalogue_rows import searched_text
 from keyframer.batch.gallery_index import ASSETS, PAGE, path_below
-from keyframer.batch.operations import summarise
 from keyframer.errors import FormatError
 from keyframer.exchange.conversion import source_options
 from keyframer.exchange.gltf.write import export
@@ -29,6 +28,7 @@ from keyframer.inspecting.document_tables import Summary, summary_table
 from keyframer.inspecting.panels import chosen_panels
 from keyframer.inspecting.tables import shown
 from keyframer.issues import IssueLog
+from keyframer.operations.info import summarise
 from keyframer.rendering import Renderer
 from keyframer.rendering.encoding import encode_still
 from keyframer.rendering.renderer import Settings

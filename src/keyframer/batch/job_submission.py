@@ -51,66 +51,93 @@ def run(
     If the executor is remote (it has a true attribute ``remote``), no file fails for a lost task. If it refuses or
     cancels a task, `ExecutorLost` is raised at once; if a task of one file raises, after all others have finished.
     """
-    remote = bool(getattr(executor, "remote", False))
-    lost: list[Exception] = []
-    workers = _workers_of(executor)
-    task_size = files_per_task or getattr(executor, "files_per_task", None) or _default_task_size(jobs, workers)
-    most_waiting = workers * _TASKS_AHEAD * (100 if task_size == 1 else 1)
-    remaining = iter(jobs)
-    to_retry: deque[list[Job]] = deque()
-    finished: SimpleQueue[Future[list[Result]]] = SimpleQueue()
-    waiting: dict[Future[list[Result]], list[Job]] = {}
-    stopping = False
-    try:
-        while True:
-            if not stopping and stop():
-                stopping = True
-                for future in list(waiting):
-                    future.cancel()
-            while not stopping and len(waiting) < most_waiting:
-                task_jobs = to_retry.popleft() if to_retry else list(islice(remaining, task_size))
-                if not task_jobs:
+    yield from _Submission(jobs, executor, files_per_task, task).results(stop)
+
+
+class _Submission:
+    """The tasks of a run: those that wait for a worker, that are to be tried again in halves, and that are lost."""
+
+    def __init__(
+        self,
+        jobs: Iterable[Job],
+        executor: Executor,
+        files_per_task: int | None,
+        task: Callable[[Sequence[Job]], list[Result]],
+    ) -> None:
+        workers = _workers_of(executor)
+        self._executor = executor
+        self._task = task
+        self._task_size = (
+            files_per_task or getattr(executor, "files_per_task", None) or _default_task_size(jobs, workers)
+        )
+        self._most_waiting = workers * _TASKS_AHEAD * (100 if self._task_size == 1 else 1)
+        self._is_remote = bool(getattr(executor, "remote", False))
+        self._remaining = iter(jobs)
+        self._to_retry: deque[list[Job]] = deque()
+        self._finished: SimpleQueue[Future[list[Result]]] = SimpleQueue()
+        self._waiting: dict[Future[list[Result]], list[Job]] = {}
+        self._lost: list[Exception] = []
+        self._is_stopping = False
+
+    def results(self, stop: Callable[[], bool]) -> Iterator[Result]:
+        try:
+            while True:
+                if not self._is_stopping and stop():
+                    self._is_stopping = True
+                    self._cancel()
+                yield from self._submit()
+                if not self._waiting:
                     break
                 try:
-                    future = executor.submit(task, task_jobs)
-                except Exception as error:
-                    if remote:
-                        raise ExecutorLost(_reason(error)) from None
-                    yield from (_lost(job, error) for job in task_jobs)
+                    future = self._finished.get(timeout=_STOP_INTERVAL)
+                except Empty:
                     continue
-                waiting[future] = task_jobs
-                future.add_done_callback(finished.put)
-            if not waiting:
-                break
-            try:
-                future = finished.get(timeout=_STOP_INTERVAL)
-            except Empty:
-                continue
-            task_jobs = waiting.pop(future)
-            try:
-                results = future.result()
-            except (CancelledError, Stopped):
-                if stopping:
-                    continue
-                cancelled = RuntimeError("the task was cancelled")
-                if remote:
-                    raise ExecutorLost(_reason(cancelled)) from None
-                results = [_lost(job, cancelled) for job in task_jobs]
-            except Exception as error:
-                half = len(task_jobs) // 2
-                if half:
-                    to_retry.extend((task_jobs[:half], task_jobs[half:]))
-                    continue
-                if remote and not isinstance(error, FormatError):
-                    lost.append(error)
-                    continue
-                results = [_lost(job, error) for job in task_jobs]
-            yield from results
-    finally:
-        for future in waiting:
+                yield from self._results_of(future)
+        finally:
+            self._cancel()
+        if self._lost:
+            raise ExecutorLost(_reason(self._lost[0]))
+
+    def _cancel(self) -> None:
+        for future in list(self._waiting):
             future.cancel()
-    if lost:
-        raise ExecutorLost(_reason(lost[0]))
+
+    def _submit(self) -> Iterator[Result]:
+        """Submit tasks until enough are waiting; yields the failures of those that the executor refuses."""
+        while not self._is_stopping and len(self._waiting) < self._most_waiting:
+            jobs = self._to_retry.popleft() if self._to_retry else list(islice(self._remaining, self._task_size))
+            if not jobs:
+                return
+            try:
+                future = self._executor.submit(self._task, jobs)
+            except Exception as error:
+                yield from self._refused(jobs, error)
+                continue
+            self._waiting[future] = jobs
+            future.add_done_callback(self._finished.put)
+
+    def _results_of(self, future: Future[list[Result]]) -> list[Result]:
+        """Return the results of a finished task; none if its halves are tried again, or if it is lost."""
+        jobs = self._waiting.pop(future)
+        try:
+            return future.result()
+        except (CancelledError, Stopped):
+            return [] if self._is_stopping else self._refused(jobs, RuntimeError("the task was cancelled"))
+        except Exception as error:
+            half = len(jobs) // 2
+            if half:
+                self._to_retry.extend((jobs[:half], jobs[half:]))
+                return []
+            if self._is_remote and not isinstance(error, FormatError):
+                self._lost.append(error)
+                return []
+            return [_lost(jobs[0], error)]
+
+    def _refused(self, jobs: list[Job], error: Exception) -> list[Result]:
+        """Return the failures of a task that an executor on this machine did not take."""
+        if self._is_remote:
+            raise ExecutorLost(_reason(error)) from None
+        return [_lost(job, error) for job in jobs]
 
 
 def _reason(error: Exception) -> str:

@@ -15,9 +15,10 @@ from functools import partial
 from typing import Any
 
 from keyframer import __version__
-from keyframer.batch import gallery_index, storage
+from keyframer.batch import storage
 from keyframer.batch.job import PAYLOAD
 from keyframer.batch.ledger import Ledger
+from keyframer.batch.operation_table import ALL
 from keyframer.batch.output_names import is_below
 from keyframer.batch.shards import Ledgers, missing_shards
 from keyframer.errors import FormatError, reason_of
@@ -85,7 +86,7 @@ class _Written:
     files: int = 0
     size: int = 0
     digest: Any = field(default_factory=hashlib.sha256)
-    has_gallery: bool = False
+    operations: set[str] = field(default_factory=set)
 
     def add(self, line: bytes, size: int) -> bytes:
         """Count a file and return its line."""
@@ -193,12 +194,12 @@ def is_own_bag(out: str) -> bool:
 
 
 def _index_hashes(out: str, written: _Written) -> Iterator[tuple[str, str]]:
-    """Yield the files of the index with their hashes, if rows were those of a gallery."""
+    """Yield the files that the operations of the rows have written about all outputs, with their hashes."""
     try:
-        for name in gallery_index.files_of(out) if written.has_gallery else ():
+        for name in [name for known in ALL.values() if known.name in written.operations for name in known.index(out)]:
             yield name, storage.sha256_of(f"{out}/{name}")
     except (OSError, FormatError) as error:
-        raise ProofError(f"the index of the gallery cannot be read: {error}") from None
+        raise ProofError(f"the index cannot be read: {error}") from None
 
 
 def _manifest(
@@ -206,7 +207,7 @@ def _manifest(
 ) -> Iterator[bytes]:
     shared: set[str] = set()
     for row in rows:
-        written.has_gallery |= row["operation"] == "gallery"
+        written.operations.add(row["operation"])
         for relative, path, entry in outputs_of(row, out):
             if relative != row["output"]:  # an image may belong to several outputs
                 if relative in shared:

@@ -5,32 +5,23 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import Executor
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
-from keyframer import __version__
 from keyframer.batch import output_names, storage
-from keyframer.batch.dependencies import Dependencies, file_entry
+from keyframer.batch.base_run import InputFile, Run
 from keyframer.batch.job import (
     DONE,
-    FAILED,
-    FINDINGS,
     LEDGER,
     Job,
     Result,
-    fail_with,
-    new_result,
     options_hash,
 )
-from keyframer.batch.job_submission import perform_all, run
 from keyframer.batch.ledger import Ledger, LedgerError, identity_of, removed_meanwhile
 from keyframer.batch.ledger_rows import Row
-from keyframer.batch.operations import OPERATIONS
+from keyframer.batch.operation_table import OPERATIONS
 from keyframer.batch.shards import Shard
 from keyframer.catalogue import IO_MANIFEST_MISMATCH, RUN_OUTPUT_REFUSED
 from keyframer.errors import FormatError
@@ -38,68 +29,11 @@ from keyframer.files import sweep
 from keyframer.formats import COMPANION_ENDINGS
 
 _COLLISION = "RUN_OUTPUT_COLLISION"
-_TEMPORARY_FAILURES = (
-    "IO_READ_FAILED",
-    "IO_MANIFEST_MISMATCH",
-    "IO_CHANGED_DURING_READ",
-    "RUN_OUTPUT_REFUSED",
-    _COLLISION,
-    "RUN_INTERNAL_ERROR",
-)
-"""failures that the file did not cause: the next run processes the file again"""
 _ROWS = 500
 """rows read from the ledger at once"""
 
 
-class InputFile(NamedTuple):
-    """An input: its name, its path below the folder or archive that it comes from, and a stamp that shows changes."""
-
-    source: str
-    relative: str
-    stamp: str = ""
-    occurrence: int = 0
-    """index among the members of the archive that have the same name"""
-    error: FormatError | None = None
-    """why the input cannot be read"""
-
-    @property
-    def key(self) -> str:
-        return self.source if not self.occurrence else f"{self.source}!#{self.occurrence}"
-
-
-@dataclass
-class Summary:
-    """The progress of a run."""
-
-    total: int = 0
-    skipped: int = 0
-    """files that an earlier run finished and that are unchanged"""
-    counts: Counter[str] = field(default_factory=Counter)
-    """number of files by status, including skipped ones"""
-    codes: Counter[str] = field(default_factory=Counter)
-    """number of failures by code"""
-    findings: Counter[str] = field(default_factory=Counter)
-    """number of files with issues of each code, among those with status ``findings``"""
-    renamed: list[output_names.Renamed] = field(default_factory=list)
-    finished: int = 0
-    """files processed by this run, and skipped ones"""
-
-    @property
-    def processed(self) -> int:
-        """Number of files that this run has processed."""
-        return self.finished - self.skipped
-
-    def count(self, status: str, code: str | None, issues: Mapping[str, int]) -> None:
-        """Count a finished file."""
-        self.finished += 1
-        self.counts[status] += 1
-        if code is not None:
-            self.codes[code] += 1
-        if status == FINDINGS:
-            self.findings.update(issues.keys())
-
-
-class ResumableRun:
+class ResumableRun(Run):
     """A run of one operation with its options on many files, with one output folder."""
 
     def __init__(
@@ -121,19 +55,15 @@ class ResumableRun:
         hash of each source or archive; a file without one, or with another, fails. It is used only after `plan`.
         ``folder`` is the subfolder of ``out`` that gets the outputs.
         """
+        super().__init__(operation, options, retry=retry, verify=verify)
         self.operation = OPERATIONS[operation]
-        self.options = dict(options)
         self.out = out.rstrip("/" + os.sep) if len(out) > 1 else out
         self.ledger = ledger
-        self.summary = Summary()
-        self._retry = retry
-        self._verify = verify
         self._force = force
         self._shard = shard
         self._expected = expected
         self._archive_hashes: dict[str, str] = {}
         self._prefix = f"{folder}/" if folder else ""
-        self._hash = options_hash(operation, self.options)
         without_salvage = {name: value for name, value in self.options.items() if name != "salvage"}
         self._other_hash = options_hash(
             operation, without_salvage if "salvage" in self.options else {**without_salvage, "salvage": True}
@@ -144,7 +74,6 @@ class ResumableRun:
         self._existing_sizes: dict[str, int | None] = {}
         self._links: dict[str, bool] = {}
         self._is_url = storage.is_url(self.out)
-        self._dependencies = Dependencies()
         self._out_identity = None if self._is_url else identity_of(self.out)
         self._writer = hashlib.sha256(os.fsencode(os.path.abspath(ledger.path))).hexdigest()[:8]
 
@@ -243,28 +172,7 @@ class ResumableRun:
         folders = {output.rpartition("/")[0] for output in self._outputs}
         return sum(sweep(self._path(folder), older_than=older_than, writer=self._writer) for folder in folders)
 
-    def execute(
-        self,
-        executor: Executor,
-        *,
-        stop: Callable[[], bool] = lambda: False,
-        skipped: Callable[[], None] = lambda: None,
-        task: Callable[..., list[Result]] = perform_all,
-        files_per_task: int | None = None,
-    ) -> Iterator[Result]:
-        """Execute the unfinished jobs; yields results as they finish, each already in the ledger.
-
-        Skipped files have no result; ``skipped()`` is called for each.
-        """
-        failed: list[Result] = []
-        for result in run(
-            self._jobs(failed, stop, skipped), executor, stop=stop, task=task, files_per_task=files_per_task
-        ):
-            yield self._record(result)
-            while failed:
-                yield self._record(failed.pop())
-        while failed:
-            yield self._record(failed.pop())
+    def _end(self, stopped: bool) -> None:
         self._check_in_place()
 
     def _check_in_place(self) -> None:
@@ -276,15 +184,17 @@ class ResumableRun:
                 raise LedgerError(removed_meanwhile(f"the output folder {self.out}"))
             self._out_identity = found
 
-    def _record(self, result: Result) -> Result:
+    def _store(self, result: Result) -> None:
         self._check_in_place()
-        note_unknown_dependencies(result, self.options, self._dependencies)
         self.ledger.record(result)
-        self.summary.count(result["status"], (result["error"] or {}).get("code"), result["issues"])
+
+    def _refuse(self, job: Job, error: FormatError) -> Result:
+        result = super()._refuse(job, error)
+        self._note_unknown_dependencies(result)
+        self._store(result)
         return result
 
-    def _jobs(self, failed: list[Result], stop: Callable[[], bool], skipped: Callable[[], None]) -> Iterator[Job]:
-        """Yield the jobs of files that are not done; adds the results of refused files to ``failed``."""
+    def _jobs(self, stop: Callable[[], bool], skipped: Callable[[], None]) -> Iterator[Job]:
         name = self.operation.name
         for begin in range(0, len(self._files), _ROWS):
             files = self._files[begin : begin + _ROWS]
@@ -304,17 +214,15 @@ class ResumableRun:
                 problem = self._link_problem(output)
                 error = RUN_OUTPUT_REFUSED.failure(0, "/", reason=problem) if problem else file.error or error
                 if error is not None:
-                    failed.append(fail_with(new_result(job), error))
+                    self._refuse(job, error)
                     continue
                 if row is not None and self._is_done(row, job, output):
-                    self.summary.skipped += 1
-                    self.summary.count(row.status, row.code, row.issues)
-                    skipped()
+                    self._skip(row.status, row.code, row.issues, skipped)
                     continue
                 source = self._replaced_source(path) if job.replaces else None
                 if source is not None:
                     reason = f"{source} is an input of this run and is never replaced"
-                    failed.append(fail_with(new_result(job), RUN_OUTPUT_REFUSED.failure(0, "/", reason=reason)))
+                    self._refuse(job, RUN_OUTPUT_REFUSED.failure(0, "/", reason=reason))
                     continue
                 yield job
 
@@ -376,15 +284,13 @@ class ResumableRun:
         # if nothing had to be left out, salvage makes no difference
         if row.options != self._hash and not (row.options == self._other_hash and row.status == DONE):
             return False
-        if row.version != __version__ or job.sha256 not in ("", row.sha256):
+        if job.sha256 not in ("", row.sha256) or output != row.output:
             return False
-        if is_repeated(row.status, row.code, row.sha256, row.also, retry=self._retry):
+        if not (self._outputs_unchanged(row, job.output) and self._is_unchanged(row, job)):
             return False
-        return output == row.output and (
-            self._outputs_unchanged(row, job.output)
-            and self._dependencies.are_unchanged(row.also, job.source)
-            and self._source_unchanged(row, job)
-        )
+        if job.stamp and job.stamp != row.stamp:
+            self.ledger.touch(self.operation.name, job.key, job.stamp)
+        return True
 
     def _outputs_unchanged(self, row: Row, path: str) -> bool:
         for output in row.outputs:
@@ -405,51 +311,6 @@ class ResumableRun:
             if needs_hash and _sha256(path) != output["sha256"]:
                 return False
         return True
-
-    def _source_unchanged(self, row: Row, job: Job) -> bool:
-        if not source_is_unchanged(job, row.stamp, row.sha256, verify=self._verify):
-            return False
-        if job.stamp and job.stamp != row.stamp:
-            self.ledger.touch(self.operation.name, job.key, job.stamp)
-        return True
-
-
-def source_is_unchanged(job: Job, stamp: str, sha256: str | None, *, verify: bool) -> bool:
-    """Return whether the source of a job still has this stamp or, if it has another or to ``verify``, this hash."""
-    if job.stamp and job.stamp == stamp and not verify:
-        return True
-    if sha256 is None:  # the hash of the source is unknown, so only its stamp counts
-        return bool(job.stamp) and job.stamp == stamp
-    try:
-        return storage.sha256_of(job.source, job.occurrence) == sha256
-    except (OSError, FormatError):
-        return False
-
-
-def is_repeated(status: str, code: str | None, sha256: str | None, also: list[list[Any]], *, retry: bool) -> bool:
-    """Return whether a file is processed again although it did not change: it failed, and the file was not the cause,
-    or ``retry`` is wanted, or it is unknown what the result depends on.
-    """
-    if status == FAILED and (retry or code in _TEMPORARY_FAILURES):
-        return True
-    return _ended_without_hash(status, code, sha256) and not also
-
-
-def note_unknown_dependencies(result: Result, options: Mapping[str, Any], dependencies: Dependencies) -> None:
-    """If a job ended before its dependencies were known, record everything that it might depend on."""
-    if not _ended_without_hash(result["status"], (result["error"] or {}).get("code"), result["sha256"]):
-        return
-    folders = [] if storage.is_url(result["source"]) else [os.path.dirname(result["source"])]
-    result["also"] = dependencies.entries_if_unknown([*folders, *(options.get("texture_path") or ())])
-    scene_options = options.get("scene", {}).values()  # some are paths of companions
-    result["also"] += [file_entry(value) for value in scene_options if isinstance(value, str)]
-
-
-def _ended_without_hash(status: str, code: str | None, sha256: str | None) -> bool:
-    """Return whether a failed job has no hash of its source: the file killed its worker, took too long or exceeded a
-    limit of reading. Its dependencies are unknown.
-    """
-    return status == FAILED and sha256 is None and code not in _TEMPORARY_FAILURES
 
 
 def _sha256(path: str) -> str | None:

@@ -7,9 +7,8 @@ import os
 import sys
 
 from keyframer.cli import inputs, outputs
-from keyframer.cli.exit_handling import INPUTS_FAILED, SUCCESS
-from keyframer.cli.messages import detail, failure
-from keyframer.cli.reading_options import READ_FAILURES
+from keyframer.cli.each_input import EachInput
+from keyframer.cli.messages import detail
 from keyframer.formats import FORMATS
 from keyframer.inspecting.text_build import build_bytes
 from keyframer.text import counted
@@ -35,11 +34,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     inputs.require_input(options)
     out = outputs.Output(options, _built_name)
-    code = SUCCESS
-    for number, item in enumerate(inputs.inputs_of(options, (".json",))):
-        try:
-            if number and out.place is None:
-                raise outputs.refused("stdout takes only one file (-o with a folder or a suffix writes several)")
+    for item in (each := EachInput(options, (".json",))):
+        with each.guarded(item):
             path = out.path_for(item)
             document, data = build_bytes(item.read())
             if path is None:
@@ -49,10 +45,7 @@ def run(options: argparse.Namespace) -> int:
                     path += document.format.extensions[0]
                 out.write(path, data)
                 detail(options, f"{item.name} -> {path} ({counted(len(data), 'byte')})")
-        except READ_FAILURES as error:
-            code = INPUTS_FAILED
-            failure(item.name, error)
-    return code
+    return each.code
 
 
 def _built_name(name: str) -> str:

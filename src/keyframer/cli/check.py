@@ -16,13 +16,14 @@ from keyframer.checking import (
     unlisted,
     unreadable,
 )
-from keyframer.cli import inputs, operation_options, output_style, reading_options, scene_loading
-from keyframer.cli.exit_handling import FINDINGS, INPUTS_FAILED, SUCCESS
+from keyframer.cli import inputs, output_style, scene_loading
+from keyframer.cli.each_input import READ_FAILURES, EachInput, budget_for
 from keyframer.cli.inputs import Input
-from keyframer.cli.messages import as_format_error, failure, note, shown_name
+from keyframer.cli.messages import as_format_error, note, shown_name
 from keyframer.errors import known_offset
 from keyframer.exchange import IMPORTERS, reader_by_name
 from keyframer.inspecting.listing import Listing
+from keyframer.operations.check import SEVERITIES, VERDICT_WORDS, Check
 
 ABOUT = """List everything that is wrong with a file.
 
@@ -42,6 +43,7 @@ without -r is not a file: the exit code is 3.
 --only damaged, problems or unreadable lists only files with this verdict, and
 --severity only files with such issues. Neither changes the exit code."""
 
+CHECK = Check()
 EXAMPLES = (
     "keyframer check scene.3ds",
     "keyframer check -r --format csv archive/ > findings.csv",
@@ -52,10 +54,10 @@ EXAMPLES = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     inputs.add_arguments(parser)
-    operation_options.add_options(parser, "check")
+    CHECK.add_options(parser)
     parser.add_argument(
         "--severity",
-        choices=operation_options.SEVERITIES,
+        choices=SEVERITIES,
         help="list only files with issues of this severity or a higher one, and only these issues",
     )
     profiles = sorted({profile for known in IMPORTERS for profile in known.profiles})
@@ -65,26 +67,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     inputs.require_input(options)
-    verdicts = [operation_options.VERDICT_WORDS.get(word) for word in options.only]
+    verdicts = [VERDICT_WORDS.get(word) for word in options.only]
     options.only = [word for word, verdict in zip(options.only, verdicts, strict=True) if verdict is None]
     try:
-        operation_options.values_of(options, "check")
+        CHECK.values_of(options)
     except ValueError as error:
         options.parser.error(str(error))
     listing = Listing(sys.stdout.write, options.format, SCHEMA, SCHEMA_VERSION, COLUMNS)
-    code = SUCCESS
     checked = failed = shown = 0
-    for item in inputs.inputs_of(options, inputs.LOADABLE):
+    for item in (each := EachInput(options, inputs.LOADABLE)):
         if isinstance(item, inputs.FolderInput):  # not a file, so it has no verdict
-            failure(item.name, item.error)
-            code = INPUTS_FAILED
+            each.fail(item, item.error)
             continue
-        with reading_options.budget_for(options, item):
+        with budget_for(options, item):
             report = _check(item, options).restricted(options.only, options.ignore)
         checked += 1
         if report.fails(options.fail_on):
             failed += 1
-            code = code or FINDINGS
+            each.find()
         report = report.restricted(severity=options.severity)
         if any(verdicts) and report.verdict not in verdicts:
             continue
@@ -101,14 +101,14 @@ def run(options: argparse.Namespace) -> int:
     if checked > 1:
         listed = f", {shown} of them listed" if shown < checked else ""
         note(options, f"{checked} files checked{listed}, {failed} failed (--fail-on {options.fail_on})")
-    return code
+    return each.code
 
 
 def _check(item: Input, options: argparse.Namespace) -> Report:
     """Return the report on an input, even if it cannot be read."""
     try:
         opened = scene_loading.open_input(item, options)
-    except reading_options.READ_FAILURES as error:
+    except READ_FAILURES as error:
         return unreadable(
             as_format_error(error), None if options.from_format is None else reader_by_name(options.from_format)
         )

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 
-from keyframer.cli import inputs, output_style, reading_options, scene_loading
+from keyframer.cli import inputs, output_style, scene_loading
+from keyframer.cli.each_input import LOAD_FAILURES, READ_FAILURES, budget_for
 from keyframer.cli.exit_handling import FINDINGS, INPUTS_FAILED, SUCCESS
 from keyframer.cli.inputs import Input
 from keyframer.cli.messages import error_record, failure, note, one_line, shown_name
-from keyframer.cli.operation_options import add_clip
 from keyframer.cli.outputs import refused, write_file
 from keyframer.errors import FormatError
 from keyframer.exchange.opening import OpenedFile
@@ -24,6 +24,7 @@ from keyframer.inspecting.comparison import COLUMNS, SCHEMA, SCHEMA_VERSION, Com
 from keyframer.inspecting.listing import Listing
 from keyframer.inspecting.motion_diff import motion_panels
 from keyframer.inspecting.tables import aligned
+from keyframer.operations import reading_options
 from keyframer.scene import Scene
 from keyframer.text import counted, safe_text
 
@@ -49,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", nargs=2, metavar="FILE", help="a file, ARCHIVE!/MEMBER, or - for stdin")
     reading_options.add_scene_arguments(parser)
     what = parser.add_argument_group("what to compare")
-    add_clip(what)
+    reading_options.add_clip(what)
     what.add_argument(
         "--what", choices=("all", "structure", "motion"), default="all", help="what to compare (default: all)"
     )
@@ -92,7 +93,7 @@ def run(options: argparse.Namespace) -> int:
         options.parser.error("--plot needs a name that ends in .svg or .png")
     listing = Listing(sys.stdout.write, options.format, SCHEMA, SCHEMA_VERSION, COLUMNS, key="comparisons")
     names = {"a": safe_text(items[0].name), "b": safe_text(items[1].name)}
-    with reading_options.budget_for(options):
+    with budget_for(options):
         return _compare(items, names, listing, options)
 
 
@@ -102,7 +103,7 @@ def _compare(items: list[Input], names: dict[str, str], listing: Listing, option
     for item in items:
         try:
             opened.append(_open(item, options))
-        except reading_options.READ_FAILURES as error:
+        except READ_FAILURES as error:
             failure(item.name, error)
             errors.append(error)
     if errors:
@@ -155,7 +156,7 @@ def _scenes(
     for item, file in zip(items, opened, strict=True):
         try:
             scenes.append(scene_loading.scene_of_opened(item, file, options))
-        except reading_options.LOAD_FAILURES as error:
+        except LOAD_FAILURES as error:
             note(options, f"{item.name}: the scenes are not compared: {one_line(error)}")
             return None, True
     return (scenes[0], scenes[1]), False

@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable
 
-from keyframer.cli import inputs, outputs, reading_options, scene_loading
+from keyframer.cli import inputs, outputs, scene_loading
+from keyframer.cli.each_input import EachInput
 from keyframer.cli.inputs import Input
 from keyframer.inspecting.text_dump import dump_parts
+from keyframer.operations import reading_options
 
 ABOUT = """Write the whole file as text (JSON): all records, fields and raw bytes.
 
@@ -38,4 +40,4 @@ def run(options: argparse.Namespace) -> int:
     def dump(item: Input) -> Iterable[str]:
         return dump_parts(scene_loading.open_input(item, options).document, offsets=not options.no_offsets)
 
-    return outputs.write_each(options, out, inputs.inputs_of(options), dump, "file", reading_options.READ_FAILURES)
+    return outputs.write_each(options, out, EachInput(options), dump)

@@ -6,9 +6,9 @@ import sys
 from typing import TYPE_CHECKING
 
 from keyframer.cli import inputs, output_style
-from keyframer.cli.exit_handling import INPUTS_FAILED, SUCCESS
-from keyframer.cli.messages import detail, error_record, failure, note, one_line, shown_name
-from keyframer.errors import FormatError
+from keyframer.cli.each_input import EachInput
+from keyframer.cli.exit_handling import INPUTS_FAILED
+from keyframer.cli.messages import detail, error_record, note, one_line, shown_name
 from keyframer.formats import FORMATS
 from keyframer.inspecting.identity import COLUMNS, SCHEMA, SCHEMA_VERSION, identify
 from keyframer.inspecting.listing import Listing
@@ -44,21 +44,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     inputs.require_input(options)
     listing = Listing(sys.stdout.write, options.format, SCHEMA, SCHEMA_VERSION, COLUMNS)
-    code = SUCCESS
-    for item in inputs.inputs_of(options, inputs.LOADABLE):
-        try:
+    for item in (each := EachInput(options, inputs.LOADABLE)):
+        with each.guarded(item):
             head, size = item.head()
             identity = identify(head, size, item.name, item.read)
-        except (FormatError, OSError) as error:
-            code = INPUTS_FAILED
-            failure(item.name, error)
-            listing.json({"file": safe_text(item.name), "error": error_record(error)})
+        if each.error is not None:
+            listing.json({"file": safe_text(item.name), "error": error_record(each.error)})
             if options.format in ("csv", "md"):
-                listing.row([item.name, *[None] * 8, one_line(error), None])
+                listing.row([item.name, *[None] * 8, one_line(each.error), None])
             continue
         detail(options, f"{item.name}: {counted(size, 'byte')}")
         if identity.format is None:
-            code = INPUTS_FAILED
+            each.code = INPUTS_FAILED
         if options.format == "pretty":
             listing.text(f"{shown_name(item.name)}: {safe_text(str(identity))}\n")
             if getattr(options, "suggest_commands", False):
@@ -68,7 +65,7 @@ def run(options: argparse.Namespace) -> int:
         else:
             listing.json(identity.record())
     listing.close()
-    return code
+    return each.code
 
 
 def _suggest_commands(identity: Identity, options: argparse.Namespace) -> None:

@@ -5,21 +5,22 @@ from __future__ import annotations
 import argparse
 import sys
 
-from keyframer.batch.operations import summarise
 from keyframer.checking import NOT_READABLE
-from keyframer.cli import inputs, operation_options, output_style, reading_options, scene_loading, texture_search
-from keyframer.cli.exit_handling import INPUTS_FAILED, SUCCESS
-from keyframer.cli.messages import detail, error_record, failure, note, one_line, shown_name
+from keyframer.cli import inputs, output_style, scene_loading, texture_search
+from keyframer.cli.each_input import LOAD_FAILURES, EachInput
+from keyframer.cli.messages import detail, error_record, note, one_line, shown_name
 from keyframer.formats.kit.summary_tables import Table
 from keyframer.inspecting.document_tables import (
     COLUMNS,
     SCHEMA,
     SCHEMA_VERSION,
+    Summary,
     info_record,
     summary_table,
 )
 from keyframer.inspecting.listing import Listing
 from keyframer.inspecting.tables import aligned, markdown, markdown_cell
+from keyframer.operations.info import Info, summarise
 from keyframer.text import counted, safe_text
 
 ABOUT = """Summarise a file in one screen, or show its tables.
@@ -56,71 +57,85 @@ TABLE_COLUMNS = ("file", "table", "row", "column", "value")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     inputs.add_arguments(parser)
-    operation_options.add_options(parser, "info")
+    Info().add_options(parser)
     parser.add_argument("--all", action="store_true", help="show all tables")
     output_style.add_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     inputs.require_input(options)
-    shows_tables = bool(options.table or options.all)
-    one_table = not options.all and len(set(options.table or ())) == 1
-    columns = () if one_table else TABLE_COLUMNS if shows_tables else ("file", *COLUMNS, "error")
-    listing = Listing(sys.stdout.write, options.format, SCHEMA, SCHEMA_VERSION, columns, options.encoding)
-    code = SUCCESS
-    first = True
-    for item in inputs.inputs_of(options, inputs.LOADABLE):
-        try:
-            with reading_options.budget_for(options, item):
-                finder = texture_search.finder_for(item, options)
-                summary, tables, _ = summarise(scene_loading.open_input(item, options), options.encoding, finder)
-        except reading_options.LOAD_FAILURES as error:
-            code = INPUTS_FAILED
-            failure(item.name, error)
-            listing.json({"file": safe_text(item.name), "error": error_record(error)})
-            if not (one_table and options.format == "csv"):
-                _show_failure(listing, item.name, one_line(error), shows_tables)
-            continue
-        detail(options, f"{item.name}: {counted(summary['size'], 'byte')}")
-        shown = [table for table in tables if not options.table or table.name in options.table]
-        for name in dict.fromkeys(options.table or ()):
-            if all(table.name != name for table in shown):
-                note(options, f"{item.name}: no table {name!r} (available: {_table_list(tables)})")
-        if options.format in ("json", "jsonl"):
-            listing.json(info_record(item.name, summary, shown, options.encoding))
-        elif options.format == "csv" and not shows_tables:
-            listing.row([item.name, *(summary[name] for name in COLUMNS), None])
-        elif options.format == "csv" and one_table:
-            _csv_of_one_table(listing, item.name, shown, options)
-        elif options.format == "csv":
-            _csv(listing, item.name, shown)
+    output = _Output(options)
+    for item in (each := EachInput(options, inputs.LOADABLE, LOAD_FAILURES)):
+        with each.guarded(item):
+            finder = texture_search.finder_for(item, options)
+            summary, tables, _ = summarise(scene_loading.open_input(item, options), options.encoding, finder)
+        if each.error is not None:
+            output.show_failure(item.name, each.error)
         else:
-            shown = shown if shows_tables else [summary_table(summary, tables)]
-            if options.format == "md":
-                _markdown(listing, item.name, shown, options.encoding)
-            else:
-                listing.text("" if first else "\n")
-                _pretty(item.name, shown, options)
-                if first and not shows_tables and sys.stdout.isatty():
-                    note(options, f"--table NAME or --all shows more: {_table_list(tables)}")
-        first = False
-    listing.close()
-    return code
+            output.show(item.name, summary, tables)
+    output.listing.close()
+    return each.code
+
+
+class _Output:
+    """What is written about each file: its summary, or tables, in the chosen style."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self._options = options
+        self._shows_tables = bool(options.table or options.all)
+        self._has_one_table = not options.all and len(set(options.table or ())) == 1
+        self._is_first = True
+        usual = TABLE_COLUMNS if self._shows_tables else ("file", *COLUMNS, "error")
+        columns = () if self._has_one_table else usual
+        self.listing = Listing(sys.stdout.write, options.format, SCHEMA, SCHEMA_VERSION, columns, options.encoding)
+
+    def show_failure(self, name: str, error: Exception) -> None:
+        """Write a failure as JSON, a row of CSV or a table of Markdown."""
+        message = one_line(error)
+        self.listing.json({"file": safe_text(name), "error": error_record(error)})
+        if self.listing.style == "md":
+            _markdown(self.listing, name, [Table("error", "Error", ("message",), [(message,)])], None)
+        elif self._shows_tables and not self._has_one_table:
+            self.listing.row([name, "error", 0, "message", message])
+        elif not self._shows_tables:
+            values = {"file": name, "verdict": NOT_READABLE, "error": message}
+            self.listing.row([values.get(column) for column in self.listing.columns])
+
+    def show(self, name: str, summary: Summary, tables: list[Table]) -> None:
+        options, listing = self._options, self.listing
+        detail(options, f"{name}: {counted(summary['size'], 'byte')}")
+        wanted = [table for table in tables if not options.table or table.name in options.table]
+        for missing in dict.fromkeys(options.table or ()):
+            if all(table.name != missing for table in wanted):
+                note(options, f"{name}: no table {missing!r} (available: {_table_list(tables)})")
+        if listing.style in ("json", "jsonl"):
+            listing.json(info_record(name, summary, wanted, options.encoding))
+        elif listing.style == "csv":
+            self._csv(name, summary, wanted)
+        else:
+            self._text(name, wanted if self._shows_tables else [summary_table(summary, tables)], tables)
+
+    def _csv(self, name: str, summary: Summary, tables: list[Table]) -> None:
+        if not self._shows_tables:
+            self.listing.row([name, *(summary[column] for column in COLUMNS), None])
+        elif self._has_one_table:
+            _csv_of_one_table(self.listing, name, tables, self._options)
+        else:
+            _csv(self.listing, name, tables)
+
+    def _text(self, name: str, shown: list[Table], tables: list[Table]) -> None:
+        if self.listing.style == "md":
+            _markdown(self.listing, name, shown, self._options.encoding)
+            return
+        self.listing.text("" if self._is_first else "\n")
+        _pretty(name, shown, self._options)
+        if self._is_first and not self._shows_tables and sys.stdout.isatty():
+            note(self._options, f"--table NAME or --all shows more: {_table_list(tables)}")
+        self._is_first = False
 
 
 def _table_list(tables: list[Table]) -> str:
     return ", ".join(table.name for table in tables)
-
-
-def _show_failure(listing: Listing, name: str, message: str, shows_tables: bool) -> None:
-    """Write a failure as a row of CSV or a table of Markdown."""
-    if listing.style == "md":
-        _markdown(listing, name, [Table("error", "Error", ("message",), [(message,)])], None)
-    elif shows_tables:
-        listing.row([name, "error", 0, "message", message])
-    else:
-        values = {"file": name, "verdict": NOT_READABLE, "error": message}
-        listing.row([values.get(column) for column in listing.columns])
 
 
 def _csv(listing: Listing, name: str, tables: list[Table]) -> None:

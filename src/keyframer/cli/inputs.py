@@ -36,6 +36,10 @@ LOADABLE = DECODABLE + tuple(extension for known in IMPORTERS for extension in k
 """extensions of files that can be loaded as scenes"""
 
 
+def loadable_except(skipped: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(extension for extension in LOADABLE if extension not in skipped)
+
+
 class Input:
     """An input. ``name`` is its path, or a name for messages; ``relative`` is its path below the folder or archive that
     it comes from.

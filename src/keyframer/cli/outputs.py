@@ -14,14 +14,13 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 from keyframer.batch.output_names import key_of
-from keyframer.cli import inputs
-from keyframer.cli.exit_handling import INPUTS_FAILED, SUCCESS
-from keyframer.cli.inputs import FileInput, Input, names_several_inputs
-from keyframer.cli.messages import detail, failure
-from keyframer.cli.operation_options import PICTURE_KINDS
+from keyframer.cli.each_input import EachInput
+from keyframer.cli.inputs import LOADABLE, FileInput, Input, names_several_inputs
+from keyframer.cli.messages import detail
 from keyframer.errors import FormatError
 from keyframer.exchange import EXPORTERS
 from keyframer.files import OutputExists, OutputRefused, check_output, write_bytes
+from keyframer.operations.thumbnail import PICTURE_KINDS
 from keyframer.text import counted
 
 STDOUT = "-"
@@ -46,7 +45,7 @@ def has_output_extension(options: argparse.Namespace) -> bool:
 
 _FILE_ENDINGS = frozenset(
     (
-        *inputs.LOADABLE,
+        *LOADABLE,
         *(ending for exporter in EXPORTERS for ending in exporter.extensions),
         *(f".{kind}" for kind in PICTURE_KINDS),
         *(".svg", ".json", ".csv", ".npz", ".html"),
@@ -65,11 +64,14 @@ class Output:
     """OUT: the output of each input. Two inputs never have the same one, also if only some file systems treat the names
     as the same."""
 
-    def __init__(self, options: argparse.Namespace, rename: Callable[[str], str]) -> None:
+    def __init__(self, options: argparse.Namespace, rename: Callable[[str], str], noun: str = "file") -> None:
+        """``rename`` returns the name of an output for that of a file. Stdout takes one ``noun``; several if that is
+        empty."""
         self.place: str | None = None if options.output in (None, STDOUT) else options.output
         self.force: bool = options.force
         many = names_several_inputs(options)
         self._rename = rename
+        self._noun = noun
         self._taken: dict[str, str] = {}
         out = self.place or ""
         if many:
@@ -84,6 +86,8 @@ class Output:
         """Return the output path of an input, None for stdout; raises `FormatError` if it may not be written."""
         path = self.unchecked_path(item)
         if path is None:
+            if self._taken.setdefault(STDOUT, item.key) != item.key and self._noun:
+                raise refused(f"stdout takes only one {self._noun} (a folder or a suffix as OUT takes several)")
             return None
         key = key_of(os.path.abspath(path))
         if self._taken.setdefault(key, item.key) != item.key:
@@ -106,30 +110,23 @@ class Output:
 
     def write(self, path: str, parts: bytes | Iterable[bytes]) -> None:
         """Write a file atomically; raises `FormatError` if it may not be written."""
-        if self.is_folder:
-            with output_errors(path):
-                os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+        with output_errors(path):
+            self.make_folder(path)
         write_file(path, parts, force=self.force)
+
+    def make_folder(self, path: str) -> None:
+        """Make the folder of an output; only OUT itself and folders below it are made."""
+        if self.is_folder:
+            os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
 
 
 def write_each(
-    options: argparse.Namespace,
-    out: Output,
-    items: Iterable[Input],
-    make: Callable[[Input], bytes | Iterable[str]],
-    noun: str,
-    failures: tuple[type[Exception], ...],
+    options: argparse.Namespace, out: Output, each: EachInput, make: Callable[[Input], bytes | Iterable[str]]
 ) -> int:
-    """Write what ``make`` returns for each input; returns the exit code.
-
-    Stdout takes only one output, which messages call ``noun``; if ``noun`` is empty, stdout takes several.
-    """
-    code = SUCCESS
-    for number, item in enumerate(items):
-        try:
+    """Write what ``make`` returns for each input; returns the exit code."""
+    for item in each:
+        with each.guarded(item):
             path = out.path_for(item)
-            if number and path is None and noun:
-                raise refused(f"stdout takes only one {noun} (-o with a folder or a suffix writes several)")
             content = make(item)
             if path is not None:
                 out.write(path, content if isinstance(content, bytes) else (part.encode() for part in content))
@@ -139,10 +136,7 @@ def write_each(
                 sys.stdout.buffer.write(content)
             else:
                 sys.stdout.writelines(content)
-        except failures as error:
-            code = INPUTS_FAILED
-            failure(item.name, error)
-    return code
+    return each.code
 
 
 def write_text(path: str | None, text: str, *, force: bool) -> None:

@@ -8,14 +8,15 @@ import shutil
 import sys
 from collections.abc import Sequence
 
-from keyframer.cli import inputs, output_style, outputs, reading_options, scene_loading
+from keyframer.cli import inputs, output_style, outputs, scene_loading
+from keyframer.cli.each_input import LOAD_FAILURES, EachInput
 from keyframer.cli.inputs import Input
 from keyframer.cli.messages import note, shown_name
-from keyframer.cli.operation_options import add_clip
 from keyframer.errors import FormatError
 from keyframer.inspecting.charts import chart, panels_as_text
 from keyframer.inspecting.motion_paths import motion_paths, path_drawing, paths_as_text
 from keyframer.inspecting.panels import Panel, chosen_panels
+from keyframer.operations import reading_options
 from keyframer.scene import Scene
 
 ABOUT = """Draw curves with keys, tangents, ease and wrap as SVG, PNG or text.
@@ -42,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     inputs.add_arguments(parser)
     reading_options.add_scene_arguments(parser)
     what = parser.add_argument_group("what to plot")
-    add_clip(what)
+    reading_options.add_clip(what)
     what.add_argument(
         "--node", action="append", default=[], metavar="NAME", help="a node, or a pattern such as 'Sail*'"
     )
@@ -77,15 +78,13 @@ def run(options: argparse.Namespace) -> int:
         span = _span(options.span)
     except ValueError as error:
         options.parser.error(str(error))
-    out = outputs.Output(options, lambda name: f"{name}.{kind}")
-    items = inputs.inputs_of(options, inputs.LOADABLE)
-    failures = (*reading_options.LOAD_FAILURES, LookupError)
+    out = outputs.Output(options, lambda name: f"{name}.{kind}", "" if options.terminal else "plot")
+    each = EachInput(options, inputs.LOADABLE, (*LOAD_FAILURES, LookupError))
 
     def plot(item: Input) -> bytes | list[str]:
-        with reading_options.budget_for(options, item):
-            return _plot(item, options, kind, span)
+        return _plot(item, options, kind, span)
 
-    return outputs.write_each(options, out, items, plot, "" if options.terminal else "plot", failures)
+    return outputs.write_each(options, out, each, plot)
 
 
 def _kind(options: argparse.Namespace) -> str:

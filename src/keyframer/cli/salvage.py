@@ -9,16 +9,17 @@ import sys
 from collections.abc import Iterator
 
 from keyframer.batch.output_names import key_of
-from keyframer.cli import inputs, outputs, reading_options, scene_loading
-from keyframer.cli.exit_handling import FINDINGS, INPUTS_FAILED, SUCCESS
+from keyframer.cli import inputs, outputs, scene_loading
+from keyframer.cli.each_input import EachInput
 from keyframer.cli.inputs import Input
-from keyframer.cli.messages import detail, failure, note
+from keyframer.cli.messages import detail, note
 from keyframer.cli.outputs import STDOUT
 from keyframer.errors import FormatError
 from keyframer.exchange.opening import OpenedFile
 from keyframer.formats import FORMATS
 from keyframer.formats.kit.scene_reading import UniqueNames
 from keyframer.limits import DEFAULT_LIMITS, open_or_new_budget
+from keyframer.operations import reading_options
 from keyframer.salvaging import Salvaged, carve, salvage_opened
 from keyframer.salvaging.byte_map import DROPPED, STATES, byte_counts, map_page, map_record, missing_text
 from keyframer.text import counted
@@ -77,26 +78,19 @@ def run(options: argparse.Namespace) -> int:
     if [options.output, options.map, options.page].count(STDOUT) > 1:
         options.parser.error("stdout takes only one of the clean file, the map and the page")
     out = outputs.Output(options, lambda name: name)
-    code = SUCCESS
-    for number, item in enumerate(inputs.inputs_of(options)):
-        try:
+    for item in (each := EachInput(options)):
+        with each.guarded(item):
             path = out.path_for(item)
-            if number and path is None:
-                raise outputs.refused("stdout takes only one file (-o with a folder or a suffix writes several)")
             maps = {name: _map_path(given, path) for name in _EXTENSIONS if (given := getattr(options, name))}
             _check_apart([path or STDOUT, *maps.values()], options)
-            with reading_options.budget_for(options, item):
-                salvaged = salvage_opened(scene_loading.open_input(item, options))
+            salvaged = salvage_opened(scene_loading.open_input(item, options))
             _write(out, path, salvaged.data)
             for name, map_path in maps.items():
                 _write(out, None if map_path == STDOUT else map_path, _MAPS[name](item.name, salvaged))
             _report(options, item, salvaged)
-            if salvaged.changed and code == SUCCESS:
-                code = FINDINGS
-        except reading_options.READ_FAILURES as error:
-            code = INPUTS_FAILED
-            failure(item.name, error)
-    return code
+            if salvaged.changed:
+                each.find()
+    return each.code
 
 
 _EXTENSIONS = {"map": "json", "page": "html"}
@@ -173,30 +167,24 @@ def _carve_all(options: argparse.Namespace) -> int:
     options.output = os.path.join(options.output, "")
     options.all_files = True
     out = outputs.Output(options, lambda name: name)
-    code = SUCCESS
     stems = UniqueNames()
-    for item in inputs.inputs_of(options):
+    for item in (each := EachInput(options)):
         found = 0
         stem = os.path.splitext(out.unchecked_path(item) or "")[0]
         key = key_of(os.path.abspath(stem))
         stem += stems.claim(key).removeprefix(key)  # of inputs whose names differ only in folder or extension
-        try:
-            with reading_options.budget_for(options, item):
-                for offset, salvaged in _carved(item):
-                    path = f"{stem}-{offset:#x}{salvaged.format.extension_of(salvaged.data)}"
-                    found += 1
-                    try:
-                        out.write(path, salvaged.data)
-                    except FormatError as error:  # the others can still be written
-                        code = INPUTS_FAILED
-                        failure(item.name, error)
-                        continue
-                    note(options, f"{item.name}: {path} ({counted(len(salvaged.data), 'byte')})")
+        with each.guarded(item):
+            for offset, salvaged in _carved(item):
+                path = f"{stem}-{offset:#x}{salvaged.format.extension_of(salvaged.data)}"
+                found += 1
+                try:
+                    out.write(path, salvaged.data)
+                except FormatError as error:  # the others can still be written
+                    each.fail(item, error)
+                    continue
+                note(options, f"{item.name}: {path} ({counted(len(salvaged.data), 'byte')})")
             note(options, f"{item.name}: {counted(found, 'file')} found")
-        except reading_options.READ_FAILURES as error:
-            code = INPUTS_FAILED
-            failure(item.name, error)
-    return code
+    return each.code
 
 
 def _carved(item: Input) -> Iterator[tuple[int, Salvaged]]:

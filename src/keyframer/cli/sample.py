@@ -9,13 +9,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from keyframer.cli import inputs, outputs, reading_options, scene_loading
+from keyframer.cli import inputs, outputs, scene_loading
+from keyframer.cli.each_input import READ_FAILURES, budget_for
 from keyframer.cli.exit_handling import INPUTS_FAILED, SUCCESS
 from keyframer.cli.messages import failure, note
-from keyframer.cli.operation_options import add_clip
 from keyframer.formats.kit.summary_tables import Cell, Table
 from keyframer.inspecting.samples import Sample, parse_frames
 from keyframer.inspecting.tables import aligned
+from keyframer.operations import reading_options
 
 ABOUT = """Compute the world transform of every node at given times.
 
@@ -41,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     inputs.add_arguments(parser)
     reading_options.add_scene_arguments(parser)
     what = parser.add_argument_group("what to sample")
-    add_clip(what)
+    reading_options.add_clip(what)
     moments = what.add_mutually_exclusive_group()
     moments.add_argument("--frames", metavar="LIST", help="frames: 0:100:5 (the end is included) or 3.5,7")
     moments.add_argument("--times", metavar="LIST", help="seconds: 0:2:0.1 (the end is included) or 0.5,1")
@@ -67,11 +68,11 @@ def run(options: argparse.Namespace) -> int:
         options.parser.error(str(error))
     item = items[0]
     try:
-        with reading_options.budget_for(options, item):
+        with budget_for(options, item):
             scene = scene_loading.load_scene(item, options)
             sample = Sample(scene, frames=frames, times=times, nodes=options.node, axes=options.axes)
             _write(sample, options)
-    except (*reading_options.READ_FAILURES, LookupError) as error:
+    except (*READ_FAILURES, LookupError) as error:
         failure(item.name, error)
         return INPUTS_FAILED
     except ValueError as error:  # an unknown option, or too many samples

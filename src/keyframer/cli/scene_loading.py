@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from keyframer.cli.inputs import FileInput, Input, MemberInput
 from keyframer.cli.messages import note
-from keyframer.cli.reading_options import bridge_options
 from keyframer.errors import FormatError
 from keyframer.exchange.opening import OpenedFile
+from keyframer.operations.reading_options import bridge_options
 from keyframer.text import counted
 
 if TYPE_CHECKING:

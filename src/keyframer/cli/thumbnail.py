@@ -7,14 +7,13 @@ import os
 import sys
 from contextlib import suppress
 
-from keyframer.batch.operations import OPERATIONS
-from keyframer.cli import inputs, operation_options, outputs, reading_options, scene_loading, texture_search
+from keyframer.cli import inputs, outputs, scene_loading, texture_search
+from keyframer.cli.command_file import CommandFile
+from keyframer.cli.each_input import LOAD_FAILURES, EachInput
 from keyframer.cli.inputs import Input
-from keyframer.cli.messages import note
 from keyframer.errors import FormatError
-from keyframer.rendering import Renderer
+from keyframer.operations.thumbnail import Thumbnail
 from keyframer.rendering.encoding import kind_of
-from keyframer.rendering.renderer import picture_options
 
 ABOUT = """Render a picture, a contact sheet or the playback, without a GPU.
 
@@ -30,6 +29,7 @@ drawn as bones. Faces of one-sided materials are visible from the front only;
 --two-sided shows their backs, too. The same file gives the same bytes with the
 same versions of numpy and Pillow."""
 
+THUMBNAIL = Thumbnail()
 EXAMPLES = (
     "keyframer thumbnail scene.3ds -o scene.png",
     "keyframer thumbnail scene.3ds --sheet 4x3 -o sheet.png",
@@ -41,7 +41,7 @@ EXAMPLES = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     inputs.add_arguments(parser)
-    operation_options.add_options(parser, "thumbnail")
+    THUMBNAIL.add_options(parser)
     outputs.add_arguments(parser, required=False, suffix=".png")
 
 
@@ -54,28 +54,16 @@ def run(options: argparse.Namespace) -> int:
         options.parser.error("a picture cannot be shown as text: give a file with -o")
     try:
         _check_kind(options)
-        values = operation_options.values_of(options, "thumbnail")
+        values = THUMBNAIL.values_of(options)
     except ValueError as error:
         options.parser.error(str(error))
-    settings, presentation = picture_options(values)
-    out = outputs.Output(options, OPERATIONS["thumbnail"].naming(values))
+    out = outputs.Output(options, lambda name: name + THUMBNAIL.suffix(values), "picture")
     if options.force and several:
         _register_images(options, out)
-    items = inputs.inputs_of(options, inputs.LOADABLE)
-    failures = (*reading_options.LOAD_FAILURES, LookupError)
-
-    def render(item: Input) -> bytes:
-        with reading_options.budget_for(options, item):
-            scene = scene_loading.load_scene(item, options)
-            source = texture_search.source_for(item, options)
-            renderer = Renderer(scene, settings, textures=source)
-            texture_search.report(item, source, options)
-            data = presentation.data(renderer)
-        if not renderer.complete:
-            note(options, f"{item.name}: some faces are not drawn: drawing all of them would take too long")
-        return data
-
-    return outputs.write_each(options, out, items, render, "picture", failures)
+    for item in (each := EachInput(options, inputs.LOADABLE, (*LOAD_FAILURES, LookupError))):
+        with each.guarded(item):
+            THUMBNAIL.perform(CommandFile(item, options, values, out))
+    return each.code
 
 
 def _register_images(options: argparse.Namespace, out: outputs.Output) -> None:
@@ -93,7 +81,7 @@ def _register_images(options: argparse.Namespace, out: outputs.Output) -> None:
     for item in inputs.inputs_of(options, inputs.LOADABLE):
         if isinstance(item, inputs.FileInput) and not os.path.isfile(item.name):
             continue  # a pipe can be read only once
-        with suppress(*reading_options.LOAD_FAILURES, LookupError, MemoryError):  # reported when its picture is made
+        with suppress(*LOAD_FAILURES, LookupError, MemoryError):  # reported when its picture is made
             scene = scene_loading.load_scene(item, quiet_options)
             texture_search.note_inputs(item, scene, options)
 

@@ -7,14 +7,16 @@ import os
 import sys
 import webbrowser
 
-from keyframer.cli import inputs, operation_options, reading_options, scene_loading, texture_search
+from keyframer.cli import inputs, scene_loading, texture_search
+from keyframer.cli.each_input import LOAD_FAILURES, READ_FAILURES
 from keyframer.cli.exit_handling import INPUTS_FAILED, SUCCESS
 from keyframer.cli.inputs import BadInput, FileInput, Input, MemberInput
 from keyframer.cli.messages import as_format_error, failure, note
 from keyframer.cli.outputs import check_file, refused, write_file
 from keyframer.errors import FormatError
 from keyframer.exchange.opening import OpenedFile
-from keyframer.limits import limits_of
+from keyframer.limits import Budget, limits_of
+from keyframer.operations import reading_options
 from keyframer.text import counted
 from keyframer.viewer import LoadedFile, ViewedFile, Viewer, packed_page
 from keyframer.viewer.access_control import BrowserHandoff
@@ -46,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     page.add_argument("-f", "--force", action="store_true", help="overwrite an existing page")
     page.add_argument("--no-open", action="store_true", help="print the address without opening a browser")
     page.add_argument("--port", type=int, default=0, metavar="N", help="port of the server (default: any free port)")
-    operation_options.add_textures(parser)
+    reading_options.add_textures(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -88,7 +90,8 @@ def _problem(item: Input) -> Exception | None:
 
 def _viewed(item: Input, options: argparse.Namespace) -> ViewedFile:
     """Return a file for the page; stdin is read now, files and members of archives when they are shown."""
-    with reading_options.budget_for(options, item) as budget:
+    budget = item.budget or Budget(limits_of(dict(options.limit)))
+    with budget.opened():
         if isinstance(item, (FileInput, MemberInput)):
             return ViewedFile(item.name, lambda: _loaded_file(item, _open(item, options), options), budget)
         opened = _open(item, options)
@@ -99,7 +102,7 @@ def _open(item: Input, options: argparse.Namespace) -> OpenedFile | FormatError:
     """Open an input; returns the error if it cannot be read."""
     try:
         return scene_loading.open_input(item, options)
-    except reading_options.READ_FAILURES as error:
+    except READ_FAILURES as error:
         return as_format_error(error)
 
 
@@ -111,7 +114,7 @@ def _loaded_file(item: Input, opened: OpenedFile | FormatError, options: argpars
     loaded = LoadedFile(opened, textures=texture_search.source_for(item, options))
     try:
         loaded.scene = scene_loading.scene_of_opened(item, opened, options)
-    except reading_options.LOAD_FAILURES as error:
+    except LOAD_FAILURES as error:
         loaded.failure = as_format_error(error)
         failure(item.name, error)
     return loaded

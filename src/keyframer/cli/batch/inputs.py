@@ -10,12 +10,12 @@ from fnmatch import fnmatchcase
 from keyframer.batch import InputFile, storage
 from keyframer.batch.catalogue_run import Coverage
 from keyframer.batch.file_catalogue import is_catalogue, path_text
+from keyframer.batch.operation_table import ALL, CATALOGUE
 from keyframer.batch.output_names import safe_relative
 from keyframer.batch.storage import is_url
 from keyframer.cli import inputs
 from keyframer.cli.inputs import STDIN, BadInput, FileInput, Input, MemberInput, WalkedFile, inputs_of
 from keyframer.cli.messages import as_format_error
-from keyframer.cli.operation_options import input_extensions
 from keyframer.errors import FormatError
 
 _GLOB = "*?["
@@ -143,7 +143,7 @@ def _inputs_with_paths(options: argparse.Namespace) -> Iterator[tuple[Input, str
 
 def _groups(options: argparse.Namespace) -> Iterator[tuple[str | None, Iterator[Input]]]:
     """Yield the inputs of each argument with the folder that their paths are relative to, or None."""
-    extensions = input_extensions(options.operation, getattr(options, "to", None))
+    extensions = _extensions(options)
     options.skipped = 0
 
     def expanded(names: list[str], files_from: str | None = None) -> Iterator[Input]:
@@ -157,6 +157,11 @@ def _groups(options: argparse.Namespace) -> Iterator[tuple[str | None, Iterator[
         yield _searched_folder(name), expanded([name])
     if options.files_from is not None:
         yield None, expanded([], options.files_from)
+
+
+def _extensions(options: argparse.Namespace) -> tuple[str, ...]:
+    """Return the extensions of files that are taken from folders and archives."""
+    return inputs.loadable_except(ALL.get(options.operation, CATALOGUE).skipped_extensions(vars(options)))
 
 
 def _searched_folder(name: str) -> str | None:
@@ -177,7 +182,7 @@ def _fixed_part(pattern: str) -> str:
 
 def path_if_taken(source: str, options: argparse.Namespace) -> str | None:
     """Return the path below its folder of a file that would be an input if it existed; None if it would not."""
-    extensions = () if options.all_files else input_extensions(options.operation, getattr(options, "to", None))
+    extensions = () if options.all_files else _extensions(options)
     for name in options.files:
         folder = name.rstrip("/") if is_url(name) else os.path.abspath(name)
         beginning = folder if folder.endswith(os.sep) else f"{folder}/"
@@ -212,7 +217,7 @@ def _output_path(relative: str) -> str:
 
 def _from_store(url: str, options: argparse.Namespace) -> Iterator[InputFile]:
     """Yield the files at a URL; if it cannot be listed or has no files, an input with an error."""
-    extensions = input_extensions(options.operation, getattr(options, "to", None))
+    extensions = _extensions(options)
     is_empty = True
     try:
         for name, below, stamp in storage.list_urls(url):

@@ -21,19 +21,20 @@ from urllib.parse import quote
 
 from keyframer.batch.job import FAILED, FINDINGS, STATUSES
 from keyframer.batch.ledger import Ledger
+from keyframer.batch.operation_table import ALL
 from keyframer.batch.output_names import Renamed
 from keyframer.batch.proof import out_of
 from keyframer.batch.shards import Ledgers, ledgers_of, missing_shards
 from keyframer.batch.storage import is_url
 from keyframer.cli.exit_handling import INPUTS_FAILED, SUCCESS
 from keyframer.cli.messages import failure, note, shown_name
-from keyframer.cli.operation_options import SEVERITIES, VERDICT_WORDS
 from keyframer.cli.outputs import write_file
 from keyframer.errors import FormatError
 from keyframer.files import note_input
 from keyframer.formats.foreign_files import NOT_READ
 from keyframer.inspecting.listing import STYLES, Listing
 from keyframer.inspecting.tables import shown
+from keyframer.operations.check import SEVERITIES, VERDICT_WORDS
 from keyframer.text import counted, safe_text
 
 SCHEMA = "keyframer.batch"
@@ -99,8 +100,6 @@ label {{ display: grid }} input, select, button {{ font: inherit; padding: .2em 
 <h1>Keyframer batch report</h1>
 """
 
-_OPERATIONS = ("convert", "check", "info", "identify", "thumbnail", "gallery")
-"""all operations, available here or not: a ledger may come from another machine"""
 _MOST_LINES = 20
 """maximum number of refused rows that are shown"""
 
@@ -127,7 +126,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--loss", metavar="CODE", help="show only conversions with this loss (docs/losses.md)")
     parser.add_argument(
-        "--operation", dest="only_operation", choices=_OPERATIONS, metavar="NAME", help="show only this operation"
+        "--operation", dest="only_operation", choices=tuple(ALL), metavar="NAME", help="show only this operation"
     )
     parser.add_argument("-o", "--output", metavar="FILE", help="write to a file instead of stdout")
     parser.add_argument("-f", "--force", action="store_true", help="overwrite an existing file")
@@ -383,7 +382,7 @@ class _Links:
         """Return the link to a picture of each source that has one."""
         found: dict[str, str] = {}
         everything = {"status": None, "only": None, "severity": None, "loss": None}
-        for operation in ("gallery", "thumbnail"):
+        for operation in (name for name in reversed(ALL) if ALL[name].shows_pictures):
             for row in _rows(ledger, argparse.Namespace(only_operation=operation, **everything)):
                 shown_outputs = (output["path"] for output in row["outputs"] if output["path"].endswith(_PICTURES))
                 picture = max(shown_outputs, key=lambda path: path.endswith("picture.jpg"), default=None)

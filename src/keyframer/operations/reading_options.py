@@ -1,22 +1,17 @@
-"""The arguments of commands that decode files, and of those that load scenes."""
+"""The options that many commands share: of decoding files, of loading scenes, and of images."""
 
 from __future__ import annotations
 
 import argparse
+import os
 from argparse import ArgumentTypeError
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from typing import Any
 
-from keyframer.cli.inputs import Input
-from keyframer.errors import FormatError
 from keyframer.exchange import IMPORTERS
+from keyframer.files.members import folder_in_container, names_in
 from keyframer.formats import FORMATS
-from keyframer.limits import Budget, limits_of
-
-READ_FAILURES = (FormatError, OSError)
-"""exceptions of reading an input"""
-LOAD_FAILURES = (*READ_FAILURES, ValueError)
-"""exceptions of loading an input; ValueError for an option that its format does not have"""
+from keyframer.limits import limits_of
 
 COMPANIONS: dict[str, list[str]] = {}
 """what the companions are, by the names of their options: several formats may have the same option"""
@@ -124,7 +119,43 @@ def bridge_options(options: argparse.Namespace) -> dict[str, object]:
     return dict(getattr(options, "set", ())) | given
 
 
-def budget_for(options: argparse.Namespace, item: Input | None = None) -> AbstractContextManager[Budget]:
-    """Open the budget for one input; the members of an archive share a budget."""
-    shared = None if item is None else item.budget
-    return (shared or Budget(limits_of(dict(options.limit)))).opened()
+def values_of(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the shared options as JSON values, without those of loading scenes; empty ones are not left out."""
+    given = vars(options)
+    values = {name: given.get(name) for name in ("no_textures", "texture_recursive", "salvage")}
+    values["from"] = given.get("from_format")
+    values["limit"] = dict(given.get("limit") or ())
+    values["texture_path"] = [os.path.abspath(folder) for folder in given.get("texture_path") or ()]
+    return values
+
+
+def scene_values(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the options of loading scenes as JSON values."""
+    scene = bridge_options(options)
+    return {"scene": scene | {name: os.path.abspath(str(scene[name])) for name in COMPANIONS if name in scene}}
+
+
+def add_clip(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--clip", metavar="NAME", help="name of a clip, or its number counted from 1 (default: the first)"
+    )
+
+
+def add_textures(parser: argparse.ArgumentParser) -> None:
+    textures = parser.add_argument_group("textures")
+    textures.add_argument(
+        "--texture-path",
+        action="append",
+        type=_folder,
+        default=[],
+        metavar="DIR",
+        help="a folder or archive to search for images, after the folder of the file (may be repeated)",
+    )
+    textures.add_argument("--texture-recursive", action="store_true", help="search subfolders for images, too")
+    textures.add_argument("--no-textures", action="store_true", help="do not open images")
+
+
+def _folder(path: str) -> str:
+    if not os.path.isdir(path) and not names_in(folder_in_container(path)):
+        raise ArgumentTypeError(f"no such folder: {path!r}")
+    return path

@@ -1,0 +1,183 @@
+"""Rendering a picture, a contact sheet or the playback of a file."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from keyframer.operations import READING, Operation, WorkFile, reading_options
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+PICTURE_KINDS = ("png", "jpg", "gif", "apng", "webp", "mp4")
+"""kinds of picture that can be written"""
+RENDERING = ("keyframer.rendering.renderer", "keyframer.editing", "PIL.ImageDraw", "PIL.ImageFont")
+
+
+class Thumbnail(Operation):
+    name = "thumbnail"
+    help = "render a picture of every file"
+    loads = (*READING, *RENDERING)
+    plain = ("clip",)
+    shows_pictures = True
+    needs = "PIL"
+
+    def add_options(self, parser: argparse.ArgumentParser, *, in_batch: bool = False) -> None:
+        reading_options.add_scene_arguments(parser)
+        _add_picture(parser)
+        reading_options.add_textures(parser)
+
+    def own_values(self, options: argparse.Namespace) -> dict[str, Any]:
+        return _picture(options) | reading_options.scene_values(options)
+
+    def suffix(self, values: Mapping[str, Any]) -> str:
+        from keyframer.rendering.renderer import picture_options
+
+        return f".{picture_options(values)[1].kind}"
+
+    def perform(self, file: WorkFile) -> None:
+        """Render a picture of a file."""
+        from keyframer.rendering.renderer import Renderer, picture_options
+
+        settings, presentation = picture_options(file.values)
+        scene, textures = file.scene(), file.textures()
+        renderer = Renderer(scene, settings, textures=textures)
+        try:
+            data = presentation.data(renderer)
+        except LookupError as error:  # not every file has a camera of this name
+            raise ValueError(str(error.args[0] if error.args else error)) from None
+        images = {str(image.match): image.texture is not None for image in (textures.opened if textures else ())}
+        file.details = {"frames": len(renderer.frames or ()), "images": images, "complete": renderer.complete}
+        if not renderer.complete:
+            file.note("some faces are not drawn: drawing all of them would take too long")
+        file.write(data)
+
+
+def _add_picture(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments for the content and the style of a picture."""
+    what = parser.add_argument_group("what to show")
+    reading_options.add_clip(what)
+    what.add_argument(
+        "--size", default="256", metavar="N|WxH", help="size in pixels, such as 256 or 320x200 (default: 256)"
+    )
+    moment = what.add_mutually_exclusive_group()
+    moment.add_argument(
+        "--frame",
+        type=reading_options.frame,
+        metavar="N",
+        help="frame to show (default: the one saved in the file, else the first; the middle one if that shows nothing)",
+    )
+    moment.add_argument("--frames", metavar="LIST", help="frames of a sheet or a playback: 0:100:5 or 3,7")
+    what.add_argument("--sheet", metavar="CxR", help="make a contact sheet of C columns and R rows")
+    what.add_argument(
+        "--pictures",
+        type=int,
+        metavar="N",
+        help="number of pictures of a playback (default: 15 per second, at most 90)",
+    )
+    what.add_argument(
+        "--camera",
+        default="auto",
+        metavar="NAME",
+        help="name of a camera; fit: everything is visible; auto (default): a camera of the file, else fit",
+    )
+    what.add_argument(
+        "--around",
+        type=reading_options.number(-360, 360),
+        metavar="DEGREES",
+        help="angle of the view to the right of the front (default: 30); implies --camera fit",
+    )
+    what.add_argument(
+        "--above",
+        type=reading_options.number(-90, 90),
+        metavar="DEGREES",
+        help="angle of the view above the horizon (default: 22); implies --camera fit",
+    )
+    what.add_argument(
+        "--lights",
+        choices=("auto", "file", "studio"),
+        default="auto",
+        help="lights of the file, of a studio, or both as needed (default: auto)",
+    )
+    what.add_argument(
+        "--bones",
+        choices=("auto", "always", "never"),
+        default="auto",
+        help="draw the skeleton (default: only without a mesh)",
+    )
+    what.add_argument(
+        "--background", default="neutral", metavar="COLOUR", help="#rrggbb, file, none, or neutral (default)"
+    )
+    what.add_argument(
+        "--two-sided", action="store_true", help="draw the back of faces, too (default: only of two-sided materials)"
+    )
+    what.add_argument(
+        "--to", choices=PICTURE_KINDS, help="kind of picture (default: by the extension of OUT, else png)"
+    )
+
+
+def _picture(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the fields of `Settings` and `Presentation`; raises ValueError if they are invalid."""
+    from keyframer.inspecting.samples import parse_frames  # these load the renderer
+    from keyframer.rendering.encoding import ANIMATED, STILL, check_kind
+    from keyframer.rendering.renderer import picture_options
+
+    kind = options.to or "png"
+    sheet = None if options.sheet is None else _pair(options.sheet, "--sheet")
+    if sheet is not None and sheet[0] * sheet[1] > 1_000:
+        raise ValueError("--sheet: a sheet has at most 1000 pictures")
+    if sheet is not None and kind not in STILL:
+        raise ValueError("a contact sheet is a still picture: png or jpg")
+    if options.pictures is not None and not 1 <= options.pictures <= 1_000:
+        raise ValueError("--pictures must be from 1 to 1000")
+    if options.pictures is not None and kind in STILL:
+        raise ValueError(f"--pictures is for a playback, not a still picture (write {', '.join(ANIMATED)})")
+    frames = None if options.frames is None else list(parse_frames(options.frames))
+    if frames is not None and len(frames) > 1_000:
+        raise ValueError(f"--frames: {len(frames)} pictures, at most 1000")
+    if frames is not None and kind in STILL and sheet is None:
+        sheet = [min(len(frames), 4), -(-len(frames) // min(len(frames), 4))]
+    if options.frame is not None:
+        frames = [options.frame]
+    has_angle = options.around is not None or options.above is not None
+    if has_angle and options.camera not in ("auto", "fit"):
+        raise ValueError("--around and --above are for --camera fit")
+    width, height = _pair(options.size, "--size")
+    settings = {
+        "width": width,
+        "height": height,
+        "camera": "fit" if has_angle else options.camera,
+        "lights": options.lights,
+        "bones": {"auto": None, "always": True, "never": False}[options.bones],
+        "around_degrees": options.around,
+        "above_degrees": options.above,
+        "two_sided": options.two_sided,
+    }
+    if options.background != "neutral":
+        settings["background"] = _background(options.background)
+    presentation = {"kind": kind, "sheet": sheet, "frames": frames, "pictures": options.pictures}
+    values = {"settings": settings, "presentation": presentation}
+    check_kind(kind, transparent=picture_options(values)[0].background is None)
+    return values
+
+
+def _pair(text: str, option: str) -> list[int]:
+    """Parse ``256`` or ``320x200``."""
+    parts = text.lower().split("x")
+    if len(parts) not in (1, 2) or not all(part.isascii() and part.isdigit() and int(part[:9]) > 0 for part in parts):
+        raise ValueError(f"{option} needs a number such as 4, or two such as 4x3, not {text[:40]!r}")
+    return [int(parts[0][:9]), int(parts[-1][:9])]
+
+
+def _background(text: str) -> list[int] | str | None:
+    if text in ("file", "none"):
+        return "file" if text == "file" else None
+    digits = text.removeprefix("#")
+    try:
+        if len(digits) != 6:
+            raise ValueError
+        return list(bytes.fromhex(digits))
+    except ValueError:
+        raise ValueError(f"--background needs #rrggbb, file, none or neutral, not {text!r}") from None
