@@ -40,17 +40,14 @@ from keyframer.scene import (
 )  # fmt: skip
 from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.scene.losses import (
-    CAMERA_PERSPECTIVE,
-    CAMERA_SHIFT,
-    CLIP_NOT_PLAYING,
-    LIGHT_AS_SPOT,
+    CLIPS_UNSUPPORTED,
+    FIELD_UNSUPPORTED,
+    KIND_CHANGED,
     MATERIAL_CONVERTED,
-    MESH_LAYERS,
-    MESH_MODIFIERS,
-    MESH_NORMALS_GROUPED,
-    NODE_CONTENT_UNSUPPORTED,
-    NODE_INSTANCES,
-    SHEAR_REMOVED,
+    NODES_UNSUPPORTED,
+    NORMALS_CHANGED,
+    SCALE_AXES_UNSUPPORTED,
+    VERTEX_DATA_UNSUPPORTED,
 )
 
 from .animation import clip_actions, key_frames
@@ -259,7 +256,7 @@ class _Reader:
             above = placed.parent.name
             parent = self.numbers.get((above, bone), self.numbers.get((above, "")))
         if obj.instance_type != "NONE":
-            self.report.add(NODE_INSTANCES, f"/nodes/{name_of(obj)}/instances")
+            self.report.add(NODES_UNSUPPORTED["instances"], f"/nodes/{name_of(obj)}/instances")
         self._append((obj.name, ""), Node(name_of(obj), kind.get(obj.type, NodeKind.OBJECT), parent))
         if obj.type == "ARMATURE":
             self.scene.nodes[-1].kind = NodeKind.DUMMY
@@ -268,7 +265,7 @@ class _Reader:
                 name = name_of(obj.data.bones[bone.name])
                 self._append((obj.name, bone.name), Node(name, NodeKind.BONE, self.numbers[parent_key]))
         elif obj.type not in (*_SURFACES, "CAMERA", "LIGHT", "EMPTY"):
-            self.report.add(NODE_CONTENT_UNSUPPORTED, f"/nodes/{name_of(obj)}", kind=obj.type.lower())
+            self.report.add(NODES_UNSUPPORTED["content"], f"/nodes/{name_of(obj)}", kind=obj.type.lower())
 
     def _append(self, key: tuple[str, str], node: Node) -> None:
         self.numbers[key] = len(self.scene.nodes)
@@ -320,7 +317,7 @@ class _Reader:
                 local = affine.inverse(world[:, node.parent]) @ local
             position, turn, size = affine.decompose(local)
             if np.abs(affine.compose(position, turn, size) - local).max() > 1e-4 * max(1.0, float(np.abs(size).max())):
-                self.report.add(SHEAR_REMOVED, f"/nodes/{node.name}")
+                self.report.add(SCALE_AXES_UNSUPPORTED["shear"], f"/nodes/{node.name}", outcome=Outcome.APPROXIMATED)
             turn = quat.continuous(turn)
             self.positions[number], self.turns[number], self.scales[number] = position, turn, size
             node.position, node.rotation_xyzw, node.scale = position[0], turn[0], size[0]
@@ -336,9 +333,13 @@ class _Reader:
             node.camera = len(scene.cameras)
             planes = _clip_planes(obj.data)
             if obj.data.type != "PERSP":
-                self.report.add(CAMERA_PERSPECTIVE, f"/cameras/{name_of(obj.data)}/{obj.data.type.lower()}")
+                self.report.add(
+                    KIND_CHANGED["projection"],
+                    f"/cameras/{name_of(obj.data)}/{obj.data.type.lower()}",
+                    outcome=Outcome.DROPPED,
+                )
             if obj.data.shift_x or obj.data.shift_y:
-                self.report.add(CAMERA_SHIFT, f"/cameras/{name_of(obj.data)}/shift")
+                self.report.add(FIELD_UNSUPPORTED["value"], f"/cameras/{name_of(obj.data)}/shift", what="lens shift")
             scene.cameras.append(Camera(name_of(obj.data), fov_degrees=math.degrees(obj.data.angle_x), clip=planes))
         elif obj.type == "LIGHT":
             node.light = len(scene.lights)
@@ -369,7 +370,9 @@ class _Reader:
 
     def _light(self, data: Any) -> Light:
         if data.type == "AREA":
-            self.report.add(LIGHT_AS_SPOT, f"/lights/{name_of(data)}", outcome=Outcome.APPROXIMATED, kind="area")
+            self.report.add(
+                KIND_CHANGED["light"], f"/lights/{name_of(data)}", outcome=Outcome.APPROXIMATED, lights="area"
+            )
         light = Light(name_of(data), _LIGHTS[data.type], tuple(shown_color(data.color).tolist()))
         light.multiplier = data.energy / _watts(data)
         light.casts_shadows = bool(data.use_shadow)
@@ -396,7 +399,9 @@ class _Reader:
             source = obj
             others = [other.name for other in obj.modifiers if other != modifier]
             if others:
-                self.report.add(MESH_MODIFIERS, f"/nodes/{name_of(obj)}/modifiers", modifiers=", ".join(others))
+                self.report.add(
+                    FIELD_UNSUPPORTED["modifiers"], f"/nodes/{name_of(obj)}/modifiers", modifiers=", ".join(others)
+                )
         data = source.to_mesh()
         if data is None:
             return
@@ -449,9 +454,9 @@ class _Reader:
         path = f"/meshes/{name_of(obj.data)}"
         for name, count in (("uv", len(data.uv_layers)), ("colors", len(data.color_attributes))):
             if count > 1:
-                self.report.add(MESH_LAYERS, f"{path}/{name}", count=count)
+                self.report.add(VERTEX_DATA_UNSUPPORTED["layers"], f"{path}/{name}", count=count)
         if data.has_custom_normals:
-            self.report.add(MESH_NORMALS_GROUPED, f"{path}/normals")
+            self.report.add(NORMALS_CHANGED["groups"], f"{path}/normals")
 
     def _report_other_clips(self) -> None:
         """Report imported clips that the scene does not play."""
@@ -459,7 +464,7 @@ class _Reader:
         played = [block.animation_data.action for block in blocks if block.animation_data is not None]
         for action in clip_actions():
             if action not in played:
-                self.report.add(CLIP_NOT_PLAYING, f"/clips/{action.name}")
+                self.report.add(CLIPS_UNSUPPORTED["not playing"], f"/clips/{action.name}")
 
     def _skin(self, obj: Any, rig: Any) -> Skin:
         bones = [bone.name for bone in rig.data.bones]
@@ -496,7 +501,7 @@ class _Reader:
             read = restored(read, noted["stored"], noted["seen"])
         else:
             model = "a material of the time: colour, gloss, opacity, emission and images"
-            self.report.add(MATERIAL_CONVERTED, f"/materials/{material.name}", model=model)
+            self.report.add(MATERIAL_CONVERTED["model"], f"/materials/{material.name}", model=model)
         read.name = name_of(material)
         for index, known in self.files_materials.items():
             if known == number and material_values(self.scene.materials[index]) == material_values(read):

@@ -34,16 +34,13 @@ from keyframer.scene import Clip, Environment, Handedness, LightType, Node, Node
 from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.scene.losses import (
     AIM_BAKED,
-    AIM_KEPT,
     FIELD_KEPT,
-    KEYS_KEPT,
-    LIGHT_DIMMING,
-    LIGHT_WRITTEN,
-    RAW_CHANNEL_KEPT,
-    SCALE_AXES_OF_BONES,
-    SKIN_BIND_POSITIONS,
-    UNIT_DIFFERENT,
-    UNIT_TAKEN,
+    LENGTHS_CONVERTED,
+    LIGHT_CHANGED,
+    MOTION_WRITTEN,
+    PART_WRITTEN,
+    SCALE_AXES_UNSUPPORTED,
+    SKIN_CHANGED,
 )
 from keyframer.text import safe_text
 
@@ -319,7 +316,7 @@ class _Builder:
             self.targets[number, name] = [target]
         if transform.scale_axes_xyzw is not None:
             path = f"/nodes/{self.scene.nodes[number].name}/scale_axes"
-            self.report.add(SCALE_AXES_OF_BONES, path)
+            self.report.add(SCALE_AXES_UNSUPPORTED["bones"], path)
 
     def _add(self, number: int) -> None:
         """Add the objects of a node: its mesh, camera and light, or an empty; nothing for a bone without these."""
@@ -516,7 +513,7 @@ class _Builder:
             bound_at, error = bound_points(skin, points.reshape(-1, 3).astype(np.float64))
             part.foreach_set("co", bound_at.astype(np.float32).reshape(-1))
         if error > _TOLERANCE:
-            self.report.add(SKIN_BIND_POSITIONS, f"/skins/{skin.name}", error=error, unit="Blender unit")
+            self.report.add(SKIN_CHANGED["bind positions"], f"/skins/{skin.name}", error=error, unit="Blender unit")
         obj.data.update()
         self.armature.bind(obj, node.skin)
 
@@ -555,9 +552,9 @@ class _Builder:
                 self.targets.setdefault((number, "cone"), []).append(Target(data, name, np.eye(2)[row : row + 1]))
         path = f"/lights/{light.name}"
         if light.type is LightType.DIRECTIONAL:
-            self.report.add(LIGHT_WRITTEN, path, extras=light.extras)
+            self.report.add(PART_WRITTEN["part"], path, extras=light.extras)
         else:
-            self.report.add(LIGHT_DIMMING, path, extras=light.extras, difference=dimming_difference(light))
+            self.report.add(LIGHT_CHANGED["dimming"], path, extras=light.extras, difference=dimming_difference(light))
         return bpy.data.objects.new(safe_text(node.name), data)
 
     def _watts(self, number: int) -> float:
@@ -593,7 +590,7 @@ class _Builder:
             value = getattr(environment, name)
             if value is not None and value != (0.0, 0.0, 0.0):
                 path = f"/environment/{name}"
-                self.report.add(FIELD_KEPT, path, outcome=Outcome.DROPPED, extras=environment.extras)
+                self.report.add(FIELD_KEPT["field"], path, outcome=Outcome.DROPPED, extras=environment.extras)
 
     # Motion
 
@@ -652,12 +649,18 @@ class _Builder:
         if metres is None or math.isclose(settings.scale_length, metres, rel_tol=1e-6):
             return
         if self.has_other_objects and settings.scale_length != 1.0:
-            self.report.add(UNIT_DIFFERENT, "/space/unit", metres=metres, kept=settings.scale_length)
+            self.report.add(
+                LENGTHS_CONVERTED["other unit"],
+                "/space/unit",
+                outcome=Outcome.DROPPED,
+                metres=metres,
+                kept=settings.scale_length,
+            )
             return
         settings.scale_length = metres
         system, length_unit = _LENGTH_UNITS.get(float(f"{metres:.6g}"), ("METRIC", "ADAPTIVE"))
         settings.system, settings.length_unit = system, length_unit
-        self.report.add(UNIT_TAKEN, "/space/unit", metres=metres)
+        self.report.add(LENGTHS_CONVERTED["unit taken"], "/space/unit", outcome=Outcome.EXACT, metres=metres)
 
     def _show_distant_objects(self) -> None:
         """Move the far end of all 3D views behind the imported objects."""
@@ -676,11 +679,11 @@ class _Builder:
                 if (curves.node, curves.name) in self.targets:
                     outcome, unit = outcomes[curves.how], _UNITS.get(curves.name, "1")
                     keys = keys if curves.how == "exact" else f"{curves.how}: {keys}"
-                    self.report.add(KEYS_KEPT, path, outcome=outcome, error=error, unit=unit, keys=keys)
+                    self.report.add(MOTION_WRITTEN["keys"], path, outcome=outcome, error=error, unit=unit, keys=keys)
         for clip in self.scene.clips:
             for channel in clip.raw_channels:
                 path = f"/clips/{clip.name}/{channel.name}"
-                self.report.add(RAW_CHANNEL_KEPT, path, outcome=Outcome.DROPPED)
+                self.report.add(FIELD_KEPT["raw channel"], path, outcome=Outcome.DROPPED)
         lines = set()
         for clip in self.scene.clips or [Clip()]:
             dropped = LossReport("blender")
@@ -692,9 +695,9 @@ class _Builder:
             if is_aimed and number in self.objects:
                 path = f"/nodes/{node.name}/target"
                 if number in self.tracking:
-                    self.report.add(AIM_KEPT, path, extras=node.extras)
+                    self.report.add(MOTION_WRITTEN["aim"], path, extras=node.extras)
                 else:
-                    self.report.add(AIM_BAKED, path, extras=node.extras, target="an empty")
+                    self.report.add(AIM_BAKED["rotation"], path, extras=node.extras, target="an empty")
 
 
 def roll_degrees(world: np.ndarray, aimed: np.ndarray) -> np.ndarray:

@@ -16,7 +16,7 @@ from keyframer.exchange.kit.numbers import fraction
 from keyframer.exchange.kit.surfaces import roughness
 from keyframer.scene import Material, TextureMap
 from keyframer.scene.loss_report import LossReport
-from keyframer.scene.losses import IMAGE_NOT_OPENED, MAP_UNSUPPORTED, MATERIAL_CONVERTED
+from keyframer.scene.losses import IMAGES_UNSUPPORTED, MATERIAL_CONVERTED, TEXTURES_UNSUPPORTED
 from keyframer.text import safe_text
 from keyframer.textures import TextureFinder
 
@@ -50,10 +50,10 @@ class Materials:
 
     def _report_conversion(self, material: Material) -> None:
         path = f"/materials/{material.name}"
-        self._report.add(MATERIAL_CONVERTED, path, extras=material.extras, model="a Principled BSDF")
+        self._report.add(MATERIAL_CONVERTED["model"], path, extras=material.extras, model="a Principled BSDF")
         for slot in material.maps:
             if slot not in ("texture1", "opacity", "bump", "self_illumination"):
-                self._report.add(MAP_UNSUPPORTED, f"{path}/maps/{slot}", extras=material.extras, slot=slot)
+                self._report.add(TEXTURES_UNSUPPORTED["slot"], f"{path}/maps/{slot}", extras=material.extras, slot=slot)
 
     def _make(self, material: Material, *, colored: bool, mapped: bool) -> Any:
         created = bpy.data.materials.new(safe_text(material.name) or "Material")
@@ -144,7 +144,7 @@ class Materials:
         if key not in self._images:
             image, reason = self._open(texture, data)
             if image is None:
-                self._report.add(IMAGE_NOT_OPENED, path, extras=texture.extras, reason=reason)
+                self._report.add(IMAGES_UNSUPPORTED["not opened"], path, extras=texture.extras, reason=reason)
             self._images[key] = image
         return self._images[key]
 

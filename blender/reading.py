@@ -12,7 +12,7 @@ import bpy
 from keyframer.exchange.kit.colors import shown_color
 from keyframer.scene import Material, TextureMap
 from keyframer.scene.loss_report import LossReport
-from keyframer.scene.losses import IMAGE_UNSUPPORTED
+from keyframer.scene.losses import IMAGES_UNSUPPORTED
 
 from .identity import name_of
 
@@ -42,7 +42,7 @@ def read_material(material: Any, report: LossReport) -> Material:
             written.append(image)
     unsupported = {image.name for socket in inputs for image in _images_behind(socket) if image not in written}
     for name in sorted(unsupported):
-        report.add(IMAGE_UNSUPPORTED, f"/materials/{name_of(material)}/images", image=name)
+        report.add(IMAGES_UNSUPPORTED["material"], f"/materials/{name_of(material)}/images", image=name)
     return created
 
 

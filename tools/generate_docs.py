@@ -279,7 +279,10 @@ them with a saved file, and `keyframer batch report --loss CODE` lists the files
 keyframer batch report converted/ --loss LIGHTS_UNSUPPORTED
 ```
 
-The tables have the usual outcome of each code; where it is measured, an entry may have another one."""
+A code that stands for one loss with several reasons has cases, and `--loss CODE` finds all of them:
+`--loss "VERTEX_DATA_UNSUPPORTED:vertex colours"` finds one. In JSON an entry has its `case`, and the values of its
+sentence as `args`. The tables have the usual outcome of each code; where it is measured, an entry may have another
+one."""
 
 
 def losses_page() -> Iterator[str]:
@@ -293,11 +296,13 @@ def losses_page() -> Iterator[str]:
         yield ""
         yield f"## {outcome.value.capitalize()}"
         yield ""
-        yield "| code | what happened | advice |"
-        yield "| --- | --- | --- |"
-        for code, kind in sorted(LOSSES.items()):
-            if kind.outcome is outcome:
-                yield f"| `{code}` | {_message(kind.template)} | {_message(kind.advice)} |"
+        yield "| code | case | what happened | advice |"
+        yield "| --- | --- | --- | --- |"
+        for code, kinds in sorted(LOSSES.items()):
+            for number, (case, kind) in enumerate(kinds.items()):
+                if kind.outcome is outcome:
+                    name = "" if number else f"`{code}`"
+                    yield f"| {name} | {case} | {_message(kind.template)} | {_message(kind.advice)} |"
 
 
 _ABOUT_COMMANDS = """\

@@ -334,7 +334,11 @@ def test_the_report_selects_conversions_by_a_loss(run: Run, mixed: Path, tmp_pat
     head, _, _ = run("batch", "report", tmp_path, "--loss", "LIGHTS_UNSUPPORTED").out.partition("\n\n")
     assert head == "convert: 1 done"
     (line,) = run("batch", "report", tmp_path, "--loss", "LIGHTS_UNSUPPORTED", "--format", "jsonl").out.splitlines()
-    assert json.loads(line)["details"]["loss_codes"]["LIGHTS_UNSUPPORTED"] == 1
+    assert json.loads(line)["details"]["loss_codes"]["LIGHTS_UNSUPPORTED:lights"] == 1
+    assert reported(run, tmp_path, "--loss", "lights_unsupported:lights") == ["clean"]
+    assert reported(run, tmp_path, "--loss", "LIGHTS_UNSUPPORTED:ambient") == []
+    ran = run("batch", "report", tmp_path, "--loss", "LIGHTS_UNSUPPORTED:lamps")
+    assert "no loss has the code LIGHTS_UNSUPPORTED:lamps" in ran.err
     ran = run("batch", "report", tmp_path, "--loss", "LIGHT_UNSUPPORTED")
     assert "no loss has the code LIGHT_UNSUPPORTED" in ran.err
     assert reported(run, tmp_path, "--loss", "LIGHT_UNSUPPORTED") == []

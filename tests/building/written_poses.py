@@ -106,7 +106,7 @@ class _Comparison:
         self.clip = scene.clips[0] if scene.clips else Clip()
         self.names = {node.name: number for number, node in enumerate(self.loaded.nodes)}
         for loss in report:
-            if loss.type is NAME_CHANGED and loss.args["name"] in self.names:
+            if loss.type is NAME_CHANGED["rule"] and loss.args["name"] in self.names:
                 self.names.setdefault(loss.path.removeprefix("/nodes/"), self.names[str(loss.args["name"])])
         self.claims = [self._claims(node) for node in scene.nodes]
         for channel in self.clip.channels:

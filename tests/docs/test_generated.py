@@ -82,3 +82,12 @@ def test_schemas_are_valid() -> None:
     for path, text in PAGES.items():
         if path.suffix == ".json":
             jsonschema.Draft202012Validator.check_schema(json.loads(text))
+
+
+def test_reports_of_one_and_of_many_conversions_have_one_form() -> None:
+    one, many = (json.loads(PAGES[ROOT / "docs" / "schemas" / name]) for name in ("loss.json", "convert.json"))
+    converted = many["$defs"]["converted"]["properties"]
+    own = {"schema", "schema_version"}  # convert has them once for all files
+    assert {name: converted[name] for name in one["properties"].keys() - own} == {
+        name: one["properties"][name] for name in one["properties"].keys() - own
+    }

@@ -45,7 +45,7 @@ from keyframer.scene import (
 )
 from keyframer.scene.environment import Fog, Gradient, LayeredFog
 from keyframer.scene.loss_report import CannotWrite, Outcome
-from keyframer.scene.losses import VERTICES_DUPLICATED
+from keyframer.scene.losses import MESH_SPLIT
 from keyframer.scene.node import Morph
 from tests.building.gltf import Json, glb, triangle
 from tests.building.images import encoded
@@ -785,12 +785,12 @@ def test_equal_texture_vertices_are_not_a_seam(tmp_path: Path) -> None:
     sheet = scene.meshes[0]
     sheet.uv = np.array([[0, 0], [1, 0], [1, 1], [0, 1], [0, 0], [1, 1.0]])
     sheet.uv_corners = np.array([[0, 1, 2], [4, 5, 3]])
-    assert not [loss for loss in keyframer.save(scene, tmp_path / "a.3ds") if loss.type is VERTICES_DUPLICATED]
+    assert not [loss for loss in keyframer.save(scene, tmp_path / "a.3ds") if loss.type is MESH_SPLIT["seams"]]
     mesh = keyframer.load(tmp_path / "a.3ds").meshes[0]
     assert len(mesh.positions) == 4
     sheet.uv[4] = (0.5, 0.5)
     report = keyframer.save(scene, tmp_path / "b.3ds")
-    assert [loss.args for loss in report if loss.type is VERTICES_DUPLICATED] == [{"count": 1}]
+    assert [loss.args for loss in report if loss.type is MESH_SPLIT["seams"]] == [{"count": 1}]
 
 
 @pytest.mark.parametrize("target", ["a.anim", "b.anim"])

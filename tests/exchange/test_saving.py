@@ -13,7 +13,7 @@ import pytest
 import keyframer
 from keyframer.exchange.gltf.conventions import json_value, packed
 from keyframer.scene.loss_report import LossReport
-from keyframer.scene.losses import MESH_WRITTEN
+from keyframer.scene.losses import PART_WRITTEN
 from tests.building.gltf_scenes import SCENES
 from tests.cli.running import check_schema
 from tests.exchange.truth import largest_differences, moments
@@ -152,8 +152,8 @@ def test_report_follows_its_schema(name: str, tmp_path: Path) -> None:
 
 def test_report_gives_the_source_in_the_file() -> None:
     report = LossReport("gltf")
-    report.add(MESH_WRITTEN, "/a", extras={"3ds": {"offset": 12, "path": "/4d4d"}})
-    report.add(MESH_WRITTEN, "/b", extras={"3ds": {"flags": 1}})
+    report.add(PART_WRITTEN["part"], "/a", extras={"3ds": {"offset": 12, "path": "/4d4d"}})
+    report.add(PART_WRITTEN["part"], "/b", extras={"3ds": {"flags": 1}})
     assert report.losses[0].as_dict()["source"] == {"path": "/4d4d", "offset": 12}
     assert "source" not in report.losses[1].as_dict()
 

@@ -11,36 +11,35 @@ from typing import Any
 import pytest
 
 import keyframer
-from keyframer.scene.loss_report import LossReport, Outcome
+from keyframer.scene.loss_report import LossReport, LossType, Outcome
 from keyframer.scene.losses import (
-    CAMERA_CLIP_PLANES,
-    CAMERA_SHIFT,
-    CLIP_EXTRA,
+    CLIPS_UNSUPPORTED,
+    DETAIL_UNSUPPORTED,
     EXTRAS_KEPT,
-    FACES_INVALID,
     FEATURES_UNSUPPORTED,
     FIELD_KEPT,
     FIELD_UNSUPPORTED,
-    KEYS_KEPT,
-    LIGHT_AMBIENT,
-    LIGHT_DIMMING,
+    GEOMETRY_LEFT_OUT,
+    KEYS_CONVERTED,
+    LIGHT_CHANGED,
+    LIGHTS_UNSUPPORTED,
     LOSSES,
-    MAP_AMOUNT,
-    MESH_NORMALS_GROUPED,
-    MESH_WRITTEN,
-    MORPH_UNUSED,
-    MOTION_CONVERTED,
+    MORPHS_UNSUPPORTED,
     MOTION_INCOMPLETE,
-    NODE_UNSUPPORTED,
-    NODE_WITHOUT_GEOMETRY,
-    PIVOT_APPLIED,
-    SKIN_BENT,
+    MOTION_WRITTEN,
+    NODES_UNSUPPORTED,
+    NORMALS_CHANGED,
+    PART_WRITTEN,
+    SKINS_UNSUPPORTED,
+    TEXTURES_UNSUPPORTED,
     TIMES_ROUNDED,
-    UNSEEN_FIELD_UNSUPPORTED,
+    TRACK_WITHOUT_EFFECT,
+    TRANSFORM_APPLIED,
     loss_type,
 )
 
 ROOT = Path(__file__).parents[2]
+TYPES = [kind for kinds in LOSSES.values() for kind in kinds.values()]
 _OPTIONS = {"outcome", "advice", "error", "unit", "extras"}
 """arguments of `LossReport.add` that are not values of the sentence"""
 
@@ -49,53 +48,67 @@ def _values(template: str | None) -> set[str]:
     return {name for _, name, _, _ in Formatter().parse(template or "") if name}
 
 
-def _reports() -> Iterator[tuple[str, str, set[str] | None]]:
-    """Yield the place, the code and the values of each report of a loss; None if values come from a dictionary."""
+def _kinds(tree: ast.AST) -> Iterator[LossType]:
+    """Yield the types named in an expression: ``LINK_INVALID``, ``KEYS_CONVERTED["ease"]``."""
+    for part in ast.walk(tree):
+        if isinstance(part, ast.Name) and "" in LOSSES.get(part.id, ()):
+            yield LOSSES[part.id][""]
+        elif isinstance(part, ast.Subscript) and isinstance(part.value, ast.Name) and part.value.id in LOSSES:
+            case = part.slice  # FEATURES_UNSUPPORTED and others have names
+            assert isinstance(case, ast.Constant), ast.unparse(part)
+            yield LOSSES[part.value.id][case.value]
+
+
+def _reports() -> Iterator[tuple[str, LossType, set[str] | None]]:
+    """Yield the place, the type and the values of each report of a loss; None if values come from a dictionary."""
     for folder in ("src", "blender"):
         for path in sorted((ROOT / folder).rglob("*.py")):
             for node in ast.walk(ast.parse(path.read_text("utf-8"))):
                 if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or not node.args:
                     continue
-                codes = {name.id for name in ast.walk(node.args[0]) if isinstance(name, ast.Name)} & LOSSES.keys()
                 if node.func.attr == "add":
                     given = {keyword.arg for keyword in node.keywords if keyword.arg is not None}
                     spread = any(keyword.arg is None for keyword in node.keywords)
-                    for code in codes:
-                        yield f"{path.name}:{node.lineno}", code, None if spread else given - _OPTIONS
+                    for kind in _kinds(node.args[0]):
+                        yield f"{path.name}:{node.lineno}", kind, None if spread else given - _OPTIONS
 
 
 def test_every_report_gives_the_values_in_its_sentence() -> None:
     reports = list(_reports())
     assert len(reports) > 120
     wrong = []
-    for place, code, given in reports:
-        wanted = _values(LOSSES[code].template) | _values(LOSSES[code].summary)
+    for place, kind, given in reports:
+        wanted = (_values(kind.template) | _values(kind.summary)) - {"target"}
         if given is not None and not wanted <= given:
-            wrong.append(f"{place}: {code} needs {sorted(wanted - given)}")
+            wrong.append(f"{place}: {kind.key} needs {sorted(wanted - given)}")
     assert wrong == []
 
 
 def test_values_have_other_names_than_options() -> None:
-    assert [code for code, kind in LOSSES.items() if _values(kind.template) & _OPTIONS] == []
+    assert [kind.key for kind in TYPES if _values(kind.template) & _OPTIONS] == []
 
 
 def test_every_type_is_used() -> None:
-    text = "".join(path.read_text("utf-8") for folder in ("src", "blender") for path in (ROOT / folder).rglob("*.py"))
-    features = {kind.code for kind in FEATURES_UNSUPPORTED.values()}
-    # two in the catalogue, an import, a use
-    assert [code for code in LOSSES if text.count(code) < 4 and code not in features] == []
+    used = {kind.key for kind in FEATURES_UNSUPPORTED.values()}
+    for folder in ("src", "blender"):
+        for path in (ROOT / folder).rglob("*.py"):
+            if path.name != "losses.py" and "losses import" in (text := path.read_text("utf-8")):
+                tree = ast.parse(text)
+                named = {part for part in ast.walk(tree) if not isinstance(part, ast.ImportFrom)}
+                used |= {kind.key for part in named for kind in _kinds(part)}
+    assert [kind.key for kind in TYPES if kind.key not in used] == []
 
 
 def test_codes_are_declared_once() -> None:
     with pytest.raises(ValueError, match="declared twice"):
-        loss_type("KEYS_KEPT", Outcome.EXACT, "again")
+        loss_type("MOTION_WRITTEN", Outcome.EXACT, "again")
 
 
 def test_sentences_name_no_format() -> None:
     from keyframer.formats import FORMATS
 
     titles = [name for format in FORMATS for name in (format.name, format.title) if name != "ase"]
-    words = " ".join(f"{kind.template} {kind.summary} {kind.advice}" for kind in LOSSES.values())
+    words = " ".join(f"{kind.template} {kind.summary} {kind.advice}" for kind in TYPES)
     assert [title for title in titles if title in words] == []
 
 
@@ -112,17 +125,20 @@ def test_every_feature_has_a_code() -> None:
 
 def test_outcome_advice_and_unit_come_from_the_type() -> None:
     report = LossReport("example")
-    report.add(CLIP_EXTRA, "/clips/walk")
-    report.add(SKIN_BENT, "/nodes/body/skin", error=0.5, bent=3, count=12)
-    report.add(TIMES_ROUNDED, "/nodes/body/position", outcome=Outcome.EXACT, error=0.0, unit="degree", seconds=0.1)
+    report.add(CLIPS_UNSUPPORTED["second"], "/clips/walk")
+    report.add(SKINS_UNSUPPORTED["bending"], "/nodes/body/skin", error=0.5, bent=3, count=12)
+    report.add(
+        TIMES_ROUNDED["keys"], "/nodes/body/position", outcome=Outcome.EXACT, error=0.0, unit="degree", seconds=0.1
+    )
     clip, skin, times = report
     assert (clip.outcome, clip.advice, clip.unit) == (Outcome.DROPPED, "--clip NAME, once for each clip", None)
     assert str(clip).endswith("this format can store only one clip; --clip NAME, once for each clip")
     assert (skin.outcome, skin.unit) == (Outcome.DROPPED, "scene unit")
     assert skin.detail == "several joints bend 3 of 12 faces; each face is now attached to one joint"
     assert (times.outcome, times.unit) == (Outcome.EXACT, "degree")
-    assert report.counts() == {"CLIP_EXTRA": 1, "SKIN_BENT": 1}
-    assert [loss["code"] for loss in report.as_dict()["losses"]] == ["CLIP_EXTRA", "SKIN_BENT", "TIMES_ROUNDED"]
+    assert report.counts() == {"CLIPS_UNSUPPORTED:second": 1, "SKINS_UNSUPPORTED:bending": 1}
+    entry = report.as_dict()["losses"][1]
+    assert (entry["code"], entry["case"], entry["args"]) == ("SKINS_UNSUPPORTED", "bending", {"bent": 3, "count": 12})
 
 
 def summary(*losses: tuple[Any, ...], **measured: float) -> str:
@@ -136,22 +152,28 @@ def summary(*losses: tuple[Any, ...], **measured: float) -> str:
 
 def test_summary_begins_with_what_is_lost() -> None:
     assert summary() == "no losses"
-    kept = (KEYS_KEPT, "/nodes/a/position", {"keys": "2 keys"})
+    kept = (MOTION_WRITTEN["keys"], "/nodes/a/position", {"keys": "2 keys"})
     assert summary(kept) == "nothing lost"
     missing = {"target": "it", "field": "edges", "parts": "4 meshes"}
-    losses = [(MORPH_UNUSED, f"/nodes/{name}/morph", {}) for name in "ab"]
-    text = summary(kept, (FIELD_UNSUPPORTED, "/meshes/edges", missing), *losses)
+    losses = [(MORPHS_UNSUPPORTED["unused"], f"/nodes/{name}/morph", {}) for name in "ab"]
+    text = summary(kept, (FIELD_UNSUPPORTED["field"], "/meshes/edges", missing), *losses)
     assert text == "lost: unused shapes of 2 nodes, edges of 4 meshes"
 
 
 def test_summary_says_what_looks_or_moves_differently_and_by_how_much() -> None:
     turns = [
-        (MOTION_CONVERTED, f"/nodes/{name}/rotation", {"count": 9, "keys": "4 keys", "error": error, "unit": "degree"})
+        (
+            KEYS_CONVERTED["other keys"],
+            f"/nodes/{name}/rotation",
+            {"count": 9, "keys": "4 keys", "error": error, "unit": "degree"},
+        )
         for name, error in (("Rotor", 0.25), ("Cock", 0.0004))
     ]
     lens = {"count": 9, "keys": "4 keys", "error": 0.1, "unit": "degree"}
     text = summary(
-        *turns, (MOTION_CONVERTED, "/nodes/Eye/fov", lens), (LIGHT_DIMMING, "/lights/Lamp", {"difference": ""})
+        *turns,
+        (KEYS_CONVERTED["other keys"], "/nodes/Eye/fov", lens),
+        (LIGHT_CHANGED["dimming"], "/lights/Lamp", {"difference": ""}),
     )
     differs = "rotation of 2 nodes (up to 0.25 degrees), field of view of Eye (up to 0.1 degrees), brightness of Lamp"
     assert text == f"nothing lost; differs: {differs}"
@@ -160,32 +182,43 @@ def test_summary_says_what_looks_or_moves_differently_and_by_how_much() -> None:
 
 
 def test_summary_tells_notes_from_losses_and_leaves_out_what_nobody_sees() -> None:
-    text = summary((FIELD_KEPT, "/meshes/Box/smoothing", {}), (PIVOT_APPLIED, "/nodes/Box/pivot", {}))
+    text = summary(
+        (FIELD_KEPT["field"], "/meshes/Box/smoothing", {}), (TRANSFORM_APPLIED["pivot"], "/nodes/Box/pivot", {})
+    )
     assert text == "nothing lost; kept as notes: smoothing groups of Box"
     stored = {"target": "it", "field": "name", "parts": "the clip"}
-    assert summary((UNSEEN_FIELD_UNSUPPORTED, "/clips/name", stored)) == "nothing lost"
-    assert summary((EXTRAS_KEPT, "/cameras/Camera", {"field": "Camera", "parts": "1 camera"})) == "nothing lost"
+    assert summary((DETAIL_UNSUPPORTED["field"], "/clips/name", stored)) == "nothing lost"
+    assert summary((EXTRAS_KEPT["part"], "/cameras/Camera", {"field": "Camera", "parts": "1 camera"})) == "nothing lost"
 
 
 def test_summary_names_whole_parts() -> None:
     gone = {"nodes": "cameras"}
-    assert summary((NODE_UNSUPPORTED, "/nodes/Eye", gone)) == "lost: node Eye"
-    assert summary(*((NODE_UNSUPPORTED, f"/nodes/{name}", gone) for name in "ab")) == "lost: 2 nodes"
-    assert summary((CLIP_EXTRA, "/clips/walk", {})) == "lost: clip walk"
-    assert summary((FIELD_KEPT, "/meshes//edges", {})) == "nothing lost; kept as notes: edges of mesh"
+    assert summary((NODES_UNSUPPORTED["kind"], "/nodes/Eye", gone)) == "lost: node Eye"
+    assert summary(*((NODES_UNSUPPORTED["kind"], f"/nodes/{name}", gone) for name in "ab")) == "lost: 2 nodes"
+    assert summary((CLIPS_UNSUPPORTED["second"], "/clips/walk", {})) == "lost: clip walk"
+    assert summary((FIELD_KEPT["field"], "/meshes//edges", {})) == "nothing lost; kept as notes: edges of mesh"
 
 
 def test_summary_says_that_motion_is_incomplete_and_images_are_missing() -> None:
-    assert summary((MESH_WRITTEN, "/meshes/Box", {}), missing_images=2.0) == "2 images missing"
+    assert summary((PART_WRITTEN["part"], "/meshes/Box", {}), missing_images=2.0) == "2 images missing"
     incomplete = (MOTION_INCOMPLETE, "/nodes/Camera/aim", {"reason": "it changes faster than keys can follow"})
     assert summary(incomplete, missing_images=1.0) == "lost: incomplete motion of Camera; 1 image missing"
 
 
 def test_summary_is_short() -> None:
-    losses = [(NODE_WITHOUT_GEOMETRY, "/nodes/a/visible", {})]
-    losses += [(CAMERA_CLIP_PLANES, "/cameras/Eye/clip", {}), (CAMERA_SHIFT, "/cameras/Eye/shift", {})]
-    losses += [(MAP_AMOUNT, "/maps/a.tga/amount", {}), (LIGHT_AMBIENT, "/lights/ambient", {})]
-    losses += [(MORPH_UNUSED, "/nodes/a/morph", {}), (FACES_INVALID, "/meshes/a/corners", {"count": 1})]
+    losses = [(TRACK_WITHOUT_EFFECT["no geometry"], "/nodes/a/visible", {})]
+    losses += [
+        (FIELD_UNSUPPORTED["value"], "/cameras/Eye/clip", {"what": "clip planes"}),
+        (FIELD_UNSUPPORTED["value"], "/cameras/Eye/shift", {"what": "lens shift"}),
+    ]
+    losses += [
+        (TEXTURES_UNSUPPORTED["amount"], "/maps/a.tga/amount", {}),
+        (LIGHTS_UNSUPPORTED["ambient"], "/lights/ambient", {}),
+    ]
+    losses += [
+        (MORPHS_UNSUPPORTED["unused"], "/nodes/a/morph", {}),
+        (GEOMETRY_LEFT_OUT["faces"], "/meshes/a/corners", {"count": 1}),
+    ]
     assert summary(*losses) == "lost: clip planes of Eye, lens shift of Eye, amounts and 3 more"
 
 
@@ -202,7 +235,7 @@ def test_summary_is_short() -> None:
 )
 def test_errors_are_shown_with_the_plural_of_their_unit(error: float, unit: str | None, text: str) -> None:
     report = LossReport("3ds")
-    report.add(MESH_NORMALS_GROUPED, "/meshes/a/normals", error=error, unit=unit)
+    report.add(NORMALS_CHANGED["groups"], "/meshes/a/normals", error=error, unit=unit)
     assert str(report.losses[0]).endswith(f" (error {text})")
     assert report.summary() == f"nothing lost; differs: normals of a (up to {text})"
     assert report.as_dict()["losses"][0]["error"] == {"value": error, "unit": unit or ""}

@@ -80,7 +80,7 @@ export interface Failure {
 }
 
 export interface Loss {
-  /** type of the loss: LIGHT_DIMMING … */
+  /** type of the loss: LIGHT_CHANGED:dimming … */
   code: string;
   path: string;
   detail: string;

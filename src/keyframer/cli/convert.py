@@ -92,7 +92,7 @@ def run(options: argparse.Namespace) -> int:
                 options, f"{shown_name(item.name)} -> {shown_name(file.output or '<stdout>')}: {file.losses.summary()}"
             )
             for loss in file.losses:
-                detail(options, f"  {loss} [{loss.code}]")
+                detail(options, f"  {loss} [{loss.type.key}]")
             records.append({"file": safe_text(item.name), **file.losses.as_dict()})
         if each.error is not None:
             records.append({"file": safe_text(item.name), "error": error_record(each.error, item.name)})

@@ -27,7 +27,7 @@ from keyframer.posing.bounds_and_duration import active_segment, clip_span
 from keyframer.posing.evaluation_order import evaluation_order, reachable
 from keyframer.scene import Channel, Clip, Handedness, Node, NodeKind, Scene, Skin
 from keyframer.scene.loss_report import LossReport
-from keyframer.scene.losses import CLIP_CUT_LIMITED, LENGTHS_SCALED
+from keyframer.scene.losses import CLIP_RANGE_CHANGED, LENGTHS_CONVERTED
 from keyframer.scene.moving import warn_of_overridden
 from keyframer.text import did_you_mean
 
@@ -221,7 +221,7 @@ def apply_edits(
         scene = scale(scene, wanted["scale"])
         unit = scene.space.metres_per_unit
         kept = "the unit stays unknown" if unit is None else f"a unit is still {unit:g} m"
-        report.add(LENGTHS_SCALED, "/space", factor=wanted["scale"], kept=kept)
+        report.add(LENGTHS_CONVERTED["scaled"], "/space", factor=wanted["scale"], kept=kept)
     if wanted.get("axes") is not None:
         up, _, hand = wanted["axes"].partition("-up")
         scene = change_axes(scene, up=up, handedness=hand.removeprefix("-") or "right")
@@ -240,7 +240,7 @@ def _within_clip(scene: Scene, first: float, last: float, report: LossReport) ->
         raise ValueError(f"frames {first:g} to {last:g} are outside the clip, which has frames {begin:g} to {end:g}")
     if first < begin or last > end:
         first, last = max(first, begin), min(last, end)
-        report.add(CLIP_CUT_LIMITED, "/clips/cut", begin=begin, end=end, first=first, last=last)
+        report.add(CLIP_RANGE_CHANGED["cut"], "/clips/cut", begin=begin, end=end, first=first, last=last)
     return first, last
 
 

@@ -27,7 +27,7 @@ from keyframer.posing import Rig
 from keyframer.posing.bounds_and_duration import scene_size
 from keyframer.scene import Channel, Clip, Mesh, Scene, Space
 from keyframer.scene.loss_report import LossReport
-from keyframer.scene.losses import EDIT_NOT_BROUGHT_IN
+from keyframer.scene.losses import EDIT_NOT_STORED
 
 TOLERANCE = 1e-5
 """largest error of reduced keys at a frame, and largest difference that is no edit: relative to the size of the scene,
@@ -319,7 +319,7 @@ class _Edits:
                 self._not_brought_in(f"{path}/morph", "its shapes")
 
     def _not_brought_in(self, path: str, what: str) -> None:
-        self.report.add(EDIT_NOT_BROUGHT_IN, path, what=what)
+        self.report.add(EDIT_NOT_STORED["kind"], path, what=what)
 
     # Nodes
 

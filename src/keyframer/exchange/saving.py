@@ -24,7 +24,12 @@ from keyframer.limits import Limits, budgeted
 from keyframer.posing.bounds_and_duration import measured_once
 from keyframer.scene import Material, Scene, TextureMap
 from keyframer.scene.loss_report import LossReport, Outcome
-from keyframer.scene.losses import AXES_TURNED, IMAGE_REFUSED, IMAGE_WRITTEN, READING_LEFT_OUT, SALVAGE_LEFT_OUT
+from keyframer.scene.losses import (
+    AXES_TURNED,
+    IMAGE_WRITTEN,
+    IMAGES_UNSUPPORTED,
+    READING_LEFT_OUT,
+)
 from keyframer.scene.moving import warn_of_overridden
 from keyframer.scene.scene import check_consistency
 from keyframer.text import counted, safe_text
@@ -128,7 +133,7 @@ def _report_unimported(scene: Scene, report: LossReport) -> None:
             counts[_LEFT_OUT[issue.code].format_map(issue.args), issue.message] += 1
     for (path, message), count in counts.items():
         problem = f"{message}, {count} times" if count > 1 else message
-        report.add(READING_LEFT_OUT, path, problem=problem)
+        report.add(READING_LEFT_OUT["problem"], path, problem=problem)
 
 
 def _report_salvaged(scene: Scene, report: LossReport) -> None:
@@ -138,10 +143,10 @@ def _report_salvaged(scene: Scene, report: LossReport) -> None:
         if issue.unsafe:
             unlisted[issue.code] -= 1
             place = {"issue": {"path": issue.path, "offset": issue.offset}}
-            report.add(SALVAGE_LEFT_OUT, "/", extras=place, problem=f"{issue.code}: {issue.message}")
+            report.add(READING_LEFT_OUT["salvage"], "/", extras=place, problem=f"{issue.code}: {issue.message}")
     for code, count in unlisted.items():
         if count > 0:
-            report.add(SALVAGE_LEFT_OUT, "/", problem=f"{code}, {counted(count, 'more time')}")
+            report.add(READING_LEFT_OUT["salvage"], "/", problem=f"{code}, {counted(count, 'more time')}")
 
 
 def convert(
@@ -252,14 +257,14 @@ class UnpackedImages:
             data, extension, note = self._content(map, role or "color")
             is_clear = role == "color" and alpha_use(map) == OPACITY and self._texture(map).has_alpha
         except ImageRefused as refused:
-            self._losses.add(IMAGE_REFUSED, path, image=_location(map), reason=refused.reason)
+            self._losses.add(IMAGES_UNSUPPORTED["refused"], path, image=_location(map), reason=refused.reason)
             # in files that Keyframer exported, the image was made from a map with a file name, which is kept
             is_only_in_gltf = role is not None and role not in _LEGACY_ROLES and "gltf" in map.extras
             return None if is_only_in_gltf else replace(map, embedded=None)
         name = self._name(self._image_names, map, role or "color", data, extension)
         self.files[name] = data
         outcome = Outcome.APPROXIMATED if note else Outcome.EXACT
-        self._losses.add(IMAGE_WRITTEN, path, outcome=outcome, file=name, change=note)
+        self._losses.add(IMAGE_WRITTEN["file"], path, outcome=outcome, file=name, change=note)
         # pixels that Keyframer exported are already inverted
         negative = map.negative and (role is None or "gltf" in map.extras)
         alpha_source = map.alpha_source or is_clear

@@ -46,23 +46,15 @@ from keyframer.posing.bounds_and_duration import measured_once
 from keyframer.scene import NodeKind, Scene
 from keyframer.scene.loss_report import Loss, LossReport, Outcome
 from keyframer.scene.losses import (
-    CLIP_EXTRA,
+    CLIPS_UNSUPPORTED,
     EDIT_NOT_STORED,
-    EDIT_OVERRIDDEN,
     EDIT_WRITTEN,
     LINK_INVALID,
-    MATERIAL_STILL_USED,
-    MESH_AXES_REPLACED,
-    NODE_UNSUPPORTED,
-    ORIGINAL_MORE_UNKNOWN_BYTES,
-    ORIGINAL_RECORDS,
+    NODES_UNSUPPORTED,
+    ORIGINAL_DATA_LOST,
     ORIGINAL_REWRITTEN,
     ORIGINAL_UNCHANGED,
-    ORIGINAL_UNKNOWN_BYTES,
-    PART_ADDED,
-    PART_REMOVED,
-    PART_REPLACED,
-    REMOVED_UNKNOWN,
+    TRANSFORM_APPLIED,
 )
 from keyframer.scene.moving import METHODS
 from keyframer.text import plural
@@ -154,7 +146,7 @@ def _without_extra_clips(scene: Scene, before: Scene, report: LossReport) -> Sce
     """Return the scene with at most as many clips as the original has, or one; further clips are reported."""
     most = max(len(before.clips), 1)
     for clip in scene.clips[most:]:
-        report.add(CLIP_EXTRA, f"/clips/{clip.name}")
+        report.add(CLIPS_UNSUPPORTED["second"], f"/clips/{clip.name}")
     return scene if len(scene.clips) <= most else replace(scene, clips=scene.clips[:most])
 
 
@@ -260,11 +252,11 @@ def _new_losses(edit: _Edit, base: LossReport, theirs: LossReport) -> list[Loss]
     new = new_parts(edit.after, edit.original.matching)
     if new[0].nodes or new[0].materials:
         report_dropped(*new, theirs, edit.merger.capabilities(edit.original.document).handled | {"segment"})
-    known = {(loss.code, loss.outcome, loss.path, loss.detail) for loss in base}
+    known = {(loss.type, loss.outcome, loss.path, loss.detail) for loss in base}
     return [
         loss
         for loss in theirs
-        if loss.outcome is not Outcome.EXACT and (loss.code, loss.outcome, loss.path, loss.detail) not in known
+        if loss.outcome is not Outcome.EXACT and (loss.type, loss.outcome, loss.path, loss.detail) not in known
     ]
 
 
@@ -293,7 +285,7 @@ class _Changes:
             return  # reported as new
         overridden = self._overridden(path)
         if overridden is None and self._is_written(path, parts):
-            edit.report.add(EDIT_WRITTEN, path_text(path))
+            edit.report.add(EDIT_WRITTEN["changed"], path_text(path))
         elif _part_name(after, path) not in self.names and path_text(path) not in self.named:
             edit.doubtful[path] = overridden
 
@@ -321,15 +313,15 @@ def _report_doubtful(edit: _Edit, written: Scene) -> None:
     for path, overriding in edit.doubtful.items():
         track = ("clips", 0, "channels", path[1], _REST_FIELDS.get(str(path[-1]), "")) if path[0] == "nodes" else ()
         if arrival.of(path) or (track in edit.changes and arrival.of(track)):
-            edit.report.add(EDIT_WRITTEN, path_text(path))
+            edit.report.add(EDIT_WRITTEN["changed"], path_text(path))
         elif path[-1] == "axes" and arrival.of((*path[:-1], "positions")):
-            edit.report.add(MESH_AXES_REPLACED, path_text(path))
+            edit.report.add(TRANSFORM_APPLIED["mesh axes"], path_text(path))
         elif overriding is None:
-            edit.report.add(EDIT_NOT_STORED, path_text(path))
+            edit.report.add(EDIT_NOT_STORED["unsupported"], path_text(path))
         else:
             instead = f"use scene.{METHODS[overriding]}, " if overriding in METHODS else ""
-            advice = instead + EDIT_OVERRIDDEN.advice
-            edit.report.add(EDIT_OVERRIDDEN, path_text(path), advice=advice, kind=overriding)
+            advice = instead + EDIT_NOT_STORED["overridden"].advice
+            edit.report.add(EDIT_NOT_STORED["overridden"], path_text(path), advice=advice, kind=overriding)
 
 
 def _parts_of(scene: Scene, path: Path) -> list[tuple[str, int]]:
@@ -397,7 +389,7 @@ def _report_removed_unknown(edit: _Edit, document: Document, ours: Tree) -> None
     for number, count in counts.items():
         if count:
             path = plain_path("nodes", edit.original.scene.nodes[number].name)
-            edit.report.add(REMOVED_UNKNOWN, path, count=count)
+            edit.report.add(ORIGINAL_DATA_LOST["removed"], path, count=count)
 
 
 def _report_parts(report: LossReport, kind: str, after: Scene, matching: Matching, stored: Collection[int]) -> None:
@@ -408,17 +400,17 @@ def _report_parts(report: LossReport, kind: str, after: Scene, matching: Matchin
     pairs, replacements = (matching.nodes, matching.replacements) if kind == "nodes" else (matching.materials, {})
     before = getattr(matching.before, kind)
     reported = {loss.path for loss in report}
-    kept = {loss.path for loss in report if loss.type is MATERIAL_STILL_USED}
+    kept = {loss.path for loss in report if loss.type is EDIT_NOT_STORED["still used"]}
     for number in sorted(set(range(len(before))) - {*pairs.values(), *replacements.values()}):
         path = plain_path(kind, before[number].name)
         if path not in kept:
-            report.add(PART_REMOVED, path)
+            report.add(EDIT_WRITTEN["removed"], path)
     for number, part in enumerate(getattr(after, kind)):
         path = plain_path(kind, part.name)
         if number not in pairs and number in stored:
-            report.add(PART_REPLACED if number in replacements else PART_ADDED, path)
+            report.add(EDIT_WRITTEN["replaced"] if number in replacements else EDIT_WRITTEN["added"], path)
         elif number not in pairs and kind == "nodes" and path not in reported:
-            report.add(NODE_UNSUPPORTED, path, nodes=plural(part.kind.noun))
+            report.add(NODES_UNSUPPORTED["kind"], path, nodes=plural(part.kind.noun))
 
 
 def _report_rewrite(
@@ -432,11 +424,11 @@ def _report_rewrite(
     report.add(ORIGINAL_REWRITTEN, "/", reason=reason)
     unknown = _unknown(original)
     for path, size in unknown[:_MOST_LISTED]:
-        report.add(ORIGINAL_UNKNOWN_BYTES, path, count=size)
+        report.add(ORIGINAL_DATA_LOST["bytes"], path, count=size)
     if len(unknown) > _MOST_LISTED:
         unlisted = unknown[_MOST_LISTED:]
         total = sum(size for _, size in unlisted)
-        report.add(ORIGINAL_MORE_UNKNOWN_BYTES, "/", count=total, places=len(unlisted))
+        report.add(ORIGINAL_DATA_LOST["more bytes"], "/", count=total, places=len(unlisted))
     written_types = {type(record) for record in written.document.find(Record)}
     lost: Counter[str] = Counter()
     for record in original.find(Record):
@@ -444,7 +436,7 @@ def _report_rewrite(
             lost[type(record).__name__] += 1
     if lost:
         records = ", ".join(f"{count} {name}" for name, count in sorted(lost.items()))
-        report.add(ORIGINAL_RECORDS, "/", records=records)
+        report.add(ORIGINAL_DATA_LOST["records"], "/", records=records)
 
 
 def _unknown(original: Document) -> list[tuple[str, int]]:

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from math import isfinite
+from numbers import Integral
 from typing import Any
 
 from keyframer.issues import sentence
@@ -35,7 +37,8 @@ class Outcome(Enum):
 
 @dataclass(frozen=True, slots=True)
 class LossType:
-    """A type of loss: the code never changes, the words may. Templates are those of `issues.sentence`."""
+    """One case of a type of loss: code and case never change, the words may. Templates are those of
+    `issues.sentence`; the value ``target`` is "this format" unless given."""
 
     code: str
     outcome: Outcome
@@ -49,6 +52,21 @@ class LossType:
     """what to do if this matters: an option, another target"""
     unit: str | None = None
     """usual unit of the error"""
+    case: str = ""
+    """which of several reasons; empty if the type has one"""
+
+    @property
+    def key(self) -> str:
+        """Code and case, as they are counted: ``LIGHTS_UNSUPPORTED:ambient``."""
+        return f"{self.code}:{self.case}" if self.case else self.code
+
+    def detail(self, args: Mapping[str, object]) -> str:
+        """Return what happened, in a sentence."""
+        return sentence(self.template, {"target": "this format", **args})
+
+    def noun(self, args: Mapping[str, object]) -> str:
+        """Return the noun of a summary; empty if it is made from the path."""
+        return sentence(self.summary or "", {"target": "this format", **args})
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,14 +93,23 @@ class Loss:
         return self.type.code
 
     @property
+    def case(self) -> str:
+        """Which of several reasons; empty if its type has one."""
+        return self.type.case
+
+    @property
     def detail(self) -> str:
         """What happened, in a sentence."""
-        return sentence(self.type.template, self.args)
+        return self.type.detail(self.args)
 
     def as_dict(self, source_path: str | None = None) -> dict[str, Any]:
         """Return plain values for JSON; ``source_path`` replaces an unknown path in the source file."""
-        values: dict[str, Any] = {"code": self.code, "outcome": self.outcome.value, "path": safe_text(self.path)}
-        values["detail"] = safe_text(self.detail)
+        values: dict[str, Any] = {"code": self.code}
+        if self.case:
+            values["case"] = self.case
+        values |= {"outcome": self.outcome.value, "path": safe_text(self.path), "detail": safe_text(self.detail)}
+        if self.args:
+            values["args"] = {name: _plain(value) for name, value in self.args.items()}
         if self.advice:
             values["advice"] = safe_text(self.advice)
         if self.error is not None:
@@ -156,8 +183,8 @@ class LossReport:
         return [loss for loss in self.losses if loss.outcome is outcome]
 
     def counts(self) -> dict[str, int]:
-        """Return the number of entries of each code, except for exact ones."""
-        return dict(sorted(Counter(loss.code for loss in self.losses if loss.outcome is not Outcome.EXACT).items()))
+        """Return the number of entries of each `LossType.key`, except for exact ones."""
+        return dict(sorted(Counter(loss.type.key for loss in self.losses if loss.outcome is not Outcome.EXACT).items()))
 
     def summary(self) -> str:
         """Return one line: what was lost, what looks or moves differently and by how much, what is stored in another
@@ -224,9 +251,10 @@ OUTCOME_WORDS = {
 _MOST_NOUNS = 3
 """maximum number of nouns for each outcome in a summary"""
 FIELD_WORDS = {
-    "ambient": "ambient colour", "color": "colour", "diffuse": "diffuse colour", "fov": "field of view",
-    "rotation_xyzw": "rotation", "scale_axes_xyzw": "scale axes", "smoothing": "smoothing groups",
-    "specular": "specular colour", "texture1": "image", "uv2": "second texture coordinates",
+    "ambient": "ambient colour", "clip": "clip planes", "color": "colour", "diffuse": "diffuse colour",
+    "fov": "field of view", "rotation_xyzw": "rotation", "scale_axes_xyzw": "scale axes", "shift": "lens shift",
+    "smoothing": "smoothing groups", "specular": "specular colour", "texture1": "image",
+    "uv2": "second texture coordinates",
 }  # fmt: skip
 """fields of a scene in plain words; the names of the others are plain"""
 _PARTS = {"nodes": "node", "meshes": "mesh", "materials": "material", "cameras": "camera", "lights": "light"}
@@ -238,7 +266,7 @@ def _group_of(loss: Loss) -> tuple[str, str]:
     section, _, rest = loss.path.strip("/").partition("/")
     template = loss.type.summary or ""
     section = section if section in _PARTS and rest and "{parts}" not in template else ""
-    noun = sentence(template, loss.args)
+    noun = loss.type.noun(loss.args)
     if not noun and (section == "" or "/" in rest):
         name = loss.path.rpartition("/")[2]
         noun = FIELD_WORDS.get(name, name.replace("_", " ")) or loss.detail
@@ -266,6 +294,13 @@ def _noun(noun: str, section: str, losses: list[Loss]) -> str:
         name = safe_text(next(iter(parts)))
         words.append(name if noun and name and not name.isdecimal() else f"{_PARTS[section]} {name}".strip())
     return " of ".join(words) + (f" (up to {largest})" if largest else "")
+
+
+def _plain(value: object) -> str | int | float:
+    """Return a value of a sentence for JSON."""
+    if isinstance(value, Integral):
+        return int(value)
+    return float(value) if isinstance(value, float) and isfinite(value) else safe_text(str(value))
 
 
 def _source_of(extras: Mapping[str, Any] | None) -> tuple[str | None, int | None]:

@@ -130,7 +130,7 @@ def describe_saved(saved: SavedFile) -> Json:
 def _loss(loss: Loss) -> Json:
     error = "" if loss.error is None else f"error {error_text(loss.error, loss.unit)}"
     return {
-        "code": loss.code,
+        "code": loss.type.key,
         "path": shortened(loss.path),
         "detail": shortened("; ".join(part for part in (loss.detail, loss.advice, error) if part), 300),
         "offset": loss.source_offset,

@@ -317,12 +317,12 @@ def test_names_with_quotes_are_changed_and_reported(tmp_path: Path) -> None:
         Scene(nodes=[Node('a "b"\nc', NodeKind.DUMMY), Node("Fähre", NodeKind.DUMMY)]), tmp_path
     )
     assert [node.name for node in scene.nodes] == ["a 'b' c", "Fähre"]
-    assert any(loss.type is NAME_CHANGED for loss in report)
+    assert any(loss.type is NAME_CHANGED["rule"] for loss in report)
 
 
 def test_reports_use_the_written_name(tmp_path: Path) -> None:
     scene, report = save_and_reload(Scene(nodes=[Node("box", NodeKind.DUMMY), Node("box", NodeKind.DUMMY)]), tmp_path)
-    (name,) = (loss.args["name"] for loss in report if loss.type is NAME_CHANGED)
+    (name,) = (loss.args["name"] for loss in report if loss.type is NAME_CHANGED["rule"])
     assert name == scene.nodes[1].name
     assert scene.nodes[1].name != "box"
 

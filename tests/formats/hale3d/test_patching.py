@@ -518,7 +518,7 @@ def test_a_mesh_with_two_materials_is_split() -> None:
     assert [material.name for material in saved.materials] == [
         *("materials/sleeve.mat", "materials/glove.mat", "materials/glove.mat")
     ]
-    assert [loss.args["pieces"] for loss in written.report if loss.type is MESH_SPLIT] == [2]
+    assert [loss.args["pieces"] for loss in written.report if loss.type is MESH_SPLIT["pieces"]] == [2]
 
 
 def test_vertices_of_a_new_mesh_without_a_joint_get_one() -> None:

@@ -150,7 +150,7 @@ def test_times_that_no_unit_stores_exactly_are_written_in_seconds_and_reported()
     document, report, loaded = write(scene)
     stored = record(document).translation_keys.time
     assert stored.tolist() == pytest.approx([0, 1 / 9, 1], abs=1e-7)
-    (loss,) = [loss for loss in report if loss.type is TIMES_ROUNDED]
+    (loss,) = [loss for loss in report if loss.type is TIMES_ROUNDED["keys"]]
     assert (loss.path, loss.outcome, loss.unit) == ("/nodes/box/position", Outcome.APPROXIMATED, "second")
     assert loss.error == pytest.approx(abs(float(np.float32(1 / 9)) - 1 / 9), rel=1e-6)
     assert largest_difference(scene, loaded, FRAMES)[0] < 1e-5

@@ -124,7 +124,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--severity", choices=SEVERITIES, help="show only files with issues of this severity or a higher one"
     )
-    parser.add_argument("--loss", metavar="CODE", help="show only conversions with this loss (docs/losses.md)")
+    parser.add_argument(
+        "--loss", metavar="CODE[:CASE]", type=_loss, help="show only conversions with this loss (docs/losses.md)"
+    )
     parser.add_argument(
         "--operation", dest="only_operation", choices=tuple(ALL), metavar="NAME", help="show only this operation"
     )
@@ -139,7 +141,8 @@ def run(options: argparse.Namespace) -> int:
     if options.loss:
         from keyframer.scene.losses import LOSSES
 
-        if options.loss.upper() not in LOSSES:
+        code, _, case = options.loss.partition(":")
+        if code not in LOSSES or case not in ("", *LOSSES[code]):
             note(options, f"no loss has the code {shown_name(options.loss)}; docs/losses.md lists them")
     if options.output is None:
         _write(ledger, options)
@@ -209,15 +212,21 @@ def _rows(ledgers: Ledgers, options: argparse.Namespace) -> Iterator[dict[str, A
 def _is_wanted(row: dict[str, Any], options: argparse.Namespace) -> bool:
     if options.only and row["verdict"] not in [VERDICT_WORDS[word] for word in options.only]:
         return False
-    if options.loss and options.loss.upper() not in _loss_codes(row):
+    if options.loss and not any(options.loss in (key, key.partition(":")[0]) for key in _loss_codes(row)):
         return False
     if options.severity is None:
         return True
     return row["worst"] in SEVERITIES[: SEVERITIES.index(options.severity) + 1]
 
 
+def _loss(text: str) -> str:
+    """Return the code of a loss, with its case if one is given, as ledgers have it."""
+    code, colon, case = text.partition(":")
+    return code.upper() + colon + case.lower()
+
+
 def _loss_codes(row: dict[str, Any]) -> dict[str, Any]:
-    """Return the losses of a conversion: how often each code occurs."""
+    """Return the losses of a conversion: how often each code occurs, with its case."""
     codes = row["details"].get("loss_codes")
     return codes if isinstance(codes, dict) else {}
 

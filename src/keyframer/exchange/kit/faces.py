@@ -10,7 +10,7 @@ from keyframer.exchange.kit.numbers import count_unusable, single
 from keyframer.maths.distinct_values import unique_values
 from keyframer.scene import Mesh
 from keyframer.scene.loss_report import LossReport
-from keyframer.scene.losses import FACES_INVALID, NUMBERS_UNUSABLE, VERTICES_UNUSED
+from keyframer.scene.losses import GEOMETRY_LEFT_OUT, NUMBERS_UNUSABLE
 from keyframer.scene.mesh import CORNER_TABLES
 
 _UNIT_LENGTH = 1e-3
@@ -101,11 +101,11 @@ def report_faces(mesh: Mesh, drawable: DrawableFaces, report: LossReport) -> Non
     """Report the faces and numbers of a mesh that cannot be written."""
     path = f"/meshes/{mesh.name}"
     if drawable.dropped:
-        report.add(FACES_INVALID, f"{path}/corners", extras=mesh.extras, count=drawable.dropped)
+        report.add(GEOMETRY_LEFT_OUT["faces"], f"{path}/corners", extras=mesh.extras, count=drawable.dropped)
     if not len(drawable):
         if len(mesh.positions):
-            report.add(VERTICES_UNUSED, path, extras=mesh.extras, count=len(mesh.positions))
+            report.add(GEOMETRY_LEFT_OUT["vertices"], path, extras=mesh.extras, count=len(mesh.positions))
         return
     unusable = count_unusable(mesh.positions)
     if unusable:
-        report.add(NUMBERS_UNUSABLE, f"{path}/positions", extras=mesh.extras, count=unusable)
+        report.add(NUMBERS_UNUSABLE["values"], f"{path}/positions", extras=mesh.extras, count=unusable)

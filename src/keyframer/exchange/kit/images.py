@@ -20,7 +20,12 @@ from keyframer.exchange.kit.surfaces import original_gltf_values
 from keyframer.formats import properties_of
 from keyframer.scene import Material, Scene, TextureMap
 from keyframer.scene.loss_report import LossType
-from keyframer.scene.losses import IMAGE_CHANGED, IMAGE_COMPUTED, IMAGE_EMBEDDED, IMAGE_MISSING, IMAGE_NAMED
+from keyframer.scene.losses import (
+    IMAGE_CHANGED,
+    IMAGE_COMPUTED,
+    IMAGE_MISSING,
+    IMAGE_WRITTEN,
+)
 from keyframer.text import safe_text
 from keyframer.textures import ImageRefused, OpenedTexture, Texture, TextureSource, pillow
 from keyframer.textures.image_files import as_png, spend_on_image
@@ -87,7 +92,7 @@ def named_images(material: Material, slot: str, map: TextureMap) -> Image | None
     """Supply only the names of images of colours: for players that get the images in another way."""
     if slot != "base_color":
         return None
-    return Image(map.file_name, b"", "", notes={"texture1": (IMAGE_NAMED, map.file_name)})
+    return Image(map.file_name, b"", "", notes={"texture1": (IMAGE_WRITTEN["named"], map.file_name)})
 
 
 OPACITY, SHOWS_MATERIAL, IGNORED = "opacity", "shows material", "ignored"
@@ -409,9 +414,9 @@ def _reduced(texture: Texture, opened: OpenedTexture) -> tuple[Texture, OpenedTe
     return reduced, replace(opened, reason=f"{opened.reason}; {reason}" if opened.reason else reason)
 
 
-def _note(opened: OpenedTexture, note: str, kind: LossType = IMAGE_EMBEDDED) -> tuple[LossType, str]:
+def _note(opened: OpenedTexture, note: str, kind: LossType = IMAGE_WRITTEN["embedded"]) -> tuple[LossType, str]:
     """Return type of loss and description of an opened image; a guessed file or one with a `reason` is not exact."""
-    if kind is IMAGE_EMBEDDED and (opened.match.is_guess or opened.reason):
+    if kind is IMAGE_WRITTEN["embedded"] and (opened.match.is_guess or opened.reason):
         kind = IMAGE_CHANGED
     return kind, f"{note}; {opened!s}" if note else str(opened)
 

@@ -12,7 +12,7 @@ from keyframer.exchange.kit.clip_motions import ClipMotions
 from keyframer.exchange.kit.motion import VECTORS, Function, Measure, Motion, breaks_of, track_motions
 from keyframer.exchange.kit.sampling import sample
 from keyframer.scene.loss_report import LossReport, Outcome
-from keyframer.scene.losses import MOTION_INCOMPLETE, PROPERTY_SAMPLED
+from keyframer.scene.losses import MOTION_INCOMPLETE, MOTION_SAMPLED
 
 ConeFunction = Callable[[Floats, Floats], Mapping[str, Floats]]
 """full angles of the bright and the outer cone (n, 1), in degrees, to numbers (n, 1) of the format"""
@@ -66,7 +66,7 @@ class PropertyMotions:
         if missing_motion := motion.missing_motion(self._motions.span):
             self._report.add(MOTION_INCOMPLETE, path, extras=extras, reason=missing_motion)
         error = motion.error * float(factor)
-        self._report.add(PROPERTY_SAMPLED, path, error=error, unit=unit, extras=extras, players=players)
+        self._report.add(MOTION_SAMPLED["property"], path, error=error, unit=unit, extras=extras, players=players)
 
     def _of_tracks(self, *tracks: int) -> list[Motion | None]:
         return track_motions(self._motions.rig.channels.bank, tracks, self._motions.span, cubic=False)

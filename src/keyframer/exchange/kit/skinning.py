@@ -11,7 +11,7 @@ from keyframer.maths import affine
 from keyframer.maths.distinct_values import unique_values
 from keyframer.scene import Skin
 from keyframer.scene.loss_report import LossReport
-from keyframer.scene.losses import SKIN_WEIGHTS_LIMITED
+from keyframer.scene.losses import SKIN_CHANGED
 
 MOST_INFLUENCES = 8
 """maximum number of influences of a vertex that are written: two sets of four"""
@@ -28,7 +28,7 @@ def influences(skin: Skin, vertex_count: int, report: LossReport) -> tuple[Array
     if widest > MOST_INFLUENCES:
         dropped = int(np.count_nonzero(rank >= MOST_INFLUENCES))
         path, most = f"/skins/{skin.name}/weights", MOST_INFLUENCES
-        report.add(SKIN_WEIGHTS_LIMITED, path, extras=skin.extras, count=dropped, most=most)
+        report.add(SKIN_CHANGED["weights"], path, extras=skin.extras, count=dropped, most=most)
         keep = rank < MOST_INFLUENCES
         vertex, joint, weight, rank = vertex[keep], joint[keep], weight[keep], rank[keep]
     width = 4 if widest <= 4 else MOST_INFLUENCES

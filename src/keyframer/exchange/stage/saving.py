@@ -30,7 +30,7 @@ from keyframer.files import check_output, write_bytes
 from keyframer.limits import Limits
 from keyframer.scene import Scene
 from keyframer.scene.loss_report import LossReport, Outcome
-from keyframer.scene.losses import MEMBERS_COPIED, MODEL_MOTION, MODEL_NOT_CONVERTED, MODEL_WRITTEN
+from keyframer.scene.losses import MODEL_NOT_CONVERTED, MOTION_UNSUPPORTED, PART_WRITTEN
 from keyframer.wire.xml_tree import Element
 
 _LOCAL = struct.Struct("<4s5H3L2H")
@@ -199,7 +199,7 @@ def save(scene: Scene, path: Path, dialect: str | None, overwrite: bool, options
     write_bytes(path, repack(source.data, archive.all_members, changes), overwrite=overwrite)
     report.written = [str(path)]
     copied = sum(None in changes.get(member.filename, (None,)) for member in archive.members)
-    report.add(MEMBERS_COPIED, "/members", count=copied)
+    report.add(PART_WRITTEN["members"], "/members", count=copied)
     return report
 
 
@@ -228,13 +228,13 @@ class _Converter:
         if self._forbids_animation and scene.clips:
             moving = any(len(channel.track.times) > 1 for clip in scene.clips for channel in clip.channels)
             if moving:
-                self._report.add(MODEL_MOTION, f"/models/{name}/clips")
+                self._report.add(MOTION_UNSUPPORTED["model"], f"/models/{name}/clips")
             scene.clips = []
         asset, losses = export(scene, GltfOptions(core_only=True, unit="file"))
         for loss in losses:
             self._report.losses.append(replace(loss, path=f"/models/{name}{loss.path}"))
         if not any(loss.outcome is not Outcome.EXACT for loss in losses):
-            self._report.add(MODEL_WRITTEN, f"/models/{name}")
+            self._report.add(PART_WRITTEN["model"], f"/models/{name}")
         return b"".join(bytes(part) for part in glb_parts(asset))
 
 

@@ -21,14 +21,7 @@ from keyframer.exchange.kit.property_motions import COLOR_ERROR, PropertyMotions
 from keyframer.exchange.usd.context import Context
 from keyframer.exchange.usd.layer import Prim, number, row
 from keyframer.scene import Camera, Light, LightType
-from keyframer.scene.losses import (
-    CAMERA_WRITTEN,
-    LIGHT_CONE_LIMITED,
-    LIGHT_DIMMING,
-    LIGHT_HOTSPOT_NARROWED,
-    LIGHT_NEGATIVE,
-    LIGHT_WRITTEN,
-)
+from keyframer.scene.losses import LIGHT_CHANGED, PART_WRITTEN
 
 _APERTURE = 36.0
 """width of the picture of a camera, in tenths of a unit; focal lengths are in proportion"""
@@ -104,7 +97,7 @@ class CamerasAndLights:
         if camera.clip is not None and all(map(math.isfinite, camera.clip)) and 0 < camera.clip[0] < camera.clip[1]:
             near, far = camera.clip
         prim.set("float2 clippingRange", row((near, far)))
-        self._context.report.add(CAMERA_WRITTEN, f"/cameras/{camera.name}/fov", extras=camera.extras)
+        self._context.report.add(PART_WRITTEN["camera"], f"/cameras/{camera.name}/fov", extras=camera.extras)
 
     def _light(self, parent: Prim, node: int, index: int, tracks: dict[str, int]) -> None:
         light, start, report = self._context.scene.lights[index], self._starts[index], self._context.report
@@ -114,7 +107,7 @@ class CamerasAndLights:
         unit = self._intensities[index] * brightest * (1.0 if light.on else 0.0)
         multiplier = start.multiplier if math.isfinite(start.multiplier) else 0.0
         if multiplier < 0:
-            report.add(LIGHT_NEGATIVE, f"{path}/multiplier", extras=light.extras, multiplier=multiplier)
+            report.add(LIGHT_CHANGED["negative"], f"{path}/multiplier", extras=light.extras, multiplier=multiplier)
         motions: dict[str, Motion | None] = {}
         if "color" in tracks:
             motions["color"] = self._motions.converted(
@@ -137,9 +130,9 @@ class CamerasAndLights:
         if light.type in (LightType.OMNI, LightType.SPOT):
             prim.set("float inputs:radius", number(_RADIUS * self._context.size))
             prim.set("bool treatAsPoint", "1")
-            report.add(LIGHT_DIMMING, path, extras=light.extras, difference=dimming_difference(light))
+            report.add(LIGHT_CHANGED["dimming"], path, extras=light.extras, difference=dimming_difference(light))
         else:
-            report.add(LIGHT_WRITTEN, path, extras=light.extras)
+            report.add(PART_WRITTEN["part"], path, extras=light.extras)
         if light.type is LightType.SPOT:
             self._cone(prim, node, light, start, tracks)
 
@@ -156,9 +149,11 @@ class CamerasAndLights:
         report, extras, path = self._context.report, light.extras, f"/lights/{light.name}"
         hotspot, falloff = start.hotspot_degrees, start.falloff_degrees
         if falloff > 180:
-            report.add(LIGHT_CONE_LIMITED, f"{path}/falloff_degrees", extras=extras, degrees=falloff)
+            report.add(LIGHT_CHANGED["cone"], f"{path}/falloff_degrees", extras=extras, degrees=falloff)
         if hotspot > falloff > 0:
-            report.add(LIGHT_HOTSPOT_NARROWED, f"{path}/hotspot_degrees", extras=extras, degrees=hotspot, outer=falloff)
+            report.add(
+                LIGHT_CHANGED["bright cone"], f"{path}/hotspot_degrees", extras=extras, degrees=hotspot, outer=falloff
+            )
 
 
 def _cone(hotspot_degrees: npt.ArrayLike, falloff_degrees: npt.ArrayLike) -> dict[str, Floats]:

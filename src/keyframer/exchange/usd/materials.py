@@ -14,14 +14,12 @@ from keyframer.exchange.usd.layer import Prim, asset, number, row
 from keyframer.scene import Material, TextureMap
 from keyframer.scene.loss_report import Outcome
 from keyframer.scene.losses import (
-    IMAGE_EMBEDDED,
     IMAGE_MISSING,
-    IMAGE_NOT_OPENED,
-    MAP_UNSUPPORTED,
-    MAP_WITHOUT_FILE,
+    IMAGE_WRITTEN,
+    IMAGES_KEPT,
+    IMAGES_UNSUPPORTED,
     MATERIAL_CONVERTED,
-    MATERIAL_UNMAPPED,
-    SHADING_CONVERTED,
+    TEXTURES_UNSUPPORTED,
 )
 
 _RAW = ("normal", "metallic_roughness", "occlusion")
@@ -61,7 +59,9 @@ class Materials:
             self._written[key] = prim
             self._write(prim, material, images if is_mapped else {})
             if not is_mapped:
-                self._context.report.add(MATERIAL_UNMAPPED, f"/materials/{material.name}", extras=material.extras)
+                self._context.report.add(
+                    MATERIAL_CONVERTED["no coordinates"], f"/materials/{material.name}", extras=material.extras
+                )
         return self._written[key]
 
     def color(self, number: int) -> str:
@@ -111,11 +111,13 @@ class Materials:
 
     def _report(self, material: Material, images: dict[str, Image]) -> None:
         report, path = self._context.report, f"/materials/{material.name}"
-        report.add(MATERIAL_CONVERTED, path, extras=material.extras, model="a metallic-roughness material")
+        report.add(MATERIAL_CONVERTED["model"], path, extras=material.extras, model="a metallic-roughness material")
         if material.shading in _SHADINGS:
             outcome, shown = _SHADINGS[material.shading]
-            report.add(SHADING_CONVERTED, f"{path}/shading", outcome=outcome, extras=material.extras, shown=shown)
-        notes: Notes = {SLOTS[slot]: (IMAGE_EMBEDDED, "embedded") for slot in images}
+            report.add(
+                MATERIAL_CONVERTED["shading"], f"{path}/shading", outcome=outcome, extras=material.extras, shown=shown
+            )
+        notes: Notes = {SLOTS[slot]: (IMAGE_WRITTEN["embedded"], "embedded") for slot in images}
         for image in images.values():
             notes.update(image.notes)
         missing = self._missing.get(id(material), {})
@@ -124,12 +126,12 @@ class Materials:
             if slot in notes and notes[slot][0] is not IMAGE_MISSING:
                 report.add(notes[slot][0], place, extras=extras, image=notes[slot][1])
             elif not texture_map.file_name:
-                report.add(MAP_WITHOUT_FILE, place, outcome=Outcome.DROPPED, extras=extras)
+                report.add(IMAGES_KEPT["without file"], place, outcome=Outcome.DROPPED, extras=extras)
             elif slot in SLOTS.values():
                 reason = notes[slot][1] if slot in notes else missing.get(slot, "not embedded")
-                report.add(IMAGE_NOT_OPENED, place, extras=extras, reason=reason)
+                report.add(IMAGES_UNSUPPORTED["not opened"], place, extras=extras, reason=reason)
             else:
-                report.add(MAP_UNSUPPORTED, place, extras=extras, slot=slot)
+                report.add(TEXTURES_UNSUPPORTED["slot"], place, extras=extras, slot=slot)
 
 
 def _input(surface: Prim, declaration: str, value: str, connection: str) -> None:

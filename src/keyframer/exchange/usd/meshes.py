@@ -17,7 +17,7 @@ from keyframer.exchange.usd.layer import Prim, Property, Samples, row, tokens
 from keyframer.exchange.usd.materials import Materials
 from keyframer.formats import properties_of
 from keyframer.scene import Mesh, Node
-from keyframer.scene.losses import COLORS_FOR_DISPLAY, FACES_TWO_SIDED, MESH_WRITTEN
+from keyframer.scene.losses import MATERIAL_CONVERTED, PART_WRITTEN
 
 _TEXTURE_SETS = {"uv": "st", "uv2": "st1"}
 
@@ -77,13 +77,13 @@ class Meshes:
         prim.set("uniform token subdivisionScheme", '"none"')
         materials = drawable.used_materials()
         if "colors" in drawable.numbers:
-            report.add(COLORS_FOR_DISPLAY, f"/meshes/{mesh.name}/colors", extras=mesh.extras)
+            report.add(MATERIAL_CONVERTED["vertex colours"], f"/meshes/{mesh.name}/colors", extras=mesh.extras)
         elif materials != [-1]:
             number = next(number for number in materials if number >= 0)
             prim.set("color3f[] primvars:displayColor", f"[{self._materials.color(number)}]")
         texture_sets = {name for table, name in _TEXTURE_SETS.items() if table in drawable.numbers}
         self._materials_of_faces(prim, mesh, drawable, materials, texture_sets)
-        report.add(MESH_WRITTEN, f"/meshes/{mesh.name}", extras=mesh.extras)
+        report.add(PART_WRITTEN["part"], f"/meshes/{mesh.name}", extras=mesh.extras)
         prim.late = partial(self._arrays, mesh)
 
     def _arrays(self, mesh: Mesh) -> Iterator[Property]:
@@ -132,7 +132,9 @@ class Meshes:
         if any(two_sided):
             prim.set("uniform bool doubleSided", "1")
             if not all(two_sided):
-                self._context.report.add(FACES_TWO_SIDED, f"/meshes/{mesh.name}/two_sided", extras=mesh.extras)
+                self._context.report.add(
+                    MATERIAL_CONVERTED["two-sided"], f"/meshes/{mesh.name}/two_sided", extras=mesh.extras
+                )
         if len(materials) == 1:
             if materials[0] >= 0:
                 _bind(prim, self._materials.prim(materials[0], texture_sets))

@@ -18,7 +18,7 @@ from keyframer.exchange.usd.layer import Prim, row, tokens, wxyz
 from keyframer.maths import quat
 from keyframer.posing.channels import Samples
 from keyframer.scene import NodeKind
-from keyframer.scene.losses import NODE_AT_ROOT
+from keyframer.scene.losses import TRANSFORM_APPLIED
 
 
 class LocalTransforms:
@@ -41,7 +41,9 @@ class LocalTransforms:
             self.has_axes[number] = False
             if aim.detached and self.parents[number] >= 0:
                 self.parents[number] = -1
-                context.report.add(NODE_AT_ROOT, f"/nodes/{context.scene.nodes[number].name}/parent")
+                context.report.add(
+                    TRANSFORM_APPLIED["node at root"], f"/nodes/{context.scene.nodes[number].name}/parent"
+                )
         signs = {"position": single(axes.vectors(np.ones(3))), "scale": np.ones(3, np.float32)}
         signs |= dict.fromkeys(("rotation", "scale_axes"), single(axes.rotations(np.ones(4))))
         self.samplers: dict[int, dict[str, Sampler]] = {}

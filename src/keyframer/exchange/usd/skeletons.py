@@ -20,7 +20,13 @@ from keyframer.exchange.usd.nodes import LocalTransforms
 from keyframer.maths import affine, quat
 from keyframer.maths.distinct_values import unique_values
 from keyframer.posing.evaluation_order import reachable
-from keyframer.scene.losses import JOINT_SCALE_AXES, JOINT_SCALE_HALF, MORPH_NORMALS, SKIN_BIND_POSITIONS
+from keyframer.scene.loss_report import Outcome
+from keyframer.scene.losses import (
+    NORMALS_CHANGED,
+    SCALE_AXES_UNSUPPORTED,
+    SKIN_CHANGED,
+    VALUES_ROUNDED,
+)
 
 _STILL = "still"
 """joint of vertices that follow no other"""
@@ -96,7 +102,9 @@ class Skeletons:
             skeleton = self._skeleton(node.skin, has_unbound_vertices(skin, len(mesh.positions)))
             error = bind_error(skin, mesh.positions)
             if error > self._context.options.max_error * self._context.size:
-                self._context.report.add(SKIN_BIND_POSITIONS, f"/skins/{skin.name}", error=error, extras=skin.extras)
+                self._context.report.add(
+                    SKIN_CHANGED["bind positions"], f"/skins/{skin.name}", error=error, extras=skin.extras
+                )
         else:
             joints, weights = (
                 np.zeros((len(mesh.positions), 1), np.int32),
@@ -136,7 +144,7 @@ class Skeletons:
         prim.set("uniform token[] skel:blendShapes", tokens(self._morphs[number]))
         prim.set("rel skel:blendShapeTargets", f"[{', '.join(f'<{shape.path}>' for shape in shapes)}]")
         path = f"/meshes/{self._context.scene.meshes[node.mesh].name}/morph"
-        self._context.report.add(MORPH_NORMALS, path, count=len(shapes))
+        self._context.report.add(NORMALS_CHANGED["morph"], path, count=len(shapes))
 
     def _joints_of(self, skin: int) -> list[int]:
         """Return the joints of a skin and all nodes above them."""
@@ -174,7 +182,7 @@ class Skeletons:
         """Report what joints cannot have: scale axes, and scales with more than three digits."""
         local, report = self._local, self._context.report
         if any(local.has_axes[joint] for joint in joints):
-            report.add(JOINT_SCALE_AXES, f"{path}/scale_axes")
+            report.add(SCALE_AXES_UNSUPPORTED["joints"], f"{path}/scale_axes", outcome=Outcome.APPROXIMATED)
         scales: list[Array] = [local.scale[joints].reshape(-1, 3)]
         scales += [
             local.samplers[joint]["scale"].values for joint in joints if "scale" in local.samplers.get(joint, {})
@@ -183,7 +191,7 @@ class Skeletons:
         with np.errstate(over="ignore"):
             error = float(np.nan_to_num(np.abs(values.astype(np.float16) - values)).max())
         if error > self._context.options.max_error:
-            report.add(JOINT_SCALE_HALF, f"{path}/scale", error=error)
+            report.add(VALUES_ROUNDED["half precision"], f"{path}/scale", unit="1", error=error)
 
     def _set_joints(self, skeleton: Prim, names: list[str], bind: Floats, rest: Floats) -> None:
         skeleton.schemas.append("SkelBindingAPI")

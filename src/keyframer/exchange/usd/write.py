@@ -163,12 +163,14 @@ def _write_parts(context: Context) -> None:
     resampled = report_tracks(context.motions, report, drawn, drawn)
     clip = context.motions.clip
     if resampled:
-        report.add(KEYS_RESAMPLED, f"/clips/{clip.name}/keys", advice="", extras=clip.extras, count=resampled)
+        report.add(KEYS_RESAMPLED["tracks"], f"/clips/{clip.name}/keys", advice="", extras=clip.extras, count=resampled)
     context.motions.report_incomplete(report)
     for index in context.motions.aims:
         node, error = scene.nodes[index], context.motions.aim_error(index)
         target = "kept as a separate node"
-        report.add(AIM_BAKED, f"/nodes/{node.name}/target", error=error or None, extras=node.extras, target=target)
+        report.add(
+            AIM_BAKED["rotation"], f"/nodes/{node.name}/target", error=error or None, extras=node.extras, target=target
+        )
 
 
 def _metadata(context: Context) -> dict[str, str]:

@@ -16,7 +16,13 @@ from keyframer.limits import ensure_budget
 from keyframer.posing.bounds_and_duration import LONGEST, clip_span
 from keyframer.scene import Channel, Clip, Scene
 from keyframer.scene.loss_report import LossReport
-from keyframer.scene.losses import CLIP_END_AT_LAST_KEY, FRAMES_FILLED, KEYS_TOO_LATE, RATE_KEPT, RATE_SAMPLED
+from keyframer.scene.losses import (
+    CLIP_RANGE_UNSUPPORTED,
+    KEYS_LEFT_OUT,
+    MOTION_SAMPLED,
+    RATE_CHANGED,
+    RATE_UNSUPPORTED,
+)
 
 _KINDS = ("position", "rotation")
 
@@ -80,14 +86,14 @@ def at_whole_frames(scene: Scene, fps: float, report: LossReport) -> Scene:
     original = scene.clips[0]
     clip = in_time_unit(original, "frame", fps, 1.0)
     if not math.isclose(fps, frames_per_second(original)):
-        report.add(RATE_SAMPLED, "/clips/rate", fps=fps, clip_fps=frames_per_second(original))
+        report.add(RATE_CHANGED["sampled"], "/clips/rate", fps=fps, clip_fps=frames_per_second(original))
     frames = even_times(0.0, frame_count(clip) - 1)
     if any(np.any(channel.track.times > LONGEST) for channel in clip.channels):
-        report.add(KEYS_TOO_LATE, "/clips/keys", last=LONGEST)
+        report.add(KEYS_LEFT_OUT["too late"], "/clips/keys", last=LONGEST)
     channels = [_at_frames(scene, channel, frames, report) for channel in clip.channels]
     last = float(len(frames) - 1)
     if clip.end <= last - 1:
-        report.add(CLIP_END_AT_LAST_KEY, "/clips/end", last=last)
+        report.add(CLIP_RANGE_UNSUPPORTED["end"], "/clips/end", last=last)
     if clip is original and clip.end == last and all(a is b for a, b in zip(channels, clip.channels, strict=True)):
         return scene
     return replace(scene, clips=[replace(clip, channels=channels, end=last), *scene.clips[1:]])
@@ -101,7 +107,7 @@ def _at_frames(scene: Scene, channel: Channel, frames: Floats, report: LossRepor
     form = RotationForm.QUATERNION_ABSOLUTE if track.is_rotation else RotationForm.NONE
     if not (sampled and np.isin(track.times, frames).all()):
         path = f"{plain_path('nodes', scene.nodes[channel.node].name)}/{track.kind}"
-        report.add(FRAMES_FILLED, path)
+        report.add(MOTION_SAMPLED["filled"], path)
     return Channel(channel.node, Track.sampled(track.kind, compile_track(track)(frames), form=form))
 
 
@@ -131,7 +137,7 @@ def in_time_unit_of(scene: Scene, other: Scene, report: LossReport | None = None
     target_clip = other.clips[0]
     rates = frames_per_second(scene.clips[0]), frames_per_second(target_clip)
     if report is not None and not math.isclose(*rates, rel_tol=1e-6):
-        report.add(RATE_KEPT, "/clips/rate", fps=rates[1], clip_fps=rates[0])
+        report.add(RATE_UNSUPPORTED["kept"], "/clips/rate", fps=rates[1], clip_fps=rates[0])
     clip = in_time_unit(scene.clips[0], target_clip.unit, target_clip.rate, target_clip.units_per_frame)
     return scene if clip is scene.clips[0] else replace(scene, clips=[clip, *scene.clips[1:]])
 

@@ -42,21 +42,11 @@ from keyframer.posing.bounds_and_duration import clip_span
 from keyframer.scene import Clip, Node
 from keyframer.scene.loss_report import LossReport, LossType, Outcome
 from keyframer.scene.losses import (
-    JUMPS_LENGTHENED,
-    KEYS_BETWEEN_FRAMES,
-    KEYS_EASE,
-    KEYS_FULL_TURNS,
-    KEYS_HALF_TURNS,
-    KEYS_KEPT,
-    KEYS_KIND,
-    KEYS_NON_FINITE,
-    KEYS_REDUCED,
-    KEYS_TANGENTS,
-    KEYS_WRAP,
-    KEYS_WRAP_BETWEEN_FRAMES,
+    KEYS_CONVERTED,
     MOTION_INCOMPLETE,
-    SCALE_AXES_TIMES,
-    STEPS_MOVED,
+    MOTION_WRITTEN,
+    NUMBERS_UNUSABLE,
+    SCALE_AXES_UNSUPPORTED,
     TIMES_ROUNDED,
 )
 from keyframer.text import counted
@@ -170,7 +160,7 @@ class KeyFitter:
         values = compile_track(track)(times)
         seconds = self.rules.step / self.rules.per_second
         report.losses = [loss for loss in report if loss.outcome is not Outcome.EXACT]
-        report.add(JUMPS_LENGTHENED, "", error=seconds, count=len(jumps))
+        report.add(TIMES_ROUNDED["jumps"], "", error=seconds, count=len(jumps))
         return Track(track.kind, times, values, track.interpolation, form=track.form)
 
     def _fit_keys(self, source: Track, report: LossReport) -> Sampling[Track]:
@@ -187,7 +177,7 @@ class KeyFitter:
             source = as_tcb(source)
         if self.rules.whole_times and (np.rint(times) != times).any():
             return (yield from self._on_frames(source, times, report))
-        report.add(KEYS_KEPT, "", keys=_counted_keys(source))
+        report.add(MOTION_WRITTEN["keys"], "", keys=_counted_keys(source))
         return replace(source, times=times)
 
     def _keeps_wrap(self, track: Track) -> bool:
@@ -209,9 +199,9 @@ class KeyFitter:
             differences, _ = yield from self._differences(source, fitted, float(cycles.times[-1]))
             error = float(differences.max())
         _, _, unit = self.tolerance.for_track(source)
-        kind, advice = KEYS_WRAP, ""
+        kind, advice = KEYS_CONVERTED["wrap"], ""
         if self.rules.wraps:
-            kind, advice = KEYS_WRAP_BETWEEN_FRAMES, self._exact_rate(self.times(source.times))
+            kind, advice = KEYS_CONVERTED["wrap between frames"], self._exact_rate(self.times(source.times))
         words: dict[str, Any] = {"wrap": source.wrap.value, "keys": _counted_keys(fitted)}
         outcome = Outcome.BAKED if error <= _NOISE * _extent(source) else Outcome.APPROXIMATED
         report.add(kind, "", outcome=outcome, advice=advice, error=error, unit=unit, **words)
@@ -276,10 +266,10 @@ class KeyFitter:
         jumps = _jumps(replace(track, times=frames, values=values, form=form), last_at_time)
         later = float(np.max(frames - times))
         if len(times) == 1 or not later:
-            report.add(KEYS_KEPT, "", keys=_counted_keys(jumps))
+            report.add(MOTION_WRITTEN["keys"], "", keys=_counted_keys(jumps))
         else:
             seconds = later / self.rules.per_second
-            report.add(STEPS_MOVED, "", advice=self._exact_rate(times), error=seconds, seconds=seconds)
+            report.add(TIMES_ROUNDED["steps"], "", advice=self._exact_rate(times), error=seconds, seconds=seconds)
         return jumps
 
     def _on_frames(self, track: Track, times: Floats, report: LossReport) -> Sampling[Track]:
@@ -298,12 +288,14 @@ class KeyFitter:
             if sampled_error < error:
                 advice = self._exact_rate(times) or (yield from self._coarse(track, sampled_error))
                 keys = _counted_keys(sampled)
-                report.add(KEYS_BETWEEN_FRAMES, "", advice=advice, error=sampled_error, unit=unit, keys=keys)
+                report.add(
+                    KEYS_CONVERTED["between frames"], "", advice=advice, error=sampled_error, unit=unit, keys=keys
+                )
                 return sampled
         seconds = float(np.abs(rounded.times - times).max()) / self.rules.per_second
         outcome = Outcome.APPROXIMATED if error else Outcome.EXACT
         advice = self._exact_rate(times) if error > tolerance else ""
-        report.add(TIMES_ROUNDED, "", outcome=outcome, advice=advice, error=error, unit=unit, seconds=seconds)
+        report.add(TIMES_ROUNDED["keys"], "", outcome=outcome, advice=advice, error=error, unit=unit, seconds=seconds)
         return rounded
 
     def _exact_rate(self, times: Floats) -> str:
@@ -315,19 +307,19 @@ class KeyFitter:
         """Return why keys cannot be kept; None if they can be kept."""
         interpolations = self.rules.interpolations
         if track.interpolation is Interpolation.SAMPLED:
-            return KEYS_REDUCED if len(track.times) > 1 else None
+            return KEYS_CONVERTED["frames"] if len(track.times) > 1 else None
         if track.interpolation is Interpolation.CUBIC:
-            return KEYS_TANGENTS
+            return KEYS_CONVERTED["tangents"]
         if Interpolation.TCB not in interpolations and len(track.times) > 1:
             if track.interpolation in SPLINES and track.interpolation not in interpolations:
-                return KEYS_KIND
+                return KEYS_CONVERTED["kind"]
             if track.interpolation is Interpolation.LINEAR and is_eased(track):
-                return KEYS_EASE
+                return KEYS_CONVERTED["ease"]
         if not self.rules.full_turns and has_full_turns(track):
-            return KEYS_FULL_TURNS
+            return KEYS_CONVERTED["full turns"]
         turns_the_shorter_way = self.rules.rotations in _ABSOLUTE and track.interpolation is not Interpolation.STEP
         if turns_the_shorter_way and track.is_rotation and (np.abs(increments(track)[1][1:]) > _HALF_TURN).any():
-            return KEYS_HALF_TURNS
+            return KEYS_CONVERTED["half turns"]
         return None
 
     def _baked(self, track: Track, report: LossReport, reason: LossType) -> Sampling[Track]:
@@ -335,7 +327,7 @@ class KeyFitter:
         _, _, unit = self.tolerance.for_track(track)
         fitted, error = yield from self._sampled(track)
         advice = yield from self._coarse(track, error)
-        outcome = Outcome.EXACT if error == 0 and reason is KEYS_REDUCED else Outcome.APPROXIMATED
+        outcome = Outcome.EXACT if error == 0 and reason is KEYS_CONVERTED["frames"] else Outcome.APPROXIMATED
         words: dict[str, Any] = {"frames": len(track.times), "kind": _name(track), "keys": _counted_keys(fitted)}
         report.add(reason, "", outcome=outcome, advice=advice, error=error, unit=unit, **words)
         return fitted
@@ -465,7 +457,7 @@ def usable_keys(track: Track, path: str, report: LossReport) -> Track:
     source = finite_keys(track)
     if len(source.times) < len(track.times):
         non_finite = len(track.times) - len(source.times)
-        report.add(KEYS_NON_FINITE, path, unusable=non_finite, count=len(track.times))
+        report.add(NUMBERS_UNUSABLE["keys"], path, unusable=non_finite, count=len(track.times))
     return source
 
 
@@ -562,6 +554,6 @@ def axes_of_keys(axes: Track | None, scale: Track, node: Node, report: LossRepor
     if not np.array_equal(axes.times, scale.times):
         path = f"{plain_path('nodes', node.name)}/scale_axes"
         report.forget(path)
-        report.add(SCALE_AXES_TIMES, path)
+        report.add(SCALE_AXES_UNSUPPORTED["times"], path)
         return None
     return with_form(axes, RotationForm.QUATERNION_ABSOLUTE).values

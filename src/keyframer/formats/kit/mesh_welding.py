@@ -16,7 +16,7 @@ from keyframer.formats.kit.mesh_writing import smooth_normals
 from keyframer.maths.distinct_values import distinct_rows
 from keyframer.scene import Mesh, Scene
 from keyframer.scene.loss_report import LossReport, Outcome
-from keyframer.scene.losses import NORMALS_BECAME_GROUPS
+from keyframer.scene.losses import NORMALS_CHANGED
 from keyframer.scene.mesh import CORNER_TABLES
 
 _POSITION_STEPS, _NORMAL_STEPS = 2.0**22, 2.0**10
@@ -77,7 +77,9 @@ def with_smoothing_groups(scene: Scene, report: LossReport) -> Scene:
     if differences:
         degrees = max(differences)
         outcome = Outcome.BAKED if degrees <= _SAME_SHADING else Outcome.APPROXIMATED
-        report.add(NORMALS_BECAME_GROUPS, "/normals", outcome=outcome, count=len(differences), degrees=degrees)
+        report.add(
+            NORMALS_CHANGED["measured groups"], "/normals", outcome=outcome, count=len(differences), degrees=degrees
+        )
     return replace(scene, meshes=meshes)
 
 

@@ -19,7 +19,7 @@ from keyframer.maths import affine
 from keyframer.maths.smoothing_groups import smooth_clusters
 from keyframer.scene import Mesh, Scene, Skin
 from keyframer.scene.loss_report import LossReport
-from keyframer.scene.losses import MORPH_APPLIED
+from keyframer.scene.losses import MORPH_CONVERTED
 
 
 @dataclass(eq=False)
@@ -58,7 +58,7 @@ def with_constant_shapes(scene: Scene, report: LossReport, keeps: Callable[[Trac
         meshes[number] = replace(meshes[number], positions=positions)
         nodes[channel.node] = replace(node, mesh=number, morph=None)
         baked.add(channel.node)
-        report.add(MORPH_APPLIED, f"/nodes/{node.name}/morph")
+        report.add(MORPH_CONVERTED["applied"], f"/nodes/{node.name}/morph")
     if not baked:
         return scene
     clips = [

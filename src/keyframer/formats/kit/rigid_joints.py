@@ -27,13 +27,13 @@ from keyframer.posing.evaluation_order import evaluation_order
 from keyframer.scene import Clip, Scene
 from keyframer.scene.loss_report import LossReport
 from keyframer.scene.losses import (
-    CLIP_START_MOVED,
-    FRAMES_DIFFERENT,
-    FRAMES_KEPT,
-    FRAMES_SAMPLED,
-    NODE_UNSUPPORTED,
-    SCALE_APPLIED,
-    SCALE_UNSUPPORTED,
+    CLIP_RANGE_CHANGED,
+    KEYS_RESAMPLED,
+    MOTION_SAMPLED,
+    MOTION_UNSUPPORTED,
+    MOTION_WRITTEN,
+    NODES_UNSUPPORTED,
+    TRANSFORM_APPLIED,
 )
 from keyframer.text import counted, plural
 
@@ -238,7 +238,7 @@ def _frames(clip: Clip, fps: float, joints: int, report: LossReport) -> Floats:
     first = 0.0
     if begin < 0:
         first = math.floor(begin / step + 1e-6) * step
-        report.add(CLIP_START_MOVED, "/clips/start", seconds=-first / units_per_second(clip))
+        report.add(CLIP_RANGE_CHANGED["start"], "/clips/start", seconds=-first / units_per_second(clip))
     return even_times(first, max(end, first), step, numbers=max(joints, 1) * _NUMBERS)
 
 
@@ -255,14 +255,14 @@ def report_frames(
     report.measured["frames"] = float(count)
     words: dict[str, Any] = {"frames": count, "joints": counted(len(joints.nodes), noun)}
     if all(track.interpolation is Interpolation.SAMPLED and same_rate for track in moving):
-        report.add(FRAMES_KEPT, "/clips/frames", **words)
+        report.add(MOTION_WRITTEN["frames"], "/clips/frames", **words)
         return
     turned, moved = _errors_between_frames(scene, clip, joints, positioned)
     if not turned and not moved:
-        report.add(FRAMES_SAMPLED, "/clips/frames", **words)
+        report.add(KEYS_RESAMPLED["frames"], "/clips/frames", **words)
     for kind, error, unit in (("rotations", turned, "degree"), ("positions", moved, "scene unit")):
         if error:
-            report.add(FRAMES_DIFFERENT, "/clips/frames", error=error, unit=unit, kind=kind, **words)
+            report.add(MOTION_SAMPLED["frames"], "/clips/frames", error=error, unit=unit, kind=kind, **words)
 
 
 def _errors_between_frames(scene: Scene, clip: Clip, joints: Joints, positioned: int | None) -> tuple[float, float]:
@@ -290,7 +290,7 @@ def _report_left_out(scene: Scene, joint_nodes: set[int], report: LossReport) ->
     for number, node in enumerate(scene.nodes):
         if number not in joint_nodes:
             nodes = "nodes of skinned meshes" if can_be_joint(node) else plural(node.kind.noun)
-            report.add(NODE_UNSUPPORTED, plain_path("nodes", node.name), extras=node.extras, nodes=nodes)
+            report.add(NODES_UNSUPPORTED["kind"], plain_path("nodes", node.name), extras=node.extras, nodes=nodes)
 
 
 def _report_scales(scene: Scene, nodes: list[int], all_scales: Floats, report: LossReport) -> None:
@@ -300,6 +300,6 @@ def _report_scales(scene: Scene, nodes: list[int], all_scales: Floats, report: L
         path = f"{plain_path('nodes', scene.nodes[number].name)}/scale"
         change = float(np.abs(scales - scales[:1]).max())
         if change > _SCALE_TOLERANCE * max(float(np.abs(scales).max()), 1.0):
-            report.add(SCALE_UNSUPPORTED, path, error=change)
+            report.add(MOTION_UNSUPPORTED["scale"], path, unit="1", error=change)
         elif float(np.abs(scales[0] - 1).max()) > _SCALE_TOLERANCE:
-            report.add(SCALE_APPLIED, path)
+            report.add(TRANSFORM_APPLIED["scale"], path)

@@ -21,7 +21,7 @@ from keyframer.posing.evaluation_order import evaluation_order
 from keyframer.scene import Clip, Scene
 from keyframer.scene.clip import FASTEST, SLOWEST
 from keyframer.scene.loss_report import LossReport
-from keyframer.scene.losses import CLIP_EXTRA, RATE_UNSUPPORTED
+from keyframer.scene.losses import CLIPS_UNSUPPORTED, RATE_UNSUPPORTED
 from keyframer.text import decode_name, encode_name
 
 DEFAULT_MAX_ERROR = 1e-4
@@ -88,7 +88,7 @@ def check_max_error(max_error: float) -> None:
 def first_clip(scene: Scene, report: LossReport) -> Clip:
     """Return the clip to write: the first, or an empty one. Further clips are reported as dropped."""
     for clip in scene.clips[1:]:
-        report.add(CLIP_EXTRA, f"/clips/{clip.name}")
+        report.add(CLIPS_UNSUPPORTED["second"], f"/clips/{clip.name}")
     return scene.clips[0] if scene.clips else Clip()
 
 
@@ -109,7 +109,7 @@ def report_rate(clip: Clip, fps: float, report: LossReport) -> None:
     clip_rate = frames_per_second(clip)
     if clip.channels and not math.isclose(clip_rate, fps, rel_tol=1e-6):
         advice = f"fps={clip_rate:g} keeps these"
-        report.add(RATE_UNSUPPORTED, "/clips/rate", advice=advice, fps=fps, clip_fps=clip_rate)
+        report.add(RATE_UNSUPPORTED["none"], "/clips/rate", advice=advice, fps=fps, clip_fps=clip_rate)
 
 
 def whole_frame(time: float) -> int:

@@ -30,13 +30,13 @@ from keyframer.scene import (
 )
 from keyframer.scene.loss_report import FIELD_WORDS, LossReport, LossType
 from keyframer.scene.losses import (
+    CLIP_RANGE_UNSUPPORTED,
+    DETAIL_UNSUPPORTED,
     EXTRAS_UNSUPPORTED,
     FEATURES_UNSUPPORTED,
     FIELD_UNSUPPORTED,
+    MOTION_UNSUPPORTED,
     NAMES_UNSUPPORTED,
-    SEGMENT_UNSUPPORTED,
-    TRACKS_UNSUPPORTED,
-    UNSEEN_FIELD_UNSUPPORTED,
 )
 from keyframer.scene.mesh import CORNER_TABLES
 from keyframer.text import counted
@@ -127,7 +127,7 @@ def report_dropped(
     kinds = Counter(channel.track.kind for channel in clip.channels)
     for kind in sorted(set(kinds) - set(MOTION) - {"morph"} - set(supported)):
         tracks = counted(kinds[kind], f"{kind} track")
-        report.add(TRACKS_UNSUPPORTED, f"/channels/{kind}", target=target, what=tracks)
+        report.add(MOTION_UNSUPPORTED["tracks"], f"/channels/{kind}", target=target, what=tracks)
     changed: Counter[tuple[str, str]] = Counter()
     for part, member in _parts(scene, clip):
         for field in _FIELDS.get(part, ()):
@@ -136,14 +136,16 @@ def report_dropped(
         inside = _FIELDS_INSIDE.get(part, part)
         if count and f"{part}.{name}" not in supported and (inside is None or inside in supported):
             field_words = FIELD_WORDS.get(name, name.replace("_", " "))
-            loss = UNSEEN_FIELD_UNSUPPORTED if f"{part}.{name}" in _UNSEEN else FIELD_UNSUPPORTED
+            loss = DETAIL_UNSUPPORTED["field"] if f"{part}.{name}" in _UNSEEN else FIELD_UNSUPPORTED["field"]
             parts = _counted(count, part)
             report.add(loss, f"/{part}/{name}", target=target, field=field_words, parts=parts)
     for part, count in _lost_names(scene, supported):
         rule = f"gives {part} the names of their nodes" if "names" in supported else "stores only the names of nodes"
         names, lost = ("names", "are") if count > 1 else ("name", "is")
         parts = _counted(count, part)
-        report.add(NAMES_UNSUPPORTED, f"/{part}/name", target=target, rule=rule, names=names, parts=parts, lost=lost)
+        report.add(
+            NAMES_UNSUPPORTED["parts"], f"/{part}/name", target=target, rule=rule, names=names, parts=parts, lost=lost
+        )
     report_foreign_extras(scene, clip, report, EXTRAS_UNSUPPORTED, target)
     if "segment" not in supported:
         _report_segment(clip, report, "frames" in supported, target)
@@ -239,7 +241,15 @@ def _report_segment(clip: Clip, report: LossReport, stores_frames: bool, target:
         first, last = min(ends, default=clip.start), max(ends, default=clip.end)
     if (clip.start, clip.end) != (first, last):
         begin, end = clip.start, clip.end
-        report.add(SEGMENT_UNSUPPORTED, "/clips/segment", target=target, first=first, last=last, begin=begin, end=end)
+        report.add(
+            CLIP_RANGE_UNSUPPORTED["segment"],
+            "/clips/segment",
+            target=target,
+            first=first,
+            last=last,
+            begin=begin,
+            end=end,
+        )
 
 
 def _present(scene: Scene, clip: Clip) -> list[tuple[str, str]]:

@@ -22,19 +22,16 @@ from keyframer.maths import affine, quat
 from keyframer.posing import Pose, pose
 from keyframer.posing.bounds_and_duration import clip_span
 from keyframer.scene import Clip, LightType, NodeKind, Scene, Space
-from keyframer.scene.loss_report import CannotWrite, LossReport
+from keyframer.scene.loss_report import CannotWrite, LossReport, Outcome
 from keyframer.scene.losses import (
-    FRAMES_DIFFERENT,
-    FRAMES_SAMPLED,
-    LIGHT_AMBIENT,
-    LIGHT_AS_SPOT,
-    NODE_HIDDEN_FRAMES,
-    NODE_KIND_CHANGED,
-    NODE_NOT_IN_FRAMES,
-    NODE_ORIGIN_LOST,
-    NODE_PER_FRAME,
-    VIEW_EXTRA,
-    VIEW_UNNAMED,
+    DETAIL_UNSUPPORTED,
+    KEYS_RESAMPLED,
+    KIND_CHANGED,
+    LIGHTS_UNSUPPORTED,
+    MOTION_SAMPLED,
+    NAME_CHANGED,
+    NODES_UNSUPPORTED,
+    TRANSFORM_APPLIED,
 )
 from keyframer.text import counted
 
@@ -113,7 +110,7 @@ class Writer(SceneWriter[WriteOptions]):
         for number, count in zip(numbers, hidden.tolist(), strict=True):
             if count:
                 path = f"{plain_path('nodes', converted.nodes[number].name)}/position"
-                report.add(NODE_HIDDEN_FRAMES, path, count=count)
+                report.add(DETAIL_UNSUPPORTED["hidden frames"], path, count=count)
         _report_frames(converted, clip, frames, numbers, report)
         return Written(Document(FORMAT, list(records)), report)
 
@@ -124,23 +121,23 @@ def _report_nodes(scene: Scene, objects: list[int], cameras: list[int], lights: 
     for number, node in enumerate(scene.nodes):
         path = plain_path("nodes", node.name)
         if number in cameras[1:]:
-            report.add(VIEW_EXTRA, path)
+            report.add(NODES_UNSUPPORTED["second view"], path)
         elif number in cameras:
-            report.add(VIEW_UNNAMED, path)
+            report.add(NAME_CHANGED["view"], path, outcome=Outcome.APPROXIMATED)
         elif number in lights:
             kind = scene.lights[node.light or 0].type
             if kind is LightType.DIRECTIONAL:
-                report.add(LIGHT_AS_SPOT, path, kind=kind.value)
+                report.add(KIND_CHANGED["light"], path, lights=kind.value)
             elif kind is LightType.AMBIENT:
-                report.add(LIGHT_AMBIENT, path)
+                report.add(LIGHTS_UNSUPPORTED["ambient"], path)
         elif number in aims:
-            report.add(NODE_KIND_CHANGED, path, kind="a position", reason="it is part of its camera or light")
+            report.add(KIND_CHANGED["reason"], path, kind="a position", reason="it is part of its camera or light")
         elif number not in objects:
-            report.add(NODE_NOT_IN_FRAMES, path, kind=node.kind.noun)
+            report.add(NODES_UNSUPPORTED["frames"], path, kind=node.kind.noun)
         else:
-            report.add(NODE_PER_FRAME, path, kind=node.kind.noun)
+            report.add(TRANSFORM_APPLIED["frames"], path, kind=node.kind.noun)
             if not np.allclose(_to_node(scene, number), np.eye(4)):
-                report.add(NODE_ORIGIN_LOST, f"{path}/position")
+                report.add(DETAIL_UNSUPPORTED["origin"], f"{path}/position")
 
 
 def _report_frames(scene: Scene, clip: Clip, frames: Floats, numbers: list[int], report: LossReport) -> None:
@@ -148,7 +145,7 @@ def _report_frames(scene: Scene, clip: Clip, frames: Floats, numbers: list[int],
     report.measured["frames"] = float(len(frames))
     words: dict[str, Any] = {"frames": len(frames), "joints": counted(len(numbers), "part")}
     if not numbers or len(frames) < 2:
-        report.add(FRAMES_SAMPLED, "/clips/frames", **words)
+        report.add(KEYS_RESAMPLED["frames"], "/clips/frames", **words)
         return
     in_frames = in_time_unit(clip, "frame", frames_per_second(clip), 1.0)
     moments = moments_to_check((channel.track for channel in in_frames.channels), frames, _CHECKED)
@@ -169,10 +166,10 @@ def _report_frames(scene: Scene, clip: Clip, frames: Floats, numbers: list[int],
     turned = float(off[..., :3, :3].max())
     moved = float(np.linalg.norm(off[..., :3, 3], axis=-1).max()) + turned * reach
     if moved <= _NOISE * max(float(np.nan_to_num(np.abs(wanted[..., :3, 3])).max()), 1.0):
-        report.add(FRAMES_SAMPLED, "/clips/frames", **words)
+        report.add(KEYS_RESAMPLED["frames"], "/clips/frames", **words)
         return
     for what, error, unit in (("positions", moved, "scene unit"), ("axes", np.degrees(turned), "degree")):
-        report.add(FRAMES_DIFFERENT, "/clips/frames", error=float(error), unit=unit, kind=what, **words)
+        report.add(MOTION_SAMPLED["frames"], "/clips/frames", error=float(error), unit=unit, kind=what, **words)
 
 
 def _reach(scene: Scene, numbers: list[int]) -> float:

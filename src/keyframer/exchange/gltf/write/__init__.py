@@ -47,10 +47,8 @@ from keyframer.scene.losses import (
     EXTRAS_KEPT,
     FEATURES_UNSUPPORTED,
     FIELD_KEPT,
-    LIGHT_TRACK_KEPT,
     LINK_INVALID,
     ORIGINAL_UNCHANGED,
-    SCENE_EXTRAS_KEPT,
     SOURCE_EMBEDDED,
 )
 
@@ -207,7 +205,7 @@ def _add_metadata(context: Context, clips: list[Json]) -> None:
     if environment:
         content["environment"] = environment
         for name in environment:
-            context.report.add(FIELD_KEPT, f"/environment/{name}")
+            context.report.add(FIELD_KEPT["field"], f"/environment/{name}")
     ambient = [_ambient_light(context, number) for number, light in enumerate(scene.lights) if light.type is _AMBIENT]
     if ambient:
         content["ambient_lights"] = ambient
@@ -215,8 +213,8 @@ def _add_metadata(context: Context, clips: list[Json]) -> None:
         content["clips"] = clips
     if scene.extras:
         content["extras"] = scene.extras
-        context.report.add(SCENE_EXTRAS_KEPT, "/extras")
-    report_foreign_extras(scene, scene.clips[0] if scene.clips else Clip(), context.report, EXTRAS_KEPT)
+        context.report.add(EXTRAS_KEPT["scene"], "/extras")
+    report_foreign_extras(scene, scene.clips[0] if scene.clips else Clip(), context.report, EXTRAS_KEPT["part"])
     if scene.title:
         asset.scene["name"] = scene.title
     attach_extras(asset.scene, content)
@@ -236,7 +234,7 @@ def _ambient_light(context: Context, number: int) -> Json:
             keys = {"frames": track.times, "values": track.values, "interpolation": track.interpolation.value}
             content.setdefault("animation", {})[track.kind] = keys
             path = f"/nodes/{nodes[channel.node].name}/{track.kind}"
-            context.report.add(LIGHT_TRACK_KEPT, path, extras=track.extras, count=len(track.times))
+            context.report.add(FIELD_KEPT["ambient track"], path, extras=track.extras, count=len(track.times))
     return content
 
 

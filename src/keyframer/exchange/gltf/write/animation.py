@@ -45,11 +45,9 @@ from keyframer.posing.rig import MATRICES_PER_BLOCK
 from keyframer.scene import Channel, Clip, Node, Scene
 from keyframer.scene.losses import (
     AIM_BAKED,
-    BOUNDS_KEPT,
-    KEYS_PER_FRAME,
+    FIELD_KEPT,
     KEYS_RESAMPLED,
-    RAW_CHANNEL_KEPT,
-    SEGMENT_KEPT,
+    MOTION_SAMPLED,
 )
 
 _POSITIVE_SIGNS = np.ones(3, np.float32)
@@ -83,7 +81,7 @@ class ClipWriter:
         )
         self.clip, self.span = rig.clip, self._motions.span
         if options.keys == "frames" and self._motions.frames is None:
-            context.report.add(KEYS_PER_FRAME, f"/clips/{self.clip.name}")
+            context.report.add(MOTION_SAMPLED["too many frames"], f"/clips/{self.clip.name}")
         self._rig = rig
         self._position_signs = single(context.axes.vectors(np.ones(3)))
         """signs of the components of positions in the axes of the file"""
@@ -136,7 +134,7 @@ class ClipWriter:
         resampled = report_tracks(self._motions, context.report, geometry, drawn)
         if resampled and not context.options.embed_source:
             path, extras = f"/clips/{self.clip.name}/keys", self.clip.extras
-            context.report.add(KEYS_RESAMPLED, path, extras=extras, count=resampled)
+            context.report.add(KEYS_RESAMPLED["tracks"], path, extras=extras, count=resampled)
 
     def _targets(self, node: int, animated: str) -> list[tuple[int, str, Singles]]:
         """Return which properties of which glTF nodes a motion of a node animates (`ClipMotions.property_of`), and the
@@ -231,7 +229,7 @@ def write_animations(
         node = context.scene.nodes[number]
         target = "kept in extras" if node.target is None else "kept as a separate node"
         path = f"/nodes/{node.name}/target"
-        context.report.add(AIM_BAKED, path, error=error or None, extras=node.extras, target=target)
+        context.report.add(AIM_BAKED["rotation"], path, error=error or None, extras=node.extras, target=target)
     return clips
 
 
@@ -250,16 +248,16 @@ def clip_extras(context: Context, clip: Clip, span: Span) -> Json:
     if clip.raw_channels:
         content["raw_channels"] = clip.raw_channels
         for channel in clip.raw_channels:
-            context.report.add(RAW_CHANNEL_KEPT, f"/clips/{clip.name}/{channel.name}", extras=channel.extras)
+            context.report.add(FIELD_KEPT["raw channel"], f"/clips/{clip.name}/{channel.name}", extras=channel.extras)
     if clip.bounds is not None:
-        context.report.add(BOUNDS_KEPT, f"/clips/{clip.name}/bounds", extras=clip.extras)
+        context.report.add(FIELD_KEPT["bounds"], f"/clips/{clip.name}/bounds", extras=clip.extras)
     if clip.extras:
         content["extras"] = clip.extras
     segment = active_segment(clip)
     if segment is not None:
         first, last = (time / (clip.units_per_frame or 1.0) for time in clip_span(clip))
         played = f"{segment[0]:g} to {segment[1]:g} of {first:g} to {last:g}"
-        context.report.add(SEGMENT_KEPT, f"/clips/{clip.name}/segment", extras=clip.extras, played=played)
+        context.report.add(FIELD_KEPT["segment"], f"/clips/{clip.name}/segment", extras=clip.extras, played=played)
     return content
 
 

@@ -23,7 +23,7 @@ from keyframer.exchange.kit.numbers import single
 from keyframer.exchange.kit.property_motions import COLOR_ERROR, PropertyMotions
 from keyframer.scene import LightType, Node
 from keyframer.scene.loss_report import LossType
-from keyframer.scene.losses import NODE_HIDDEN, NODE_HIDDEN_SKIN, PROPERTY_TRACK_KEPT
+from keyframer.scene.losses import FIELD_KEPT, HIDING_LIMITED, MOTION_WRITTEN
 
 
 class Channels:
@@ -95,7 +95,7 @@ class Properties:
         if not self._context.may_use_extensions:
             for kind, number in tracks.items():
                 path, extras = f"/nodes/{scene.nodes[node].name}/{kind}", self._bank.tracks[number].extras
-                self._context.report.add(PROPERTY_TRACK_KEPT, path, extras=extras)
+                self._context.report.add(FIELD_KEPT["track"], path, extras=extras)
             return
         camera, light = scene.nodes[node].camera, scene.nodes[node].light
         degrees = self._context.options.max_degrees
@@ -160,7 +160,7 @@ def hide_node(context: Context, number: int, parts: NodeParts, visible: bool) ->
 
 def _hidden(node: Node) -> LossType:
     """Return how a node is hidden: by a scale of 0, which does not affect skinned meshes."""
-    return NODE_HIDDEN if node.skin is None else NODE_HIDDEN_SKIN
+    return MOTION_WRITTEN["hidden"] if node.skin is None else HIDING_LIMITED
 
 
 def animate_visibility(

@@ -26,14 +26,10 @@ from keyframer.exchange.kit.colors import linear_color
 from keyframer.exchange.kit.numbers import LARGEST_SINGLE
 from keyframer.scene import Camera, Light, LightType
 from keyframer.scene.losses import (
-    CAMERA_WRITTEN,
     FIELD_KEPT,
-    LIGHT_CONE_LIMITED,
-    LIGHT_DIMMING,
-    LIGHT_HOTSPOT_NARROWED,
-    LIGHT_KEPT,
-    LIGHT_NEGATIVE,
-    LIGHT_WRITTEN,
+    LIGHT_CHANGED,
+    LIGHTS_KEPT,
+    PART_WRITTEN,
 )
 from keyframer.text import safe_text
 
@@ -65,10 +61,10 @@ class Lights:
         for number, light in enumerate(context.scene.lights):
             path = f"/lights/{light.name}"
             if light.type not in _TYPES:
-                context.report.add(LIGHT_KEPT, path, extras=light.extras, lights="ambient lights")
+                context.report.add(LIGHTS_KEPT, path, extras=light.extras, lights="ambient lights")
                 continue
             if not context.may_use_extensions:
-                context.report.add(LIGHT_KEPT, path, extras=light.extras, lights="lights without extensions")
+                context.report.add(LIGHTS_KEPT, path, extras=light.extras, lights="lights without extensions")
                 continue
             self.numbers[number] = len(context.asset.lights)
             context.asset.lights.append(self._light(number, light, path))
@@ -84,7 +80,7 @@ class Lights:
         color, brightest = np.nan_to_num(np.asarray(start.color, np.float64)), self.brightest(number)
         multiplier = start.multiplier if light.on and math.isfinite(start.multiplier) else 0.0
         if multiplier < 0:
-            report.add(LIGHT_NEGATIVE, f"{path}/multiplier", extras=light.extras, multiplier=multiplier)
+            report.add(LIGHT_CHANGED["negative"], f"{path}/multiplier", extras=light.extras, multiplier=multiplier)
             multiplier = 0.0
         written: Json = {
             "type": _TYPES[light.type],
@@ -108,21 +104,21 @@ class Lights:
             self._report_cone(light, start, path)
         attach_extras(written, {**_fields_without_place(light, written.get("name")), **unwritten})
         if light.type is LightType.DIRECTIONAL and not light.attenuated:
-            report.add(LIGHT_WRITTEN, path, extras=light.extras)
+            report.add(PART_WRITTEN["part"], path, extras=light.extras)
         else:
-            report.add(LIGHT_DIMMING, path, extras=light.extras, difference=dimming_difference(light))
+            report.add(LIGHT_CHANGED["dimming"], path, extras=light.extras, difference=dimming_difference(light))
         for attribute in non_default_fields(light, *_NOT_IN_GLTF):
-            report.add(FIELD_KEPT, f"{path}/{attribute}", extras=light.extras)
+            report.add(FIELD_KEPT["field"], f"{path}/{attribute}", extras=light.extras)
         return written
 
     def _report_cone(self, light: Light, start: LightStart, path: str) -> None:
         """Report cones that glTF cannot store: wider than half a turn, or with the bright one wider than the outer."""
         report, hotspot, falloff = self._context.report, start.hotspot_degrees, start.falloff_degrees
         if falloff > 180:
-            report.add(LIGHT_CONE_LIMITED, f"{path}/falloff_degrees", extras=light.extras, degrees=falloff)
+            report.add(LIGHT_CHANGED["cone"], f"{path}/falloff_degrees", extras=light.extras, degrees=falloff)
         if hotspot > falloff > 0:
             path, extras = f"{path}/hotspot_degrees", light.extras
-            report.add(LIGHT_HOTSPOT_NARROWED, path, extras=extras, degrees=hotspot, outer=falloff)
+            report.add(LIGHT_CHANGED["bright cone"], path, extras=extras, degrees=hotspot, outer=falloff)
 
 
 def light_extras(light: Light) -> Json:
@@ -163,7 +159,7 @@ def _camera(context: Context, camera: Camera, fov: float) -> Json:
         content["extras"] = camera.extras
     attach_extras(written, content)
     path = f"/cameras/{camera.name}"
-    context.report.add(CAMERA_WRITTEN, f"{path}/fov", extras=camera.extras)
+    context.report.add(PART_WRITTEN["camera"], f"{path}/fov", extras=camera.extras)
     if camera.ranges is not None:
-        context.report.add(FIELD_KEPT, f"{path}/ranges", extras=camera.extras)
+        context.report.add(FIELD_KEPT["field"], f"{path}/ranges", extras=camera.extras)
     return written

@@ -22,19 +22,11 @@ from keyframer.scene import Material, TextureMap
 from keyframer.scene.loss_report import Outcome
 from keyframer.scene.losses import (
     FIELD_KEPT,
-    IMAGE_EMBEDDED,
+    IMAGE_BORDERS,
     IMAGE_MISSING,
-    MAP_BORDER,
-    MAP_FILTER_KEPT,
-    MAP_KEPT,
-    MAP_MIRRORED,
-    MAP_TRANSFORM_KEPT,
-    MAP_WITHOUT_FILE,
+    IMAGE_WRITTEN,
+    IMAGES_KEPT,
     MATERIAL_CONVERTED,
-    MATERIAL_FIELD_KEPT,
-    MATERIAL_LEVELS_LIMITED,
-    MATERIAL_UNMAPPED,
-    SHADING_CONVERTED,
 )
 from keyframer.text import safe_text
 
@@ -151,7 +143,9 @@ class Materials:
             written["name"] = f"{safe_text(material.name)}_unmapped"
             attach_extras(written, {"helper": "unmapped", "of": number})
             self._context.asset.materials.append(written)
-            self._context.report.add(MATERIAL_UNMAPPED, f"/materials/{material.name}", extras=material.extras)
+            self._context.report.add(
+                MATERIAL_CONVERTED["no coordinates"], f"/materials/{material.name}", extras=material.extras
+            )
         return self._unmapped[number]
 
     def _material(self, material: Material, images: dict[str, Image]) -> Json:
@@ -259,18 +253,18 @@ class Materials:
         path = f"/materials/{material.name}"
         report = self._context.report
         extras = material.extras
-        report.add(MATERIAL_CONVERTED, path, extras=extras, model="a metallic-roughness material")
+        report.add(MATERIAL_CONVERTED["model"], path, extras=extras, model="a metallic-roughness material")
         for attribute in non_default_fields(material, *_NOT_IN_GLTF):
             if shown := _NOT_IN_GLTF[attribute]:
-                report.add(MATERIAL_FIELD_KEPT, f"{path}/{attribute}", extras=extras, shown=shown)
+                report.add(FIELD_KEPT["value"], f"{path}/{attribute}", extras=extras, shown=shown)
             else:
-                report.add(FIELD_KEPT, f"{path}/{attribute}", extras=extras)
+                report.add(FIELD_KEPT["field"], f"{path}/{attribute}", extras=extras)
         if material.shading in _SHADINGS:
             outcome, shown = _SHADINGS[material.shading]
-            report.add(SHADING_CONVERTED, f"{path}/shading", outcome=outcome, extras=extras, shown=shown)
+            report.add(MATERIAL_CONVERTED["shading"], f"{path}/shading", outcome=outcome, extras=extras, shown=shown)
         for attribute, levels in _out_of_range(material):
-            report.add(MATERIAL_LEVELS_LIMITED, f"{path}/{attribute}", extras=extras, levels=levels)
-        notes: Notes = {SLOTS[slot]: (IMAGE_EMBEDDED, "embedded") for slot in images}
+            report.add(MATERIAL_CONVERTED["levels"], f"{path}/{attribute}", extras=extras, levels=levels)
+        notes: Notes = {SLOTS[slot]: (IMAGE_WRITTEN["embedded"], "embedded") for slot in images}
         for image in images.values():
             notes.update(image.notes)
         missing = self._missing.get(id(material), {})
@@ -282,28 +276,28 @@ class Materials:
                 if kind is not IMAGE_MISSING:
                     self._report_map_options(f"{path}/maps/{slot}", texture_map)
             elif not texture_map.file_name:
-                report.add(MAP_WITHOUT_FILE, f"{path}/maps/{slot}", extras=source_extras)
+                report.add(IMAGES_KEPT["without file"], f"{path}/maps/{slot}", extras=source_extras)
             elif slot in missing:
                 report.add(IMAGE_MISSING, f"{path}/maps/{slot}", extras=source_extras, image=missing[slot])
             else:
                 reason = "" if slot in SLOTS.values() else ", because this format has no map of this kind"
                 name = safe_text(texture_map.file_name)
-                report.add(MAP_KEPT, f"{path}/maps/{slot}", extras=source_extras, name=name, reason=reason)
+                report.add(IMAGES_KEPT["name"], f"{path}/maps/{slot}", extras=source_extras, name=name, reason=reason)
 
     def _report_map_options(self, path: str, texture_map: TextureMap) -> None:
         """Report options of a map that glTF cannot express."""
         report, slot = self._context.report, path.rpartition("/")[2]
         if is_shown_once(texture_map) and slot != "texture1":
             name = "decal" if texture_map.decal else "tiled"
-            report.add(MAP_BORDER, f"{path}/{name}", extras=texture_map.extras)
+            report.add(IMAGE_BORDERS["repeated"], f"{path}/{name}", extras=texture_map.extras)
         elif texture_map.mirror and not texture_map.tiled:
-            report.add(MAP_MIRRORED, f"{path}/tiled", extras=texture_map.extras)
+            report.add(IMAGE_BORDERS["mirrored"], f"{path}/tiled", extras=texture_map.extras)
         for name in non_default_fields(texture_map, "blur", "summed_area"):
-            report.add(MAP_FILTER_KEPT, f"{path}/{name}", extras=texture_map.extras)
+            report.add(FIELD_KEPT["image filter"], f"{path}/{name}", extras=texture_map.extras)
         if texture_map.tints:
-            report.add(FIELD_KEPT, f"{path}/tints", extras=texture_map.extras)
+            report.add(FIELD_KEPT["field"], f"{path}/tints", extras=texture_map.extras)
         if not self._context.may_use_extensions and transform(texture_map):
-            report.add(MAP_TRANSFORM_KEPT, f"{path}/transform", extras=texture_map.extras)
+            report.add(FIELD_KEPT["texture transform"], f"{path}/transform", extras=texture_map.extras)
 
 
 def _out_of_range(material: Material) -> Iterator[tuple[str, str]]:

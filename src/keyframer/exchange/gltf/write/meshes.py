@@ -36,12 +36,10 @@ from keyframer.formats import properties_of
 from keyframer.scene import Mesh, Morph, Skin
 from keyframer.scene.losses import (
     FIELD_KEPT,
-    MESH_ROUNDED,
-    MESH_WRITTEN,
-    MORPH_WRITTEN,
-    SKIN_BIND_POSITIONS,
-    SKIN_WRITTEN,
-    VERTICES_UNUSED,
+    GEOMETRY_LEFT_OUT,
+    PART_WRITTEN,
+    SKIN_CHANGED,
+    VALUES_ROUNDED,
 )
 from keyframer.text import safe_text
 
@@ -135,7 +133,7 @@ class Meshes:
         self._context.asset.meshes.append(written)
         unused = len(surface.positions) - split.used_vertices
         if unused:
-            report.add(VERTICES_UNUSED, f"{path}/unused_vertices", extras=mesh.extras, count=unused)
+            report.add(GEOMETRY_LEFT_OUT["vertices"], f"{path}/unused_vertices", extras=mesh.extras, count=unused)
         self._report_rounding(path, mesh, grid)
         return len(self._context.asset.meshes) - 1
 
@@ -189,7 +187,9 @@ class Meshes:
                     "NORMAL": single(normals[cluster] - split.normals),
                 }
             )
-        self._context.report.add(MORPH_WRITTEN, f"/meshes/{mesh.name}/morph", extras=mesh.extras, count=len(targets))
+        self._context.report.add(
+            PART_WRITTEN["morph"], f"/meshes/{mesh.name}/morph", extras=mesh.extras, count=len(targets)
+        )
         return targets
 
     def _skin_attributes(self, mesh: Mesh, skin: int, split: Split) -> dict[str, Array]:
@@ -206,13 +206,17 @@ class Meshes:
         """Report that a mesh is exact, or what is rounded."""
         report = self._context.report
         if not self._context.options.compact:
-            report.add(MESH_WRITTEN, path, extras=mesh.extras)
+            report.add(PART_WRITTEN["part"], path, extras=mesh.extras)
         elif grid is None:
-            report.add(MESH_ROUNDED, path, extras=mesh.extras, rounded="normals of 8 bits")
+            report.add(VALUES_ROUNDED["mesh"], path, extras=mesh.extras, rounded="normals of 8 bits")
         else:
             error = 0.5 * grid.step
             report.add(
-                MESH_ROUNDED, path, error=error, extras=mesh.extras, rounded="positions of 16 bits, normals of 8"
+                VALUES_ROUNDED["mesh"],
+                path,
+                error=error,
+                extras=mesh.extras,
+                rounded="positions of 16 bits, normals of 8",
             )
 
     def _vertices(self, name: str, array: Array, grid: Grid | None) -> int:
@@ -274,7 +278,7 @@ class Meshes:
                 masks = np.asarray(column[all_faces if isinstance(order, slice) else order])
                 small = np.min_scalar_type(int(masks.max()))
                 content[name] = masks.astype(small) if int(masks.min()) >= 0 else masks
-                self._context.report.add(FIELD_KEPT, f"/meshes/{mesh.name}/{name}", extras=mesh.extras)
+                self._context.report.add(FIELD_KEPT["field"], f"/meshes/{mesh.name}/{name}", extras=mesh.extras)
         if mesh.extras:
             content["extras"] = mesh.extras
         attach_extras(target, content)
@@ -332,8 +336,8 @@ class Skins:
         path = f"/skins/{skin.name}"
         error = bind_error(skin, context.scene.meshes[mesh].positions)
         if error > context.options.max_error * context.size:
-            context.report.add(SKIN_BIND_POSITIONS, path, error=error, extras=skin.extras)
+            context.report.add(SKIN_CHANGED["bind positions"], path, error=error, extras=skin.extras)
         else:
-            context.report.add(SKIN_WRITTEN, path, extras=skin.extras)
+            context.report.add(PART_WRITTEN["part"], path, extras=skin.extras)
         context.asset.skins.append(written)
         return len(context.asset.skins) - 1

@@ -34,7 +34,7 @@ from keyframer.maths import quat
 from keyframer.posing import Rig
 from keyframer.posing.channels import Samples
 from keyframer.scene import Node, NodeKind
-from keyframer.scene.losses import NODE_AT_ROOT, SCALE_AXES_UNIFORM
+from keyframer.scene.losses import TRACK_WITHOUT_EFFECT, TRANSFORM_APPLIED
 
 
 @dataclass(eq=False, repr=False)
@@ -100,7 +100,7 @@ class Tree:
             parent_node = self.parts[parent].tail if parent >= 0 and not (aim and aim.detached) else self.root
             head = self.parts[number].head
             if parent >= 0 and aim and aim.detached:
-                self._context.report.add(NODE_AT_ROOT, f"/nodes/{nodes[number].name}/parent")
+                self._context.report.add(TRANSFORM_APPLIED["node at root"], f"/nodes/{nodes[number].name}/parent")
             if parent_node is None:
                 asset.roots.append(head)
             else:
@@ -202,7 +202,9 @@ def _node_extras(context: Context, number: int, parts: list[NodeParts]) -> Json:
     if _is_shifted(node) and (node.skin is not None or not has_faces):
         content["pivot"] = np.asarray(node.pivot)
     if node.scale_axes_xyzw is not None and parts[number].shape is None:
-        context.report.add(SCALE_AXES_UNIFORM, f"/nodes/{node.name}/scale_axes_xyzw", extras=node.extras)
+        context.report.add(
+            TRACK_WITHOUT_EFFECT["uniform scale"], f"/nodes/{node.name}/scale_axes_xyzw", extras=node.extras
+        )
     if node.extras:
         content["extras"] = node.extras
     return content

@@ -39,14 +39,12 @@ from keyframer.scene import Material, Mesh, Node, Scene, Skin
 from keyframer.scene.cameras_lights import is_aimed
 from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.scene.losses import (
-    FALLOFF_DIRECTION,
-    MAP_UNSUPPORTED,
-    MATERIAL_MISSING,
-    MORPH_BECAME_MESHES,
-    MORPH_UNUSED,
-    SHADING_UNSUPPORTED,
-    SKIN_BIND_POSE_AS_REST,
-    SKIN_REST_POSE,
+    FIELD_UNSUPPORTED,
+    MATERIAL_CONVERTED,
+    MORPH_CONVERTED,
+    MORPHS_UNSUPPORTED,
+    SKIN_CHANGED,
+    TEXTURES_UNSUPPORTED,
 )
 
 _SKIN_MOMENTS = 17
@@ -88,16 +86,16 @@ class MaterialWriter:
         yield line("MATERIAL_CLASS", b"Standard")
         yield from write_declared_fields(material, MATERIAL)
         if material.shading not in (None, *SHADINGS.values()):
-            self.report.add(SHADING_UNSUPPORTED, f"{path}/shading", shading=material.shading)
+            self.report.add(FIELD_UNSUPPORTED["value"], f"{path}/shading", what=f"the shading {material.shading!r}")
         if material.falloff_inwards and not material.transparency_falloff:
-            self.report.add(FALLOFF_DIRECTION, f"{path}/falloff_inwards")
+            self.report.add(FIELD_UNSUPPORTED["falloff direction"], f"{path}/falloff_inwards")
 
     def _maps(self, material: Material) -> Iterator[Block]:
         keywords = {slot: keyword.decode() for keyword, slot in SLOTS.items()}
         for number, (slot, texture) in enumerate(material.maps.items(), start=1):
             if slot not in keywords:
                 path = f"{plain_path('materials', material.name)}/maps/{slot}"
-                self.report.add(MAP_UNSUPPORTED, path, slot=slot)
+                self.report.add(TEXTURES_UNSUPPORTED["slot"], path, slot=slot)
                 continue
             head = (line("MAP_NAME", f"Map #{number}".encode()), line("MAP_CLASS", b"Bitmap"), line("MAP_SUBNO", 1))
             amount, *rest = write_declared_fields(texture, MAP)
@@ -117,7 +115,7 @@ class MaterialWriter:
         if not len(valid):
             return None, np.zeros(count, np.int64)
         if len(valid) < count:
-            self.report.add(MATERIAL_MISSING, path, count=count - len(valid))
+            self.report.add(MATERIAL_CONVERTED["no material"], path, count=count - len(valid))
             materials = np.where(materials < 0, valid[0], materials)
         if self.original_places is None:
             return (0, materials) if self.multi else (int(valid[0]), np.zeros(count, np.int64))
@@ -192,7 +190,12 @@ class MeshWriter:
         expected = skinned(skin, np.asarray(self.scene.meshes[node.mesh or 0].positions, np.float64)[None], world)
         error = float(vector_distance(skinned(as_read, posed[None], world), expected).max(initial=0.0))
         outcome = Outcome.APPROXIMATED if error > self.fitter.tolerance.length else Outcome.BAKED
-        self.report.add(SKIN_BIND_POSE_AS_REST if moved else SKIN_REST_POSE, path, outcome=outcome, error=error)
+        self.report.add(
+            SKIN_CHANGED["bind pose as rest"] if moved else SKIN_CHANGED["rest pose"],
+            path,
+            outcome=outcome,
+            error=error,
+        )
 
     def _morphs(self, number: int, node: Node, mesh: Mesh, surface: list[AseRecord]) -> Block | None:
         """Return the mesh at each key of its weights, or at each frame if keys are not linear or not at whole ticks.
@@ -205,7 +208,7 @@ class MeshWriter:
         path = f"{plain_path('nodes', node.name)}/morph"
         shapes = [np.asarray(shape, np.float64) for shape in node.morph.positions]
         if track is None or not len(track.times) or track.values.reshape(len(track.times), -1).shape[1] != len(shapes):
-            self.report.add(MORPH_UNUSED, path)
+            self.report.add(MORPHS_UNSUPPORTED["unused"], path)
             return None
         times, exact = self._morph_times(track)
         ensure_budget("keys", len(times))
@@ -219,7 +222,7 @@ class MeshWriter:
             shape = np.tensordot(weights[row], np.stack(shapes), axes=1) - np.asarray(node.pivot, np.float64)
             meshes.append(_mesh(affine.transform_points(world[row], shape), surface, round(time)))
         outcome = Outcome.BAKED if exact else Outcome.APPROXIMATED
-        self.report.add(MORPH_BECAME_MESHES, path, outcome=outcome, shapes=len(shapes), meshes=len(times))
+        self.report.add(MORPH_CONVERTED["meshes"], path, outcome=outcome, shapes=len(shapes), meshes=len(times))
         return block("MESH_ANIMATION", *meshes)
 
     def _morph_times(self, track: Track) -> tuple[Floats, bool]:

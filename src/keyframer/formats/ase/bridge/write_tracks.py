@@ -31,7 +31,7 @@ from keyframer.maths import affine
 from keyframer.maths.quat import IDENTITY_XYZW
 from keyframer.scene import Node
 from keyframer.scene.loss_report import Outcome
-from keyframer.scene.losses import KEYS_KEPT, KEYS_OUT_OF_RANGE, MOTION_SAMPLED, MOTION_STILL
+from keyframer.scene.losses import KEYS_LEFT_OUT, MOTION_SAMPLED, MOTION_WRITTEN
 from keyframer.text import counted
 
 _MOST_CHECKED = 2_000
@@ -113,7 +113,9 @@ class TrackWriter:
         track = self._within_range(track, path)
         stored = self._as_stored(kind, track)
         if stored is not None:
-            self.report.add(KEYS_KEPT, path, keys=counted(len(stored.times), f"{stored.interpolation.value} key"))
+            self.report.add(
+                MOTION_WRITTEN["keys"], path, keys=counted(len(stored.times), f"{stored.interpolation.value} key")
+            )
             return stored
         if not self.keys:
             usable = usable_keys(track, path, self.report)
@@ -136,7 +138,7 @@ class TrackWriter:
         outside = np.abs(self.fitter.times(track.times)) > _LAST_TICK
         if not outside.any():
             return track
-        self.report.add(KEYS_OUT_OF_RANGE, path, outside=np.count_nonzero(outside), count=len(outside))
+        self.report.add(KEYS_LEFT_OUT["out of range"], path, outside=np.count_nonzero(outside), count=len(outside))
         return select_keys(track, np.flatnonzero(~outside))
 
     def _as_stored(self, kind: str, track: Track) -> Track | None:
@@ -189,7 +191,7 @@ class TrackWriter:
             rest = {"position": node.position, "rotation": node.rotation_xyzw, "scale": node.scale}.get(track.kind)
             differs = rest is not None and not np.allclose(values[0], rest, atol=1e-6)
             ticks = np.rint(first) + step * np.arange(2 if differs else 1)
-            self.report.add(MOTION_STILL, path)
+            self.report.add(MOTION_WRITTEN["still"], path)
             return Track(track.kind, ticks, np.repeat(values[:1], len(ticks), axis=0), Interpolation.SAMPLED, form=form)
         frames = (last - first) / step + 2
         samples_left = budget_left("samples") - budget_total("samples") // 2  # the other half is for keys
@@ -205,9 +207,9 @@ class TrackWriter:
         _, distance, unit = self.fitter.tolerance.for_track(track)
         error = float(distance(compile_track(samples)(self.fitter.times(moments)), curve(moments)).max())
         if error <= _NOISE * max(float(np.abs(values).max()), 1.0):
-            self.report.add(MOTION_SAMPLED, path, outcome=Outcome.BAKED, count=len(ticks))
+            self.report.add(MOTION_SAMPLED["track"], path, outcome=Outcome.BAKED, count=len(ticks))
         else:
-            self.report.add(MOTION_SAMPLED, path, error=error, unit=unit, count=len(ticks))
+            self.report.add(MOTION_SAMPLED["track"], path, error=error, unit=unit, count=len(ticks))
         return samples
 
     def _with_jumps(self, samples: Track, track: Track, end: float, curve: Curve) -> Track:

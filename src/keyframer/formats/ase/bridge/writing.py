@@ -67,17 +67,14 @@ from keyframer.scene import Camera, Clip, Handedness, Light, LightType, Node, No
 from keyframer.scene.cameras_lights import is_aimed
 from keyframer.scene.loss_report import CannotWrite, LossReport, Outcome
 from keyframer.scene.losses import (
-    BACKGROUND_UNUSED,
-    ENVIRONMENT_USES,
-    KEYS_KEPT,
-    LIGHT_RANGES_UNUSED,
-    MOTION_SAMPLED_AIM,
+    AIM_BAKED,
+    CLIP_RANGE_CHANGED,
+    ENVIRONMENT_UNSUPPORTED,
+    FIELD_UNSUPPORTED,
+    KIND_CHANGED,
+    MOTION_WRITTEN,
     NAME_CHANGED,
-    NODE_KIND_CHANGED,
-    SEGMENT_ROUNDED,
-    TARGET_ADDED,
-    TARGET_FROM_VALUE,
-    TARGET_HIDDEN,
+    NODE_ADDED,
 )
 from keyframer.text import counted
 
@@ -228,7 +225,7 @@ class _SceneWriter:
             names[number] = unique_names.claim(wanted.decode("utf-8", "replace"))
             text = unique_names.decode(names[number])
             if text != node.name:
-                self.report.add(NAME_CHANGED, plain_path("nodes", node.name), name=text, rule="")
+                self.report.add(NAME_CHANGED["rule"], plain_path("nodes", node.name), name=text, rule="")
         return [names[number] for number in range(len(names))]
 
     def _moving_nodes(self) -> list[bool]:
@@ -264,12 +261,12 @@ class _SceneWriter:
         times = [float(value) / self.ticks_per_frame for value in self.fitter.times([self.clip.start, self.clip.end])]
         first, last = (whole_frame(time) for time in times)
         if [float(first), float(last)] != times:
-            self.report.add(SEGMENT_ROUNDED, "/clips/segment", unit_name="frames", first=first, last=last)
+            self.report.add(CLIP_RANGE_CHANGED["segment"], "/clips/segment", unit_name="frames", first=first, last=last)
         if environment.background_color is not None and "background_color" not in environment.uses:
-            self.report.add(BACKGROUND_UNUSED, "/environment/background_color")
+            self.report.add(ENVIRONMENT_UNSUPPORTED["unused background"], "/environment/background_color")
             environment = replace(environment, background_color=None)
         if environment.uses - ({"background_color"} if environment.background_color is not None else set()):
-            self.report.add(ENVIRONMENT_USES, "/environment/uses")
+            self.report.add(ENVIRONMENT_UNSUPPORTED["uses"], "/environment/uses")
         return block(
             "SCENE",
             line("SCENE_FILENAME", quotable(self.scene.title)),
@@ -302,7 +299,7 @@ class _SceneWriter:
     def _report_kind(self, node: Node, written_as: str) -> None:
         reason = f"the node is a {node.kind.noun}"
         path = plain_path("nodes", node.name)
-        self.report.add(NODE_KIND_CHANGED, path, extras=node.extras, kind=written_as, reason=reason)
+        self.report.add(KIND_CHANGED["reason"], path, extras=node.extras, kind=written_as, reason=reason)
 
     def _transform(self, name: bytes, world: Floats) -> Block:
         position, rotation, scale, axes = affine.decompose_sheared(world)
@@ -356,7 +353,7 @@ class _SceneWriter:
             )
             path = f"{plain_path('nodes', node.name)}/visible"
             outcome = Outcome.EXACT if exact else Outcome.APPROXIMATED
-            self.report.add(KEYS_KEPT, path, outcome=outcome, keys=counted(len(times), "step key"))
+            self.report.add(MOTION_WRITTEN["keys"], path, outcome=outcome, keys=counted(len(times), "step key"))
             if len(times) == 1:  # one key would be read as the rest state
                 times, shown = np.array([times[0], times[0] + self.ticks_per_frame]), np.repeat(shown, 2, axis=0)
         return block("NODE_VISIBILITY_TRACK", Keys(b"CONTROL_FLOAT_SAMPLE", times.astype(np.int64), shown))
@@ -386,7 +383,7 @@ class _SceneWriter:
         kind = b"Target" if target is not None and light.type is LightType.SPOT else _LIGHT_WORDS[light.type]
         if not light.attenuated and (light.inner_range, light.outer_range) != (None, None):
             path = f"{plain_path('nodes', node.name)}/ranges"
-            self.report.add(LIGHT_RANGES_UNUSED, path)
+            self.report.add(FIELD_UNSUPPORTED["light ranges"], path)
         lines = write_declared_fields(light, (*LIGHT_SETTINGS, *CONE, *ATTENUATION))
         excluded = [line("LIGHT_EXCLUDED", quotable(name)) for name in light.excludes]
         exclude_list = block("LIGHT_EXCLUDELIST", line("LIGHT_NUMEXCLUDED", len(excluded)), *excluded)
@@ -445,16 +442,16 @@ class _SceneWriter:
             target_node = self.scene.nodes[target]
             animation += self._animation(target, target_node)
             if target_node.hidden or "visible" in self.tracks_by_node.get(target, {}):
-                self.report.add(TARGET_HIDDEN, f"{plain_path('nodes', target_node.name)}/hidden")
+                self.report.add(FIELD_UNSUPPORTED["hidden target"], f"{plain_path('nodes', target_node.name)}/hidden")
             transform = self._transform(self.names[target], self.rest_matrices[target])
             self.parts[id(transform)] = ("nodes", target)
             return transform, animation
         target_name, matrix = self.names[number] + b".Target", np.eye(4)
-        kind = TARGET_FROM_VALUE
+        kind = NODE_ADDED["stored target"]
         if target is None:
             matrix[:3, 3] = (0.0, 0.0, 0.0) if aimed.target is None else aimed.target
         else:
-            kind = TARGET_ADDED
+            kind = NODE_ADDED["target"]
             matrix[:3, 3] = self.rest_matrices[target, :3, 3]
             if frames is not None:
                 times, world = frames
@@ -477,7 +474,7 @@ class _SceneWriter:
         error = max(largest_angle(unit(turned[:, :, axis]), unit(between[:, number, :3, axis])) for axis in axes)
         outcome = Outcome.APPROXIMATED if error > _NOISY_DEGREES else Outcome.BAKED
         path = f"{plain_path('nodes', node.name)}/roll"
-        self.report.add(MOTION_SAMPLED_AIM, path, outcome=outcome, error=error, count=len(times))
+        self.report.add(AIM_BAKED["frames"], path, outcome=outcome, error=error, count=len(times))
         return self.tracks.sampled_rotation(times, turns_xyzw)
 
     @cached_property

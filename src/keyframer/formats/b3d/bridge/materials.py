@@ -13,13 +13,7 @@ from keyframer.formats.kit.scene_writing import UniqueByteNames
 from keyframer.formats.kit.scene_writing import plain_path as path_of
 from keyframer.scene import Material, Scene, TextureMap
 from keyframer.scene.loss_report import LossReport
-from keyframer.scene.losses import (
-    MAP_AMOUNT,
-    MAP_UNSUPPORTED,
-    MAPS_LIMITED,
-    SELF_ILLUMINATION_ROUNDED,
-    SHADING_UNSUPPORTED,
-)
+from keyframer.scene.losses import FIELD_UNSUPPORTED, MATERIAL_CONVERTED, TEXTURES_UNSUPPORTED
 from keyframer.text import encode_name
 from keyframer.wire.record import Record
 
@@ -90,25 +84,27 @@ class MaterialWriter:
         if material.self_illumination >= 0.5:
             brush.fx |= d.FULL_BRIGHT
         if material.self_illumination not in (0.0, 1.0):
-            self.report.add(SELF_ILLUMINATION_ROUNDED, f"{path_of('materials', material.name)}/self_illumination")
+            self.report.add(
+                MATERIAL_CONVERTED["self-illumination"], f"{path_of('materials', material.name)}/self_illumination"
+            )
         brush.fx |= d.FLAT * (material.shading == "flat") | d.TWO_SIDED * material.two_sided
         if material.shading not in (None, "flat"):
             path = f"{path_of('materials', material.name)}/shading"
-            self.report.add(SHADING_UNSUPPORTED, path, shading=material.shading)
+            self.report.add(FIELD_UNSUPPORTED["value"], path, what=f"the shading {material.shading!r}")
         return brush
 
     def _layers(self, number: int, material: Material) -> list[int]:
         """Return the numbers of the textures of a material, in the order of its layers."""
         path = path_of("materials", material.name)
         for slot in material.maps.keys() - set(LAYERS):
-            self.report.add(MAP_UNSUPPORTED, f"{path}/maps/{slot}", slot=slot)
+            self.report.add(TEXTURES_UNSUPPORTED["slot"], f"{path}/maps/{slot}", slot=slot)
         slots = list(material.extras.get("b3d", {}).get("layers", ()))
         slots += [slot for slot in LAYERS if slot in material.maps and slot not in slots]
         layers = [self._texture(material.maps[slot], slot) if slot in material.maps else -1 for slot in slots]
         while layers and layers[-1] == -1 and not self.counts:
             layers.pop()
         if len(layers) > 8:
-            self.report.add(MAPS_LIMITED, f"{path}/maps", most=8)
+            self.report.add(TEXTURES_UNSUPPORTED["number"], f"{path}/maps", most=8)
         return layers[:8]
 
     def _texture(self, map: TextureMap, slot: str) -> int:
@@ -120,7 +116,7 @@ class MaterialWriter:
             texture.flags |= d.SPHERE_MAP
         key = tuple(getattr(texture, plan.name) for plan in texture.plan.fields)
         if map.amount != 1.0:
-            self.report.add(MAP_AMOUNT, f"/maps/{map.file_name}/amount")
+            self.report.add(TEXTURES_UNSUPPORTED["amount"], f"/maps/{map.file_name}/amount")
         number = map.extras.get("b3d", {}).get("texture", -1)
         if 0 <= number < len(self.textures) and self.counts and number not in self._set:
             self._set.add(number)

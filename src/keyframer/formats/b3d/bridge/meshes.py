@@ -15,7 +15,7 @@ from keyframer.limits import spend
 from keyframer.maths import affine
 from keyframer.scene import Mesh, Scene, Skin
 from keyframer.scene.loss_report import LossReport
-from keyframer.scene.losses import SKIN_BIND_POSES, SKIN_BIND_POSITIONS, SKIN_WEIGHTS_LIMITED
+from keyframer.scene.losses import SKIN_CHANGED
 
 MOST_WEIGHTS = 4
 """bones of a vertex that the engine uses"""
@@ -122,7 +122,7 @@ def weights_of(
         rank = np.arange(len(order)) - np.searchsorted(owners[order], owners[order])
         if (rank >= most).any():
             dropped = int(np.count_nonzero(rank >= most))
-            report.add(SKIN_WEIGHTS_LIMITED, f"/skins/{skin.name}/weights", count=dropped, most=most)
+            report.add(SKIN_CHANGED["weights"], f"/skins/{skin.name}/weights", count=dropped, most=most)
             order = order[rank < most]
     order = np.sort(order)
     of_joints: dict[int, list[tuple[Ints, Floats]]] = {}
@@ -147,7 +147,7 @@ def report_bind_error(skin: Skin, mesh: Mesh, tolerance: Tolerance, report: Loss
     difference = placed - np.asarray(mesh.positions, np.float64)[np.asarray(skin.vertex_indices, np.int64)]
     error = float(np.sqrt((difference**2).sum(axis=1)).max())
     if error > tolerance.length:
-        report.add(SKIN_BIND_POSITIONS, f"/skins/{skin.name}/positions", error=error)
+        report.add(SKIN_CHANGED["bind positions"], f"/skins/{skin.name}/positions", error=error)
 
 
 def bone_record(parts: Sequence[tuple[Ints, Floats]]) -> d.Bone:
@@ -179,7 +179,7 @@ def moved_to_bones(scene: Scene, number: int, bound: dict[int, Floats], report: 
         return np.eye(4)
     spread = float(np.abs(np.stack(matrices) - matrices[0]).max())
     if spread > _SAME_SPACE * max(float(np.abs(matrices[0]).max()), 1.0):
-        report.add(SKIN_BIND_POSES, f"/skins/{skin.name}", error=spread)
+        report.add(SKIN_CHANGED["bind poses"], f"/skins/{skin.name}", error=spread)
     return matrices[0]
 
 

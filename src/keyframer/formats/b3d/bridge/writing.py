@@ -53,15 +53,14 @@ from keyframer.posing import Rig
 from keyframer.posing.bounds_and_duration import clip_span
 from keyframer.scene import Clip, Handedness, Node, Scene, Space
 from keyframer.scene.cameras_lights import is_aimed
-from keyframer.scene.loss_report import CannotWrite, LossReport
+from keyframer.scene.loss_report import CannotWrite, LossReport, Outcome
 from keyframer.scene.losses import (
     AIM_BAKED,
-    CLIP_END_MOVED,
-    CLIP_START_LOST,
-    MESH_AT_ROOT,
-    PIVOT_APPLIED,
-    ROOT_ADDED,
-    SMOOTHING_AS_NORMALS,
+    CLIP_RANGE_CHANGED,
+    CLIP_RANGE_UNSUPPORTED,
+    NODE_ADDED,
+    NORMALS_CHANGED,
+    TRANSFORM_APPLIED,
 )
 from keyframer.wire.record import Record
 
@@ -198,7 +197,7 @@ class RecordWriter:
         if len(roots) == 1 and not moved and isinstance(roots[0], d.Node):
             return roots[0]
         root = d.Node(self.names.claim("root"), children=roots)
-        self.report.add(ROOT_ADDED, "/nodes")
+        self.report.add(NODE_ADDED["root"], "/nodes")
         return root
 
     def _skin_roots(self) -> dict[int | None, list[int]]:
@@ -281,7 +280,7 @@ class RecordWriter:
             _, rotations, scales = affine.decompose(local)
             self.aimed_scales[number] = scales[0]
             path = f"{plain_path('nodes', node.name)}/target"
-            self.report.add(AIM_BAKED, path, target="an ordinary node")
+            self.report.add(AIM_BAKED["rotation"], path, target="an ordinary node")
             form = RotationForm.QUATERNION_ABSOLUTE
             tracks[number, "rotation"] = Track("rotation", frames, rotations, Interpolation.SAMPLED, form=form)
         return tracks
@@ -329,7 +328,7 @@ class RecordWriter:
         parts = [self._part(number, smooth) for number in hoisted]
         for number, part in zip(hoisted, parts, strict=True):
             path = plain_path("nodes", self.scene.nodes[number].name)
-            self.report.add(MESH_AT_ROOT, f"{path}/mesh")
+            self.report.add(TRANSFORM_APPLIED["mesh at root"], f"{path}/mesh")
             base = {joint: self.bound.get(joint, self.rest[joint]) for joint in range(len(nodes))}
             matrix = moved_to_bones(self.scene, number, base, self.report)
             part.positions = affine.transform_points(matrix, part.positions)
@@ -343,9 +342,9 @@ class RecordWriter:
         mesh = self.scene.meshes[node.mesh or 0]
         if np.any(node.pivot):
             path = f"{plain_path('nodes', node.name)}/pivot"
-            self.report.add(PIVOT_APPLIED, path, extras=node.extras)
+            self.report.add(TRANSFORM_APPLIED["pivot"], path, extras=node.extras)
         if mesh.smoothing is not None and mesh.normals is None and smooth is not None:
-            self.report.add(SMOOTHING_AS_NORMALS, f"/meshes/{mesh.name}/smoothing")
+            self.report.add(NORMALS_CHANGED["smoothing"], f"/meshes/{mesh.name}/smoothing", outcome=Outcome.BAKED)
         part = Part(mesh, np.asarray(node.pivot, np.float64), len(self.scene.materials), smooth)
         self.materials.use(part)
         return part
@@ -381,9 +380,9 @@ class RecordWriter:
             return
         last = whole_frame(np.ceil(max(self.clip.end, 0.0)))
         if self.clip.start:
-            self.report.add(CLIP_START_LOST, "/clips/start")
+            self.report.add(CLIP_RANGE_UNSUPPORTED["start"], "/clips/start")
         if last != self.clip.end:
-            self.report.add(CLIP_END_MOVED, "/clips/end", last=last)
+            self.report.add(CLIP_RANGE_CHANGED["end"], "/clips/end", last=last)
         place = self.conventions.animation
         if self.merges and place is None and not self.tracks:
             return

@@ -34,7 +34,12 @@ from keyframer.formats.kit.scene_writing import CannotMerge, UniqueByteNames, pl
 from keyframer.maths import affine, quat
 from keyframer.scene import Clip, Material, Node, Scene
 from keyframer.scene.loss_report import LossReport
-from keyframer.scene.losses import MATERIAL_NAME_REPLACED, MATERIAL_STILL_USED, MATERIAL_WITHOUT_TEXTURE, MESH_SPLIT
+from keyframer.scene.losses import (
+    EDIT_NOT_STORED,
+    MATERIALS_UNSUPPORTED,
+    MESH_SPLIT,
+    NAMES_UNSUPPORTED,
+)
 from keyframer.text import decode_name, encode_name
 
 _STILL = 1e-6
@@ -303,7 +308,7 @@ class PairWriter:
             records.append(Mesh(len(vertices), len(weights), len(triangles), name, vertices, weights, triangles))
         if len(records) > 1:
             path = f"{plain_path('nodes', node.name)}/mesh"
-            self.report.add(MESH_SPLIT, path, pieces=len(records), reason="one for each material")
+            self.report.add(MESH_SPLIT["pieces"], path, pieces=len(records), reason="one for each material")
         return records
 
     def _material(self, number: int, old: int | None) -> bytes:
@@ -315,7 +320,7 @@ class PairWriter:
         stored = None if old is None else self.original.meshes[old].material
         if not 0 <= number < len(self.scene.materials):
             if stored is not None:  # a stored mesh always has a material
-                self.report.add(MATERIAL_STILL_USED, plain_path("materials", decode_name(stored)))
+                self.report.add(EDIT_NOT_STORED["still used"], plain_path("materials", decode_name(stored)))
             return stored or b""
         material = self.scene.materials[number]
         file_name = texture_of(material)
@@ -325,9 +330,9 @@ class PairWriter:
                 return stored
         if file_name == material.name:
             return encode_name(file_name)
-        path, kind = plain_path("materials", material.name), MATERIAL_WITHOUT_TEXTURE
+        path, kind = plain_path("materials", material.name), MATERIALS_UNSUPPORTED["without texture"]
         if file_name:
-            path, kind = f"{path}/name", MATERIAL_NAME_REPLACED
+            path, kind = f"{path}/name", NAMES_UNSUPPORTED["material"]
         if not any(loss.path == path for loss in self.report):
             self.report.add(kind, path, file=file_name)
         return encode_name(file_name or material.name)

@@ -59,7 +59,12 @@ from keyframer.posing.vertices import posed_vertices
 from keyframer.scene import Clip, Scene, Space
 from keyframer.scene.clip import FASTEST
 from keyframer.scene.loss_report import CannotWrite, LossReport
-from keyframer.scene.losses import BOUNDS_RECOMPUTED, MATERIAL_UNUSED, MESHES_NOT_REQUESTED, RATE_SAMPLED
+from keyframer.scene.losses import (
+    BOUNDS_RECOMPUTED,
+    MATERIALS_UNSUPPORTED,
+    MESHES_UNSUPPORTED,
+    RATE_CHANGED,
+)
 
 CAPABILITIES = Capabilities(
     ("parents", "meshes", "materials", "textures", "skins", "pivots", "bounds", "frames"),
@@ -113,7 +118,7 @@ class Writer(SceneWriter[WriteOptions]):
         report_dropped(converted, clip, report, CAPABILITIES.handled | implied)
         fps = options.fps or rate_of_keys(clip)
         if not math.isclose(fps, clip.frames_per_second):
-            report.add(RATE_SAMPLED, "/clips/rate", fps=fps, clip_fps=clip.frames_per_second)
+            report.add(RATE_CHANGED["sampled"], "/clips/rate", fps=fps, clip_fps=clip.frames_per_second)
         joints = sample_joints(converted, clip, float(fps), report, depth_first=False)
         for name in numbered:
             report.forget(plain_path("nodes", name))
@@ -133,7 +138,7 @@ class Writer(SceneWriter[WriteOptions]):
         document = _animation(family, writer, clip, fps, layout, report)
         if model is None or not options.companion:
             if model is not None:
-                report.add(MESHES_NOT_REQUESTED, "/meshes")
+                report.add(MESHES_UNSUPPORTED["not requested"], "/meshes")
             return Written(document, report)
         return Written(document, report, ((family.model_ending, family.encode(model)),))
 
@@ -346,7 +351,7 @@ def _report_unused_materials(scene: Scene, report: LossReport) -> None:
     }
     for number, material in enumerate(scene.materials):
         if number not in used:
-            report.add(MATERIAL_UNUSED, plain_path("materials", material.name))
+            report.add(MATERIALS_UNSUPPORTED["unused"], plain_path("materials", material.name))
 
 
 def _merged_animation(family: Family, writer: PairWriter, clip: Clip, count: int) -> Any:

@@ -61,11 +61,10 @@ from keyframer.maths.euler import angles_of, continuous_angles_of
 from keyframer.scene import Channel, Clip, NodeKind, RawChannel, Scene, Space
 from keyframer.scene.loss_report import CannotWrite, LossReport
 from keyframer.scene.losses import (
-    LENGTHS_KEPT,
+    LENGTHS_CONVERTED,
+    MOTION_UNSUPPORTED,
     NAME_CHANGED,
-    PARENTS_WITHOUT_SKELETON,
-    POSITION_UNSUPPORTED,
-    RAW_CHANNEL_DROPPED,
+    NODES_UNSUPPORTED,
     RAW_CHANNEL_LENGTH,
     READER_OPTION_NEEDED,
 )
@@ -115,7 +114,7 @@ class Writer(SceneWriter[WriteOptions]):
         report = LossReport("midtown")
         converted = in_space(scene, Space("y", metres_per_unit=1.0, v_up=scene.space.v_up))
         if scene.space.metres_per_unit != 1.0:
-            report.add(LENGTHS_KEPT, "/space", reason="this format uses metres")
+            report.add(LENGTHS_CONVERTED["not scaled"], "/space", reason="this format uses metres")
         clip = first_clip(converted, report)
         report_rate(clip, options.fps, report)
         layout = Dialect(options.dialect)
@@ -141,7 +140,7 @@ class Writer(SceneWriter[WriteOptions]):
         report_frames(converted, clip, options.fps, joints, "bone", report, positioned=1)
         companions = ((".skel", write_skeleton(_skeleton(converted, joints, report))),) if options.skeleton else ()
         if not options.skeleton:
-            report.add(PARENTS_WITHOUT_SKELETON, "/parents")
+            report.add(NODES_UNSUPPORTED["skeleton"], "/parents")
         reader_options: dict[str, object] = {}
         if options.euler_order != "YZX":
             reader_options["euler_order"] = options.euler_order
@@ -173,7 +172,7 @@ def report_lost_motion(
     for joint in np.flatnonzero(distances > tolerance.length).tolist():
         if joint and joints.nodes[joint] in nodes:
             path = f"{plain_path('nodes', scene.nodes[joints.nodes[joint]].name)}/position"
-            report.add(POSITION_UNSUPPORTED, path, error=float(distances[joint]))
+            report.add(MOTION_UNSUPPORTED["position"], path, unit="scene unit", error=float(distances[joint]))
 
 
 def _raw_channels(clip: Clip, frames: int, report: LossReport) -> list[r.Channel]:
@@ -182,7 +181,7 @@ def _raw_channels(clip: Clip, frames: int, report: LossReport) -> list[r.Channel
         stored: Any = raw.extras.get("midtown", {})
         if len(raw.values) != frames:
             path = plain_path("raw_channels", raw.name)
-            report.add(RAW_CHANNEL_DROPPED, path, count=len(raw.values), frames=frames)
+            report.add(MOTION_UNSUPPORTED["raw frames"], path, count=len(raw.values), frames=frames)
             continue
         channels.append(make_channel(raw.values, stored.get("distance", 0.0), stored.get("type", 0)))
     return channels
@@ -219,7 +218,9 @@ class BoneMaker:
         name = self.names.claim(one_word, fallback="bone")
         if self.names.decode(name) != node_name:
             new_name = self.names.decode(name)
-            self.report.add(NAME_CHANGED, plain_path("nodes", node_name), name=new_name, rule=" in the skeleton")
+            self.report.add(
+                NAME_CHANGED["rule"], plain_path("nodes", node_name), name=new_name, rule=" in the skeleton"
+            )
         return name
 
 

@@ -55,7 +55,7 @@ from keyframer.formats.nodeanim.records import BEZIER, LINEAR, TCB, Node, NodeKe
 from keyframer.scene import Clip, Handedness, NodeKind, Scene, Space
 from keyframer.scene import Node as SceneNode
 from keyframer.scene.loss_report import CannotWrite, LossReport
-from keyframer.scene.losses import CLIP_NAME_SHARED, COPYRIGHT_ELSEWHERE, READER_OPTION_NEEDED, TIMES_ROUNDED
+from keyframer.scene.losses import METADATA_UNSUPPORTED, READER_OPTION_NEEDED, TIMES_ROUNDED
 from keyframer.text import encode_name
 
 UNITS = {"frame": "frames", "tick": "ticks", "second": "seconds"}
@@ -165,7 +165,7 @@ class NodeWriter:
         self._set_reader_options(list(records.values()))
         title = self.scene.title or self.clip.name
         if self.clip.name not in ("", title):
-            self.report.add(CLIP_NAME_SHARED, "/clips/name")
+            self.report.add(METADATA_UNSUPPORTED["clip name"], "/clips/name")
         name, author = (encode_name(_printable(text), self.options.encoding) for text in (title, self.scene.author))
         return new_document(*records.values(), name=name, author=author, dialect=self.dialect)
 
@@ -261,7 +261,7 @@ class NodeWriter:
         error = float(np.abs(times.astype(np.float32) - times).max(initial=0.0))
         if error:
             seconds = error / self.rates[self.unit]
-            self.report.add(TIMES_ROUNDED, path, error=seconds, seconds=seconds)
+            self.report.add(TIMES_ROUNDED["keys"], path, error=seconds, seconds=seconds)
 
     def _rotations(self, number: int, track: Track, tcb: bool, degrees: bool) -> Floats:
         """Return angle and axis of each key, in a form that readers recognise.
@@ -386,7 +386,7 @@ class Merger(bridge.Merger[Options]):
         notice = copyright_in(scene.author)
         if scene.copyright != notice:
             if scene.copyright != before.copyright:
-                report.add(COPYRIGHT_ELSEWHERE, "/copyright")
+                report.add(METADATA_UNSUPPORTED["copyright elsewhere"], "/copyright")
             scene = replace(scene, copyright=notice)
         if not scene.clips or not before.clips:
             return scene

@@ -18,7 +18,7 @@ from keyframer.posing.bounds_and_duration import clip_span
 from keyframer.posing.vertices import SortedInfluences, skinned
 from keyframer.scene import Channel, Clip, Mesh, Morph, Node, NodeKind, Scene, Skin
 from keyframer.scene.loss_report import LossReport
-from keyframer.scene.losses import SKIN_ATTACHED, SKIN_BENT, SKIN_CUT
+from keyframer.scene.losses import MESH_SPLIT, SKINS_UNSUPPORTED
 
 _MOST_TIMES = 65
 _MOST_SAMPLES = 1 << 20
@@ -93,10 +93,17 @@ class _SkinRemoval:
         error = self._bending_error(parts)
         if not error <= self._tolerance.length:
             bent, count = len(parts.bent), len(parts.corners)
-            self._report.add(SKIN_BENT, path, error=error, extras=node.extras, bent=bent, count=count)
+            self._report.add(
+                SKINS_UNSUPPORTED["bending"], path, error=error, extras=node.extras, bent=bent, count=count
+            )
         else:
             count = len(self._became[number])
-            self._report.add(SKIN_CUT if count > 1 else SKIN_ATTACHED, path, extras=node.extras, count=count)
+            self._report.add(
+                MESH_SPLIT["rigid parts"] if count > 1 else MESH_SPLIT["one joint"],
+                path,
+                extras=node.extras,
+                count=count,
+            )
 
     def _clip(self, clip: Clip) -> Clip:
         """Return the clip for the parts, which have the visibility and morph channels of their node, not its motion."""

@@ -29,13 +29,7 @@ from keyframer.formats.threeds.bridge.tracks import KINDS, WRAPS
 from keyframer.posing.evaluation_order import evaluation_order
 from keyframer.scene import Channel, LightType, Node, NodeKind, Scene
 from keyframer.scene.loss_report import LossReport
-from keyframer.scene.losses import (
-    AIM_BECAME_TARGET,
-    AIM_BECAME_TARGET_AND_ROLL,
-    MIRROR_MOVED,
-    TARGET_ADDED,
-    TARGET_FROM_VALUE,
-)
+from keyframer.scene.losses import AIM_CONVERTED, NODE_ADDED, TRANSFORM_APPLIED
 
 _WRAPS = {wrap: bits for bits, wrap in WRAPS.items()}
 _CHUNKS = {kind: chunk for chunk, kind in KINDS.items()}
@@ -149,16 +143,16 @@ def find_aims(scene: Scene, world: Floats, fitter: KeyFitter, existing: Collecti
                 aims[number] = Aim(point, node=node.target)
             else:  # an object, or a target that another node uses too
                 aims[number] = Aim(point, parent=node.target, position=single_key("position", np.zeros(3)))
-                fitter.report.add(TARGET_ADDED, path)
+                fitter.report.add(NODE_ADDED["target"], path)
             continue
         stored = _stored_target(scene, node)
         if stored is not None:
             aims[number] = Aim(np.array(stored), position=single_key("position", stored))
-            fitter.report.add(TARGET_FROM_VALUE, path)
+            fitter.report.add(NODE_ADDED["stored target"], path)
         else:
             aim = free_aim(scene, number, fitter)
             aims[number] = Aim(compile_track(aim.position)([0.0])[0], position=aim.position, roll=aim.roll)
-            kind = AIM_BECAME_TARGET if node.camera is None else AIM_BECAME_TARGET_AND_ROLL
+            kind = AIM_CONVERTED["target"] if node.camera is None else AIM_CONVERTED["target and roll"]
             fitter.report.add(kind, path, outcome=aim.outcome, error=aim.error_degrees or None)
     return aims
 
@@ -201,7 +195,7 @@ def without_mirrors(scene: Scene, report: LossReport) -> tuple[Scene, Flags]:
         nodes[number] = _mirrored_node(node, bool(parent >= 0 and flipped[parent]), bool(flipped[number]))
         if flipped[number] and (signs[number] < 0):
             path = f"{plain_path('nodes', node.name)}/scale"
-            report.add(MIRROR_MOVED, path)
+            report.add(TRANSFORM_APPLIED["mirror"], path)
     clips = list(scene.clips)
     if clips:
         parents = order.parents

@@ -40,21 +40,15 @@ from keyframer.posing.vertices import posed_vertices
 from keyframer.scene import Channel, Clip, LightType, Mesh, Node, NodeKind, Scene
 from keyframer.scene.loss_report import LossReport
 from keyframer.scene.losses import (
-    BOUNDING_BOX_DROPPED,
-    CAMERA_CLIP_PLANES,
-    LIGHT_AS_SPOT,
-    MESH_AXES_REPLACED,
+    DETAIL_UNSUPPORTED,
+    FIELD_UNSUPPORTED,
+    KIND_CHANGED,
     MESH_SPLIT,
-    MORPH_BLENDED,
-    MORPH_UNUSED,
-    NAME_AFTER_OWNER,
+    MORPHS_UNSUPPORTED,
     NAME_CHANGED,
-    NODE_KIND_CHANGED,
-    PIVOT_APPLIED,
-    SCALE_AXES_ANIMATED,
-    SCALE_AXES_BELOW,
+    SCALE_AXES_UNSUPPORTED,
     TIMES_ROUNDED,
-    VERTICES_DUPLICATED,
+    TRANSFORM_APPLIED,
 )
 from keyframer.text import encode_name
 
@@ -155,9 +149,9 @@ class NodeWriter:
                 nodes[number] = replace(node, scale_axes_xyzw=None)
                 path = f"{plain_path('nodes', node.name)}/scale_axes"
                 if "scale" in self.fitted.get(number, ()):
-                    self.report.add(SCALE_AXES_ANIMATED, path)
+                    self.report.add(SCALE_AXES_UNSUPPORTED["animated"], path)
                 elif self._has_free_descendants(number):
-                    self.report.add(SCALE_AXES_BELOW, path)
+                    self.report.add(SCALE_AXES_UNSUPPORTED["below"], path)
         kinds = (*MOTION, "roll")
         channels = [
             Channel(number, track)
@@ -273,12 +267,12 @@ class NodeWriter:
             name = self.names.claim(node.name.removeprefix(f"{owner}."))
             if f"{owner}.{self.names.decode(name)}" != node.name:
                 path, instance = plain_path("nodes", node.name), self.names.decode(name)
-                self.report.add(NAME_AFTER_OWNER, path, owner=owner, instance=instance)
+                self.report.add(NAME_CHANGED["instance"], path, owner=owner, instance=instance)
             return name
         name = self.names.claim(node.name, node.raw_name)
         if self.names.decode(name) != node.name:
             new_name, rule = self.names.decode(name), ": names have at most 10 characters and must be unique"
-            self.report.add(NAME_CHANGED, plain_path("nodes", node.name), name=new_name, rule=rule)
+            self.report.add(NAME_CHANGED["rule"], plain_path("nodes", node.name), name=new_name, rule=rule)
         return name
 
     def _claim_number(self, number: int | None) -> int:
@@ -323,7 +317,7 @@ class NodeWriter:
             else:
                 if node.kind is not NodeKind.DUMMY:
                     path, reason = plain_path("nodes", node.name), "no mesh, camera or light belongs to this node"
-                    self.report.add(NODE_KIND_CHANGED, path, extras=node.extras, kind="a dummy", reason=reason)
+                    self.report.add(KIND_CHANGED["reason"], path, extras=node.extras, kind="a dummy", reason=reason)
                 kind, name, instance = r.ObjectNode, b"$$$DUMMY", name
                 box, pivot = node.bounding_box, self._pivot(number, node)
         tracks = self._tracks(number, node, _TRACK_KINDS.get(kind, MOTION))
@@ -410,7 +404,7 @@ class NodeWriter:
                 error = np.nan_to_num(np.abs(frames - times)).max(initial=0.0) / self.fitter.rules.per_second
                 if error:
                     path = f"{plain_path('nodes', node.name)}/visible"
-                    self.report.add(TIMES_ROUNDED, path, error=float(error), seconds=float(error))
+                    self.report.add(TIMES_ROUNDED["keys"], path, error=float(error), seconds=float(error))
                 hidden, track = write_hide_track(channel.track, frames, node.hidden)
                 tracks += [] if track is None else [track]
                 return hidden
@@ -420,7 +414,7 @@ class NodeWriter:
         camera = self.scene.cameras[node.camera or 0]
         if camera.clip is not None and number not in self.original.nodes:
             path = f"{plain_path('cameras', camera.name)}/clip"
-            self.report.add(CAMERA_CLIP_PLANES, path)
+            self.report.add(FIELD_UNSUPPORTED["value"], path, what="clip planes")
         body = write_camera(camera, self.world[number, :3, 3], self.aims[number].point)
         self._add_camera_or_light(number, node, name, body)
 
@@ -429,7 +423,7 @@ class NodeWriter:
         aim = self.aims.get(number)
         if light.type is LightType.DIRECTIONAL:
             path = plain_path("lights", light.name or node.name)
-            self.report.add(LIGHT_AS_SPOT, path, kind="directional")
+            self.report.add(KIND_CHANGED["light"], path, lights="directional")
         body = write_light(light, self.world[number, :3, 3], None if aim is None else aim.point, self.maps)
         self._add_camera_or_light(number, node, name, body)
 
@@ -443,18 +437,18 @@ class NodeWriter:
         mesh, path = self.scene.meshes[node.mesh or 0], plain_path("nodes", node.name)
         is_new = number not in self.original.nodes
         if is_new and mesh.axes is not None:
-            self.report.add(MESH_AXES_REPLACED, f"{path}/axes")
+            self.report.add(TRANSFORM_APPLIED["mesh axes"], f"{path}/axes")
         if is_new and np.any(node.pivot):
-            self.report.add(PIVOT_APPLIED, f"{path}/pivot", extras=node.extras)
+            self.report.add(TRANSFORM_APPLIED["pivot"], f"{path}/pivot", extras=node.extras)
         if is_new and node.bounding_box is not None:
-            self.report.add(BOUNDING_BOX_DROPPED, f"{path}/bounding_box")
+            self.report.add(DETAIL_UNSUPPORTED["bounding box"], f"{path}/bounding_box")
         matrix, points = self._matrix_and_points(number)
         pieces = split_mesh(mesh, _MOST_IN_MESH)
         if len(pieces) > 1:
             reason = f"{len(mesh.positions)} vertices and {len(mesh.corners)} faces are too many for one"
-            self.report.add(MESH_SPLIT, path, pieces=len(pieces), reason=reason)
+            self.report.add(MESH_SPLIT["pieces"], path, pieces=len(pieces), reason=reason)
         elif len(pieces[0].vertices) > len(mesh.positions):
-            self.report.add(VERTICES_DUPLICATED, path, count=len(pieces[0].vertices) - len(mesh.positions))
+            self.report.add(MESH_SPLIT["seams"], path, count=len(pieces[0].vertices) - len(mesh.positions))
         reverse = bool(self.flipped[number])
         first_number = -1 if number in self.without_node else self._claim_number(number)
         for index, piece in enumerate(pieces):
@@ -505,13 +499,13 @@ class NodeWriter:
         track = self.fitted.get(number, {}).get("morph")
         path = f"{plain_path('nodes', node.name)}/morph"
         if track is None or node.morph is None:
-            self.report.add(MORPH_UNUSED, path)
+            self.report.add(MORPHS_UNSUPPORTED["unused"], path)
             return []
         mesh = self.scene.meshes[node.mesh or 0]
         names = [encode_name(shape_name) for shape_name in node.morph.names]
         if len(pieces) > 1 or not names_shapes(track):
             self.report.forget(path)  # reports about its keys
-            self.report.add(MORPH_BLENDED, path)
+            self.report.add(MORPHS_UNSUPPORTED["blended"], path)
             return []
         if number in self.original.nodes:  # whose shapes are objects of the document
             return [write_morph_track(track, names, self.keep_key_flags)]

@@ -119,7 +119,7 @@ class MapNames:
         self._taken.add(candidate)
         self._claimed[name] = candidate
         if candidate != encode_name(name):
-            self._report.add(NAME_CHANGED, plain_path("maps", name), name=candidate.decode("latin-1"), rule="")
+            self._report.add(NAME_CHANGED["rule"], plain_path("maps", name), name=candidate.decode("latin-1"), rule="")
         return candidate
 
 
@@ -147,5 +147,5 @@ def material_names(materials: Sequence[Material], report: LossReport, known: Map
         if names.decode(name) != material.name:
             path = plain_path("materials", material.name)
             rule = ": names have 1 to 16 characters and must be unique"
-            report.add(NAME_CHANGED, path, name=names.decode(name), rule=rule)
+            report.add(NAME_CHANGED["rule"], path, name=names.decode(name), rule=rule)
     return claimed

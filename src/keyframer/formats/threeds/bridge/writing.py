@@ -59,7 +59,7 @@ from keyframer.formats.threeds.chunk import Chunk
 from keyframer.formats.threeds.document import new_document
 from keyframer.scene import Clip, Scene, Space
 from keyframer.scene.loss_report import CannotWrite, LossReport
-from keyframer.scene.losses import CURRENT_ROUNDED, LENGTHS_KEPT, READER_OPTION_NEEDED, SEGMENT_ROUNDED
+from keyframer.scene.losses import CLIP_RANGE_CHANGED, LENGTHS_CONVERTED, READER_OPTION_NEEDED
 from keyframer.text import encode_name
 from keyframer.wire.record import Raw, Record
 
@@ -155,7 +155,9 @@ def _unit(scene: Scene, report: LossReport) -> r.MasterScale:
     metres = scene.space.metres_per_unit
     if metres is None or (metres == 1.0 and scene.source_format != "3ds"):
         if metres is not None:
-            report.add(LENGTHS_KEPT, "/space", reason="they are metres, and master scale 1 means inches")
+            report.add(
+                LENGTHS_CONVERTED["not scaled"], "/space", reason="they are metres, and master scale 1 means inches"
+            )
         return r.MasterScale(1.0)
     return r.MasterScale(metres / METRES_PER_INCH)
 
@@ -174,11 +176,11 @@ def _keyframer_head(fitter: KeyFitter, clip: Clip, report: LossReport, original:
     begin, end = (float(value) for value in fitter.times([clip.start, clip.end]))
     first, last = whole_frame(begin), whole_frame(end)
     if (first, last) != (begin, end):
-        report.add(SEGMENT_ROUNDED, "/clips/segment", unit_name="frames", first=first, last=last)
+        report.add(CLIP_RANGE_CHANGED["segment"], "/clips/segment", unit_name="frames", first=first, last=last)
     current = 0.0 if clip.current is None else float(fitter.times(clip.current))
     current_frame = round(current) if math.isfinite(current) else 0
     if current_frame != current:
-        report.add(CURRENT_ROUNDED, "/clips/current", frame=current_frame)
+        report.add(CLIP_RANGE_CHANGED["current"], "/clips/current", frame=current_frame)
     header = r.KeyframerHeader(5, _WRITER, last)
     if original.has_keyframer:
         known = original.header or header

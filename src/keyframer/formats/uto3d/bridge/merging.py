@@ -27,7 +27,7 @@ from keyframer.formats.uto3d.bridge.writing import DIALECTS, OriginalConventions
 from keyframer.formats.uto3d.sections import Dialect, Main, RawRest, dialect_of
 from keyframer.scene import Channel, Scene
 from keyframer.scene.loss_report import LossReport
-from keyframer.scene.losses import RATE_ROUNDED, SEGMENT_ROUNDED
+from keyframer.scene.losses import CLIP_RANGE_CHANGED, RATE_CHANGED
 from keyframer.wire.record import Record
 
 
@@ -93,12 +93,12 @@ class Merger(bridge.Merger[Options]):
                 step = round(original_clip.rate / frame_rate)
             clip = in_time_unit(edited_clip, original_clip.unit, frame_rate * float(step), float(step))
             if round(fps) != fps:
-                report.add(RATE_ROUNDED, "/clips/rate", fps=frame_rate, clip_fps=fps)
+                report.add(RATE_CHANGED["rounded"], "/clips/rate", fps=frame_rate, clip_fps=fps)
         first, last = (step * float(round(time / step)) for time in (clip.start, clip.end))
         changed = clip is not edited_clip or (clip.start, clip.end) != (original_clip.start, original_clip.end)
         if changed and (first, last) != (clip.start, clip.end):
             begin, end = first / step, last / step
-            report.add(SEGMENT_ROUNDED, "/clips/segment", unit_name="frames", first=begin, last=end)
+            report.add(CLIP_RANGE_CHANGED["segment"], "/clips/segment", unit_name="frames", first=begin, last=end)
             clip = replace(clip, start=first, end=last)
         return _with_rolls(scene if clip is edited_clip else replace(scene, clips=[clip, *scene.clips[1:]]))
 

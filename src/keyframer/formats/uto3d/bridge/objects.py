@@ -30,7 +30,7 @@ from keyframer.formats.uto3d.sections import LIGHTS, LightLayout
 from keyframer.limits import spend
 from keyframer.scene import Camera, Light, LightType, Mesh, Node, NodeKind, Scene
 from keyframer.scene.loss_report import LossReport
-from keyframer.scene.losses import DIALECT_UNSUPPORTED, NODE_KIND_CHANGED
+from keyframer.scene.losses import FIELD_UNSUPPORTED, KIND_CHANGED
 from keyframer.text import plural
 from keyframer.wire.record import Record
 
@@ -276,7 +276,7 @@ def record_of(scene: Scene, node: Node, layout: LightLayout, report: LossReport)
             reason = "U3D (UTO!) has no ambient lights"
         elif node.kind in (NodeKind.CAMERA, NodeKind.LIGHT):
             reason = f"no {node.kind.noun} belongs to this node"
-        report.add(NODE_KIND_CHANGED, path, extras=node.extras, kind="a bone", reason=reason)
+        report.add(KIND_CHANGED["reason"], path, extras=node.extras, kind="a bone", reason=reason)
     return r.Bone()
 
 
@@ -284,7 +284,7 @@ def _camera(camera: Camera, layout: LightLayout, path: str, report: LossReport) 
     flexporter = layout is LightLayout.FLEXPORTER
     if getattr(camera, DISTANCES[not flexporter].name) is not None:
         ranges = "clip planes" if flexporter else "atmosphere ranges"
-        report.add(DIALECT_UNSUPPORTED, f"{path}/camera", what=ranges)
+        report.add(FIELD_UNSUPPORTED["dialect"], f"{path}/camera", what=ranges)
     return r.Camera(**dict(write_declared_fields(camera, (*CAMERA, DISTANCES[flexporter]))))
 
 
@@ -295,7 +295,7 @@ def _light(light: Light, has_target: bool, layout: LightLayout, path: str, repor
     if layout is not LightLayout.FLEXPORTER:
         record_fields += write_declared_fields(light, CONE) if light.type is LightType.SPOT else []
     elif light.falloff_degrees is not None:
-        report.add(DIALECT_UNSUPPORTED, f"{path}/cone", what="the angles of spot lights")
+        report.add(FIELD_UNSUPPORTED["dialect"], f"{path}/cone", what="the angles of spot lights")
     return kind(type=number, **dict(record_fields))  # type: ignore[no-any-return]
 
 

@@ -20,7 +20,7 @@ from keyframer.issues import Severity
 from keyframer.maths import affine
 from keyframer.scene import Mesh, Node, NodeKind, Scene, Skin
 from keyframer.scene.loss_report import LossReport
-from keyframer.scene.losses import SKIN_BIND_POSITIONS
+from keyframer.scene.losses import SKIN_CHANGED
 
 
 def bone_ids(record: r.Mesh) -> Ints:
@@ -172,4 +172,4 @@ def _report_differences(
     bind_positions = affine.transform_each(bind, offsets)
     error = float(np.sqrt(((bind_positions - positions[owners]) ** 2).sum(axis=1)).max())
     if error > tolerance.length:
-        report.add(SKIN_BIND_POSITIONS, path, error=error)
+        report.add(SKIN_CHANGED["bind positions"], path, error=error)

@@ -41,12 +41,11 @@ from keyframer.formats.uto3d.sections import BoneSection, FileHeader, LightLayou
 from keyframer.scene import Clip, Handedness, LightType, Node, NodeKind, Scene, Space
 from keyframer.scene.loss_report import CannotWrite, LossReport, LossType
 from keyframer.scene.losses import (
-    AIM_BECAME_TARGET,
-    LIGHT_AMBIENT,
-    PIVOT_APPLIED,
-    SEGMENT_ROUNDED,
-    TARGET_AT_REST,
-    TARGET_FROM_VALUE,
+    AIM_CONVERTED,
+    CLIP_RANGE_CHANGED,
+    LIGHTS_UNSUPPORTED,
+    NODE_ADDED,
+    TRANSFORM_APPLIED,
 )
 from keyframer.wire.record import Record
 
@@ -158,7 +157,7 @@ class RecordWriter:
     def document(self) -> Document:
         nodes = [(i, node) for i, node in enumerate(self.scene.nodes) if node.kind is not NodeKind.AMBIENT]
         if len(nodes) < len(self.scene.nodes):
-            self.report.add(LIGHT_AMBIENT, "/lights/ambient")
+            self.report.add(LIGHTS_UNSUPPORTED["ambient"], "/lights/ambient")
         self.ids = dict(self.conventions.ids)
         for number, _ in nodes:
             if number not in self.ids:
@@ -216,7 +215,7 @@ class RecordWriter:
             write_surface(record, mesh, node.pivot, materials)
             if np.any(node.pivot):
                 path = f"{plain_path('nodes', node.name)}/pivot"
-                self.report.add(PIVOT_APPLIED, path, extras=node.extras)
+                self.report.add(TRANSFORM_APPLIED["pivot"], path, extras=node.extras)
             if node.skin is not None:
                 write_skin(record, self.scene, node, self.ids, self.fitter.tolerance, self.report)
         return record
@@ -243,7 +242,7 @@ class RecordWriter:
                 if target is None and node.light is not None and self._is_free_and_moves(number, node):
                     target = self._moving_target(number, node)
                 elif target is None and point is not None:
-                    target = self._new_target(node, point, TARGET_FROM_VALUE)
+                    target = self._new_target(node, point, NODE_ADDED["stored target"])
                 if isinstance(record, r.Camera):
                     placed.target_id = -1 if target is None else target.id  # type: ignore[attr-defined]
                 elif target is not None:
@@ -252,7 +251,7 @@ class RecordWriter:
     def _report_if_free(self, node: Node) -> None:
         light = self.scene.lights[node.light or 0]
         if node.target is None and light.target is None:
-            self.report.add(TARGET_AT_REST, f"{plain_path('nodes', node.name)}/target")
+            self.report.add(NODE_ADDED["target at rest"], f"{plain_path('nodes', node.name)}/target")
 
     def _target_point(self, number: int, node: Node) -> Floats | None:
         """Return the target point of a camera or light at rest, in scene space; None without one."""
@@ -297,7 +296,7 @@ class RecordWriter:
     def _moving_target(self, number: int, node: Node) -> r.CameraTarget:
         """Add a target in front of a light that moves."""
         aim = free_aim(self.scene, number, self.fitter)
-        target = self._new_target(node, compile_track(aim.position)([0.0])[0], AIM_BECAME_TARGET, aim)
+        target = self._new_target(node, compile_track(aim.position)([0.0])[0], AIM_CONVERTED["target"], aim)
         self.target_tracks[target.id] = aim.position
         return target
 
@@ -357,7 +356,7 @@ class RecordWriter:
         unit = "frames"
         if in_ticks(last):
             first, last, unit = first * self.delta, -(-round(end) // self.delta) * self.delta, "ticks"
-        self.report.add(SEGMENT_ROUNDED, "/clips/segment", unit_name=unit, first=first, last=last)
+        self.report.add(CLIP_RANGE_CHANGED["segment"], "/clips/segment", unit_name=unit, first=first, last=last)
         return first, last
 
 
