@@ -93,7 +93,7 @@ def do_play(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str,
         "texts": [text.name for text in bpy.data.texts],
         "tracks": built[-1].tracks,
         "summary": built[-1].report.summary(),
-        "losses": [str(loss) for loss in built[-1].report],
+        "losses": [f"{loss} [{loss.type.key}]" for loss in built[-1].report],
         "curves": count_curves(),
         "unit": unit_of(stage),
         "clips": [clips(seeing) for seeing in (*bpy.data.cameras, *views())],
@@ -292,7 +292,7 @@ def do_build(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str
     importing = extension_module("importing")
     scene = pickle.loads(Path(request["pickle"]).read_bytes())
     built = importing.build(bpy.context, scene, Path(request["path"]), importing.Options())
-    losses = [f"{loss.path}: {loss.detail}" for loss in built.report if loss.outcome.value != "exact"]
+    losses = [f"{loss.path}: {loss.type.key} {loss.args}" for loss in built.report if loss.outcome.value != "exact"]
     return {"said": losses, "held": describe_all_data()}
 
 

@@ -68,7 +68,7 @@ def merged(written: Written) -> bytes:
 def save_in_place(scene: Scene, path: Path) -> tuple[bytes, LossReport]:
     """Save an edited scene into its original. Saving again changes nothing, nor does saving the file read again."""
     report = keyframer.save(scene, path, overwrite=True)
-    assert not [loss for loss in report if "a new file was written" in loss.detail], [str(loss) for loss in report]
+    assert not [loss for loss in report if loss.code == "ORIGINAL_REWRITTEN"], [str(loss) for loss in report]
     data = path.read_bytes()
     for again in (scene, keyframer.load(path)):
         keyframer.save(again, path, overwrite=True)
@@ -112,12 +112,12 @@ def set_node(which: str, /, **values: Any) -> Edit:
 
 def rewrite_reasons(written: Written) -> list[str]:
     """The reported reasons why an edit could not be merged into the original file."""
-    return [loss.detail for loss in written.report if "could not be edited in place" in loss.detail]
+    return [str(loss.args["reason"]) for loss in written.report if loss.code == "ORIGINAL_REWRITTEN"]
 
 
-def details(report: LossReport, outcome: Outcome) -> dict[str, str]:
-    """The details of all losses with this outcome, by path."""
-    return {loss.path: loss.detail for loss in report.of(outcome)}
+def losses_of(report: LossReport, outcome: Outcome) -> dict[str, tuple[str, dict[str, object]]]:
+    """Code with case, and arguments, of all losses with this outcome, by path."""
+    return {loss.path: (loss.type.key, dict(loss.args)) for loss in report.of(outcome)}
 
 
 def dump_text(document: Document, *, offsets: bool = True) -> str:

@@ -266,7 +266,7 @@ class _Comparison:
                 if loss.path
                 in (f"/nodes/{name}/{track.kind}", f"/nodes/{name}/target", f"/channels/{track.kind}", "/clips/frames")
             ]
-            if not any(loss.outcome is not Outcome.EXACT or track.wrap.value in loss.detail for loss in losses):
+            if not any(loss.outcome is not Outcome.EXACT or track.wrap.value in str(loss.args) for loss in losses):
                 yield f"{name}: {track.kind} repeats no more, without a word"
 
     def _difference(self, number: int, other: int) -> tuple[Floats | None, Floats]:

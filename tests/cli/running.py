@@ -52,9 +52,11 @@ def spawn(*arguments: str | Path, stdin: bytes = b"", **environment: str) -> sub
     )
 
 
-def check_schema(name: str, value: Any) -> None:
-    """Validate a value against the schema that the package ships."""
+def check_schema(name: str, value: Any, part: str | None = None) -> None:
+    """Validate a value against the schema that the package ships, or against one of its ``$defs``."""
     text = files("keyframer.inspecting").joinpath("schemas", f"{name}.json").read_text("utf-8")
     schema = json.loads(text)
     jsonschema.Draft202012Validator.check_schema(schema)
+    if part is not None:
+        schema = {"$defs": schema["$defs"], "$ref": f"#/$defs/{part}"}
     jsonschema.Draft202012Validator(schema).validate(value)

@@ -195,7 +195,7 @@ def test_motion_too_fast_for_keys_is_in_the_summary_with_its_error(run: Run, tmp
     assert "lost: incomplete motion of Box; differs: " in ran.err
     (record,) = json.loads((tmp_path / "r.json").read_text())["files"]
     losses = {loss["outcome"]: loss for loss in record["losses"] if loss["path"] == "/nodes/Box/rotation"}
-    assert "it changes faster than keys can follow" in losses["dropped"]["detail"]
+    assert losses["dropped"]["args"]["reason"] == "it changes faster than keys can follow"
     assert losses["approximated"]["error"]["value"] > 90
 
 
@@ -221,7 +221,7 @@ def test_images_are_found_beside_the_file_and_in_texture_paths(run: Run, scene: 
     assert images("--texture-path", tmp_path / "maps") == 0
     assert images("--texture-path", tmp_path / "maps", "--texture-recursive") == 1
     losses = json.loads((tmp_path / "r.json").read_text())["files"][0]["losses"]
-    assert any("stone.tga, with another extension, in a subfolder" in loss.get("detail", "") for loss in losses)
+    assert any("stone.tga, with another extension, in a subfolder" in str(loss.get("args")) for loss in losses)
     Image.new("RGB", (4, 4), "grey").save(scene.parent / "STONE.PNG")
     assert images() == 1
     assert images("--no-textures") == 0

@@ -12,7 +12,7 @@ import pytest
 
 import keyframer
 from tests.building import files as w
-from tests.cli.running import EXAMPLE, Run, spawn
+from tests.cli.running import EXAMPLE, Run, check_schema, spawn
 from tests.samples import FOLDER
 
 
@@ -33,6 +33,7 @@ def test_clean_file_map_and_page(run: Run, damaged: Path, tmp_path: Path) -> Non
     assert damaged.read_bytes() == source
     assert run("check", clean, "--fail-on", "error").code == 0
     found = json.loads((tmp_path / "map.json").read_text())
+    check_schema("salvage", found)
     assert (found["schema"], found["format"], found["size"]) == ("keyframer.salvage", "3ds", len(source))
     assert sum(found["bytes"].values()) == len(source)
     assert [span["start"] for span in found["spans"][1:]] == [span["end"] for span in found["spans"][:-1]]
@@ -188,6 +189,7 @@ def test_missing_end_is_told_and_grey_in_the_map(run: Run, tmp_path: Path, whole
     line = f"{round(100 - 100 * size / len(data))} % is missing: {words}"
     assert ran.err.splitlines()[0] == f"keyframer: {path}: {line}"
     found = json.loads((tmp_path / "m.json").read_text())
+    check_schema("salvage", found)
     assert found["missing"] == {"size": len(data) - size, "parts": words}
     page = (tmp_path / "m.html").read_text()
     assert line in page

@@ -221,6 +221,8 @@ def test_replaced_decisions_say_so_first_and_are_one_paragraph() -> None:
     replaced = set(re.findall(r"\((0\d{3}[\w-]+\.md)\) \|.*\(replaced by 0\d{3}", index))
     assert replaced
     for page in sorted((ROOT / "docs/decisions").glob("0*.md")):
-        paragraphs = page.read_text("utf-8").strip().split("\n\n")
+        text = page.read_text("utf-8").strip()
+        assert text.startswith("---\norphan: true\n---\n") == (page.name in replaced), page.name  # not in the menu
+        paragraphs = text.removeprefix("---\norphan: true\n---\n\n").split("\n\n")
         assert paragraphs[1].startswith("*Replaced by [") == (page.name in replaced), page.name
         assert page.name not in replaced or len(paragraphs) == 3, page.name

@@ -45,7 +45,7 @@ from keyframer.scene import (
 )
 from keyframer.scene.environment import Fog, Gradient, LayeredFog
 from keyframer.scene.loss_report import CannotWrite, Outcome
-from keyframer.scene.losses import MESH_SPLIT
+from keyframer.scene.losses import LOSSES, MESH_SPLIT
 from keyframer.scene.node import Morph
 from tests.building.gltf import Json, glb, triangle
 from tests.building.images import encoded
@@ -506,13 +506,21 @@ def is_found(name: str, scenes: tuple[Scene, Scene, Scene, Scene], turning: Any)
     return frames(read) != frames(read_without)
 
 
+CANNOT_STORE = [
+    kind.key
+    for kinds in LOSSES.values()
+    for kind in kinds.values()
+    if kind.template.startswith("{target} cannot store")
+]
+
+
 def written(scene: Scene, target: str, folder: Path) -> tuple[set[str], Scene]:
     """Return the lines of the report that are not exact, and the scene that is read from the file."""
     options = dict(TARGETS[target])
     format = options.get("format")
     folder.mkdir()
     report = keyframer.save(scene, folder / target, **options)
-    lines = {f"{loss.path}: {loss.detail}" for loss in report if loss.outcome is not Outcome.EXACT}
+    lines = {f"{loss.path}: {loss.type.key} {loss.args}" for loss in report if loss.outcome is not Outcome.EXACT}
     read = keyframer.load(folder / target, **({"format": format} if format else {}))
     read.folder = folder
     return lines, read
@@ -549,9 +557,9 @@ def mistake(name: str, company: dict[str, Any], target: Target) -> str | None:
     is_stored = is_found(name, (without, having, read_without, read), target.turning)
     if not gone and not lines - said_before and not is_stored:
         return f"{name} is lost without a report"
-    dropped = f"/{name.replace('.', '/')}: this format cannot store "
-    kept = f"{dropped}it"  # as a note in the file
-    if is_stored and any(line.startswith(dropped) and line != kept for line in lines - said_before):
+    path = f"/{name.replace('.', '/')}"
+    dropped = tuple(f"{path}: {kind} " for kind in CANNOT_STORE)
+    if is_stored and any(line.startswith(dropped) for line in lines - said_before):
         return f"{name} is reported as dropped, but stored"
     return None
 
@@ -568,7 +576,7 @@ def files_of(scene: Scene, exporter: Exporter, folder: Path) -> tuple[set[str], 
     folder.mkdir()
     scene.folder = folder.parent
     report = keyframer.save(scene, folder / f"a{exporter.extension(None)}")
-    lines = {f"{loss.path}: {loss.detail}" for loss in report if loss.outcome is not Outcome.EXACT}
+    lines = {f"{loss.path}: {loss.type.key} {loss.args}" for loss in report if loss.outcome is not Outcome.EXACT}
     return lines, {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
@@ -691,7 +699,7 @@ def test_camera_with_its_target_as_child_keeps_its_direction(name: str, tmp_path
 
 def test_hidden_target_of_a_camera_is_reported_in_ase(tmp_path: Path) -> None:
     target = Target("a.ase", tmp_path / "files")
-    line = "/nodes/eye.target/hidden: targets cannot be hidden in this format"
+    line = "/nodes/eye.target/hidden: FIELD_UNSUPPORTED:hidden target {}"
     for what in ("nodes.hidden", "channels.visible"):
         assert line in target.written(with_changed_node(4, what))[0]
 
@@ -757,7 +765,7 @@ def test_parts_that_an_importer_leaves_out_are_in_check_and_in_the_report(
     assert len(issues) == 1
     report = keyframer.save(keyframer.load(tmp_path / "in.glb"), tmp_path / target)
     (loss,) = (loss for loss in report.of(Outcome.DROPPED) if loss.path == path)
-    assert loss.detail == f"left out while reading: {issues[0].message}"
+    assert (loss.type.key, loss.args) == ("READING_LEFT_OUT:problem", {"problem": issues[0].message})
 
 
 def test_chunks_without_a_field_are_reported_by_every_target(tmp_path: Path) -> None:
@@ -798,7 +806,7 @@ def test_frames_sampled_from_keys_are_not_reported_as_exact(target: str, tmp_pat
     options = {**TARGETS[target], **({"fps": 30.0} if target == "b.anim" else {})}
     report = keyframer.save(base(), tmp_path / target, **options)
     (loss,) = (loss for loss in report if loss.path == "/clips/frames")
-    assert (loss.outcome, loss.detail.endswith(", sampled from keys")) == (Outcome.BAKED, True)
+    assert (loss.outcome, loss.type.key) == (Outcome.BAKED, "KEYS_RESAMPLED:frames")
     scene = base()
     for channel in scene.clips[0].channels:
         channel.track = Track.sampled("position", np.linspace(0, 1, 33).reshape(11, 3))
@@ -815,7 +823,7 @@ def test_invalid_links_are_reported_as_dropped(name: str, tmp_path: Path) -> Non
         scene = Scene(nodes=nodes, clips=[Clip(end=10.0, channels=[Channel(number, moving()) for number in (0, 9)])])
     scene.nodes[3].parent = 3
     report = keyframer.save(scene, tmp_path / name, **TARGETS[name])
-    dropped = {loss.path: loss.detail for loss in report if loss.outcome is Outcome.DROPPED}
+    dropped = {loss.path: loss.args["problem"] for loss in report if loss.code == "LINK_INVALID"}
     assert dropped["/nodes/b/parent"] == dropped["/nodes/c/target"] == "no such node"
     assert dropped["/nodes/d/parent"] == "is its own ancestor"
     assert dropped["/clips/channels/9/position"] == "no such node"

@@ -95,9 +95,9 @@ def test_the_report_says_what_was_rounded() -> None:
     report = glb_of(balls(), compact=True)[1]
     losses = {loss.path: loss for loss in report if loss.path.startswith("/meshes/") and loss.path.count("/") == 2}
     assert losses["/meshes/ball"].outcome is Outcome.APPROXIMATED
-    assert losses["/meshes/ball"].detail == "rounded: positions of 16 bits, normals of 8"
+    assert losses["/meshes/ball"].args == {"rounded": "positions of 16 bits, normals of 8"}
     assert losses["/meshes/ball"].error == pytest.approx(0.5 * 6 / 65535, rel=1e-3)
-    assert losses["/meshes/cube"].detail == "rounded: normals of 8 bits"
+    assert losses["/meshes/cube"].args == {"rounded": "normals of 8 bits"}
 
 
 @pytest.mark.parametrize(("max_error", "expected"), [(1e-4, (5123, 5122)), (5e-5, (5123, 5126)), (1e-6, (5126, 5126))])

@@ -60,13 +60,12 @@ def test_only_lights_that_dim_otherwise_are_approximated() -> None:
     scene.lights[1].attenuated, scene.lights[2].attenuated = True, True
     report = glb_of(scene)[1]
     paths = {f"/lights/{light.name}" for light in scene.lights}
-    assert {loss.path: (loss.outcome, loss.detail) for loss in report if loss.path in paths} == {
-        "/lights/Sun": (Outcome.APPROXIMATED, "dims with the square of the distance; the original light does not dim"),
-        "/lights/Spot": (
-            Outcome.APPROXIMATED,
-            "dims with the square of the distance; the original light dims between its two ranges",
-        ),
-        "/lights/Day": (Outcome.APPROXIMATED, "does not dim: this format has no ranges of directional lights"),
+    losses = [loss for loss in report if loss.path in paths]
+    assert {(loss.outcome, loss.type.key) for loss in losses} == {(Outcome.APPROXIMATED, "LIGHT_CHANGED:dimming")}
+    assert {loss.path: loss.args["difference"] for loss in losses} == {
+        "/lights/Sun": "dims with the square of the distance; the original light does not dim",
+        "/lights/Spot": "dims with the square of the distance; the original light dims between its two ranges",
+        "/lights/Day": "does not dim: this format has no ranges of directional lights",
     }
 
 

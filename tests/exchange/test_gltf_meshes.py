@@ -224,7 +224,9 @@ def test_faces_with_indices_out_of_range_are_left_out_and_reported() -> None:
     data, report = glb_of(scene)
     gltf = Gltf(data)
     assert gltf.json["accessors"][gltf.json["meshes"][0]["primitives"][0]["indices"]]["count"] == 36
-    assert ["2 faces" in loss.detail for loss in report.of(Outcome.DROPPED)] == [True]
+    assert [(loss.type.key, loss.args) for loss in report.of(Outcome.DROPPED)] == [
+        ("GEOMETRY_LEFT_OUT:faces", {"count": 2})
+    ]
 
 
 def grey(width: int = 2) -> bytes:
@@ -257,14 +259,15 @@ def test_names_of_missing_images_are_kept() -> None:
     text = Gltf(data).json
     assert "images" not in text
     assert text["materials"][0]["extras"]["keyframer"]["maps"]["texture1"]["file_name"] == "A.PNG"
-    assert len([loss for loss in report if "not embedded" in loss.detail]) == 2
+    assert len([loss for loss in report if loss.type.key == "IMAGES_KEPT:name"]) == 2
 
 
 def test_one_vertex_without_a_face_is_reported() -> None:
     mesh = Mesh("m", positions=np.eye(4, 3), corners=np.array([[0, 1, 2]]))
     report = glb_of(Scene(nodes=[Node("n", mesh=0)], meshes=[mesh]))[1]
     (loss,) = report.of(Outcome.DROPPED)
-    assert (loss.path, loss.detail) == ("/meshes/m/unused_vertices", "1 vertex not used by any face")
+    assert (loss.path, loss.type.key) == ("/meshes/m/unused_vertices", "GEOMETRY_LEFT_OUT:vertices")
+    assert loss.args == {"count": 1}
     assert report.summary() == "lost: unused vertices of m"
     two = [mesh, Mesh("other", positions=mesh.positions, corners=mesh.corners)]
     report = glb_of(Scene(nodes=[Node("n", mesh=0), Node("o", mesh=1)], meshes=two))[1]

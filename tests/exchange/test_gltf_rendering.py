@@ -27,7 +27,7 @@ def converted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     paths = {}
     for source in make_files(folder):
         report = keyframer.save(keyframer.load(source), source.with_suffix(".glb"))
-        assert not [loss for loss in report if "not found" in loss.detail]
+        assert not [loss for loss in report if loss.code == "IMAGE_MISSING"]
         paths[source.stem] = source.with_suffix(".glb")
     return paths
 

@@ -148,8 +148,8 @@ def test_tcb_without_ease_becomes_cubic_with_the_same_keys() -> None:
         mode, times = _samplers(gltf, node, path)
         assert mode == "CUBICSPLINE"
         np.testing.assert_allclose(times * 30, frames, rtol=1e-6)
-    lost = [loss.detail for loss in report if loss.path.endswith("/keys")]  # cubic keys have no tension
-    assert lost == ["the authored keys of 5 tracks became sampled ones"]
+    lost = [(loss.type.key, loss.args) for loss in report if loss.path.endswith("/keys")]
+    assert lost == [("KEYS_RESAMPLED:tracks", {"count": 5})]  # cubic keys have no tension
 
 
 def test_curves_that_are_not_cubic_are_sampled_and_the_error_is_reported() -> None:
@@ -250,7 +250,7 @@ def test_keys_that_are_limited_are_spread_over_the_whole_motion() -> None:
     scene = _random_moves(1, 20_000)
     with Budget(Limits(keys=500_000)).opened():  # of which one motion may have a tenth
         data, report = glb_of(scene)
-    assert any("LIMIT_KEYS" in loss.detail for loss in report.of(Outcome.DROPPED))
+    assert any("LIMIT_KEYS" in str(loss.args.get("reason")) for loss in report.of(Outcome.DROPPED))
     seconds = _samplers(Gltf(data), "box0", "translation")[1].astype(float)
     assert 40_000 < len(seconds) <= 50_000
     quarters = np.histogram(seconds, 4, (0, 20_000 / 30))[0]
@@ -325,7 +325,7 @@ def test_very_long_clips_get_keys_only_where_needed() -> None:
     scene = Scene(nodes=[Node("box", mesh=0)], meshes=[cube()], clips=[moved((0, track), end=9e6)])
     data, report = glb_of(scene, keys="frames")
     assert len(_samplers(Gltf(data), "box", "translation")[1]) < 2000
-    assert any("too many frames for one key per frame" in loss.detail for loss in report)
+    assert any(loss.type.key == "MOTION_SAMPLED:too many frames" for loss in report)
 
 
 def test_large_linear_rotations_are_split() -> None:
@@ -436,10 +436,10 @@ def test_outcome_of_visibility_keys(core_only: bool) -> None:
     scene = SCENES["skinned"]()
     scene.clips[0].channels.append(Channel(2, blink))
     losses = [*glb_of(SCENES["hidden"](), core_only=core_only)[1], *glb_of(scene, core_only=core_only)[1]]
-    assert [(loss.path, loss.outcome, loss.detail) for loss in losses if loss.path.endswith("/visible")] == [
-        ("/nodes/blinks/visible", Outcome.EXACT, "scale 0 while hidden"),
-        ("/nodes/bone/visible", Outcome.DROPPED, "the node has no geometry to hide"),
-        ("/nodes/skin/visible", Outcome.APPROXIMATED, "a skinned mesh cannot be hidden without KHR_node_visibility"),
+    assert [(loss.path, loss.outcome, loss.type.key) for loss in losses if loss.path.endswith("/visible")] == [
+        ("/nodes/blinks/visible", Outcome.EXACT, "MOTION_WRITTEN:hidden"),
+        ("/nodes/bone/visible", Outcome.DROPPED, "TRACK_WITHOUT_EFFECT:no geometry"),
+        ("/nodes/skin/visible", Outcome.APPROXIMATED, "HIDING_LIMITED"),
     ]
 
 
@@ -447,8 +447,8 @@ def test_target_without_a_node_is_reported_in_extras() -> None:
     scene = Scene([Node("eye", NodeKind.CAMERA, camera=0)], cameras=[Camera("eye", target=(0.0, 5.0, 0.0))])
     data, report = glb_of(scene)
     assert Gltf(data).json["cameras"][0]["extras"]["keyframer"]["target"] == [0.0, 5.0, 0.0]
-    (detail,) = [loss.detail for loss in report if loss.path == "/nodes/eye/target"]
-    assert detail == "aimed by its rotation; the target is kept in extras"
+    (loss,) = [loss for loss in report if loss.path == "/nodes/eye/target"]
+    assert (loss.type.key, loss.args) == ("AIM_BAKED:rotation", {"target": "kept in extras"})
 
 
 def test_keys_that_are_limited_but_not_repeated_are_reported_as_less_exact() -> None:
@@ -457,9 +457,9 @@ def test_keys_that_are_limited_but_not_repeated_are_reported_as_less_exact() -> 
     scene = Scene([Node("box")], clips=[moved((0, turn), end=2000.0)])
     with Budget(Limits(keys=3000)).opened():
         _, report = glb_of(scene)
-    details = [loss.detail for loss in report.of(Outcome.DROPPED) if loss.path == "/nodes/box/rotation"]
-    assert details == ["incomplete motion: less exact than requested (LIMIT_KEYS)"]
-    assert not any(loss.detail.startswith("incomplete motion") for loss in glb_of(scene)[1])
+    (loss,) = [loss for loss in report.of(Outcome.DROPPED) if loss.path == "/nodes/box/rotation"]
+    assert (loss.code, loss.args) == ("MOTION_INCOMPLETE", {"reason": "less exact than requested (LIMIT_KEYS)"})
+    assert not any(loss.code == "MOTION_INCOMPLETE" for loss in glb_of(scene)[1])
 
 
 def test_fields_of_view_are_vertical() -> None:

@@ -66,7 +66,7 @@ def embedded(gltf: Gltf, reference: dict[str, Any]) -> np.ndarray:
 
 def outcome_of(report: LossReport, ending: str) -> tuple[Outcome, str]:
     (found,) = [loss for loss in report if loss.path.endswith(ending)]
-    return found.outcome, found.detail
+    return found.outcome, str(found.args.get("image", found.type.key))
 
 
 @pytest.mark.parametrize("extension", FORMATS)
@@ -320,11 +320,12 @@ def test_guessed_and_missing_images_are_in_the_report(tmp_path: Path) -> None:
     scene.materials += [Material(name, maps={"texture1": TextureMap(name)}) for name in names[1:]]
     report = keyframer.save(scene, tmp_path / "a.glb", texture_path=[folder])
     losses = {loss.path.split("/")[2]: loss for loss in report if loss.path.endswith("/maps/texture1")}
-    assert losses["painted"].outcome is Outcome.APPROXIMATED
-    assert "stonewall_large.png, by its first eight characters" in losses["painted"].detail
+    assert losses["painted"].code == "IMAGE_CHANGED"
+    assert "stonewall_large.png, by its first eight characters" in str(losses["painted"].args["image"])
     kept_maps = [loss for loss in report if loss.outcome is Outcome.EXTRAS and "/maps/" in loss.path]
     assert len(kept_maps) == 4
-    words = " ".join(loss.detail for loss in kept_maps)
+    assert {loss.code for loss in kept_maps} == {"IMAGE_MISSING"}
+    words = " ".join(str(loss.args["image"]) for loss in kept_maps)
     for expected in ("not found", "SEC_PATH_TRAVERSAL", "SEC_PATH_URL", "not an image that can be read"):
         assert expected in words
     assert len(Gltf((tmp_path / "a.glb").read_bytes()).json["images"]) == 1
@@ -415,16 +416,19 @@ def test_every_map_is_reported(tmp_path: Path) -> None:
     slots = ("texture1", "opacity", "texture2", "specular", "shininess", "reflection", "texture1_mask")
     maps = {slot: TextureMap("wall.png" if slot != "opacity" else "holes.png") for slot in slots}
     _, report, _ = saved(square(**maps), tmp_path)
-    outcomes = {loss.path.rpartition("/")[2]: (loss.outcome, loss.detail) for loss in report if "/maps/" in loss.path}
-    assert outcomes["texture1"][0] is Outcome.EXACT
-    assert outcomes["opacity"] == (Outcome.EXTRAS, "holes.png: not found; the name is kept")
+    losses = {loss.path.rpartition("/")[2]: loss for loss in report if "/maps/" in loss.path}
+    assert losses["texture1"].outcome is Outcome.EXACT
+    missing = losses["opacity"]
+    assert (missing.outcome, missing.code, missing.args["image"]) == (
+        Outcome.EXTRAS,
+        "IMAGE_MISSING",
+        "holes.png: not found",
+    )
     for slot in slots[2:]:
-        assert outcomes[slot] == (
-            Outcome.EXTRAS,
-            "wall.png: not embedded, because this format has no map of this kind; the name is kept",
-        )
+        assert (losses[slot].outcome, losses[slot].type.key) == (Outcome.EXTRAS, "IMAGES_KEPT:name")
+        assert losses[slot].args == {"name": "wall.png", "reason": ", because this format has no map of this kind"}
     _, report, _ = saved(square(texture1=TextureMap("")), tmp_path)
-    assert outcome_of(report, "/maps/texture1") == (Outcome.EXTRAS, "the map has no file name")
+    assert outcome_of(report, "/maps/texture1") == (Outcome.EXTRAS, "IMAGES_KEPT:without file")
 
 
 @pytest.mark.parametrize("page", [False, True], ids=["a file", "the viewer's page"])

@@ -74,9 +74,11 @@ def test_export_has_the_expected_values(name: str, tmp_path: Path) -> None:
     if "seconds" in expected:
         ends = [gltf.json["accessors"][part["input"]]["max"][0] for part in gltf.json["animations"][0]["samplers"]]
         assert max(ends) == pytest.approx(expected["seconds"])
-    lines = [(loss.outcome.value, loss.path, f"{loss.detail}; {loss.advice}") for loss in report]
-    for outcome, path, words in expected["lines"]:
-        assert [line for line in lines if line[:2] == (outcome, path) and words in line[2]], (outcome, path, words)
+    lines = [
+        ([loss.outcome.value, loss.path, loss.type.key], " ".join(map(str, loss.args.values()))) for loss in report
+    ]
+    for *line, words in expected["lines"]:
+        assert [args for found, args in lines if found == line and words in args], (line, words)
 
 
 @per_sample

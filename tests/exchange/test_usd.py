@@ -97,7 +97,7 @@ def largest(numbers: Floats) -> float:
 
 def assert_like_the_pose(scene: Scene, folder: Path, **options: Any) -> Any:
     stage, report = written(scene, folder, **options)
-    if not any("incomplete motion" in loss.detail for loss in report):
+    if not any(loss.code == "MOTION_INCOMPLETE" for loss in report):
         nodes, vertices, angles = differences(scene, stage)
         assert (nodes, vertices) < (NEAR, NEAR), (nodes, vertices)
         assert angles < 1e-3

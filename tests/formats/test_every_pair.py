@@ -131,7 +131,7 @@ def test_unchanged_samples_give_the_same_file(name: str, path: Path, tmp_path: P
     if scene.issues.first_unsafe() is None:
         assert target.read_bytes() == path.read_bytes()
     else:  # unsafe parts were left out of the scene, and are not written
-        assert any("unsafe parts of the original are left out" in loss.detail for loss in report)
+        assert any("unsafe parts of the original are left out" in str(loss.args.get("reason")) for loss in report)
         assert [issue for issue in keyframer.check(target, format=format).issues if issue.unsafe] == []
 
 
@@ -236,14 +236,14 @@ def test_keys_between_frames_are_sampled_and_reported(tmp_path: Path) -> None:
     track = Track("position", np.array([0.0, 0.51, 1.0]), np.eye(3), Interpolation.TCB)
     scene = one_node(track, end=1.0, rate=1.0, unit="second", units_per_frame=1 / 30)
     report = written("3ds", scene).report  # type: ignore[attr-defined]
-    (sampled,) = (loss for loss in report if loss.detail.startswith("keys between frames: written as "))
+    (sampled,) = (loss for loss in report if loss.type.key == "KEYS_CONVERTED:between frames")
     loaded = save_and_load(scene, "3ds", tmp_path)
     assert not np.mod(keys_of(loaded)["box", "position"].times, 1).any()
     reached = largest_difference(scene, loaded, np.linspace(0, 30, 601))[0]
     assert reached < 0.003  # rounding to frame 15 would cost 0.02
     assert 0.9 * reached < (sampled.error or 0.0) <= 1.05 * reached * 3**0.5  # a distance, not of one axis
     assert sampled.unit == "scene unit"
-    assert not [loss for loss in written("uto3d", scene).report if loss.detail.startswith("keys between")]  # type: ignore[attr-defined]
+    assert not [loss for loss in written("uto3d", scene).report if loss.type.key == "KEYS_CONVERTED:between frames"]  # type: ignore[attr-defined]
 
 
 def test_a_linear_track_stays_linear_in_3ds(tmp_path: Path) -> None:

@@ -235,7 +235,7 @@ def test_a_format_without_a_merger_writes_a_new_file(monkeypatch: pytest.MonkeyP
     assert FORMAT.from_scene(scene).document is scene.origin.document  # not edited
     scene.nodes[0].name = "Renamed"
     written = FORMAT.from_scene(scene)
-    assert any("documents of this format cannot be edited" in loss.detail for loss in written.report)
+    assert any(loss.args.get("reason") == "documents of this format cannot be edited" for loss in written.report)
     assert keyframer.encode(written.document) != (SAMPLES / "3ds/windmill.3ds").read_bytes()
 
 

@@ -59,7 +59,10 @@ def test_keys_that_fit_are_unchanged(how: Interpolation) -> None:
     assert fitted_track.times.tolist() == [0, 1600, 4800]
     assert fitted_track.values is track.values
     assert fitted_track.interpolation is how
-    assert (loss.outcome, loss.detail) == (Outcome.EXACT, f"3 {'TCB' if how is Interpolation.TCB else how.value} keys")
+    assert (loss.outcome, loss.args["keys"]) == (
+        Outcome.EXACT,
+        f"3 {'TCB' if how is Interpolation.TCB else how.value} keys",
+    )
 
 
 def test_times_with_rounding_errors_are_put_on_frames() -> None:
@@ -74,7 +77,8 @@ def test_times_between_frames_are_rounded_and_reported() -> None:
     fitted_track, loss = fitted(line(0.0, 10.001, 30.0, how=Interpolation.LINEAR))
     assert fitted_track.times.tolist() == [0, 1600, 4800]
     assert (loss.outcome, loss.unit) == (Outcome.APPROXIMATED, "scene unit")
-    assert loss.detail == "times were rounded by up to 3.3e-05 s"
+    assert loss.type.key == "TIMES_ROUNDED:keys"
+    assert loss.args["seconds"] == pytest.approx(0.001 / 30)
     assert loss.error == pytest.approx(2.0 * 0.001 / 10, rel=0.5)
 
 
@@ -87,7 +91,7 @@ def test_keys_between_frames_are_sampled_on_frames() -> None:
     assert fitted_track.times.tolist() == [0, 10, 11, 30]
     heights = np.interp([0, 10, 11, 30], [0, 10.5, 30], [0, 2, 4])
     np.testing.assert_allclose(fitted_track.values[:, 1], heights)
-    assert loss.detail == "keys between frames: written as 4 linear keys"
+    assert (loss.type.key, loss.args) == ("KEYS_CONVERTED:between frames", {"keys": "4 linear keys"})
     assert loss.advice == "fps=20 would store them exactly"
     cut = 2 - (heights[1] + heights[2]) / 2
     assert (loss.outcome, loss.unit) == (Outcome.APPROXIMATED, "scene unit")
@@ -110,7 +114,8 @@ def test_rounding_is_kept_if_it_is_nearer() -> None:
     track.values[2] = 100.0
     fitted_track, loss = fitted(track, FRAMES)
     assert fitted_track.times.tolist() == [0, 9, 10, 11, 30]
-    assert loss.detail == "times were rounded by up to 0.0017 s"
+    assert loss.type.key == "TIMES_ROUNDED:keys"
+    assert loss.args["seconds"] == pytest.approx(0.05 / 30)
     assert loss.error is not None
     assert loss.error < 9.1
 
@@ -131,7 +136,8 @@ def test_steps_between_frames_move_to_the_next_frame() -> None:
     frames = np.arange(10.0)
     np.testing.assert_array_equal(compile_track(fitted_track)(frames), compile_track(track)(frames))
     assert loss.outcome is Outcome.APPROXIMATED
-    assert loss.detail.startswith("steps were moved to the next frame, by up to 0.027 s")
+    assert loss.type.key == "TIMES_ROUNDED:steps"
+    assert loss.args["seconds"] == pytest.approx(0.8 / 30)
 
 
 def test_a_single_key_between_frames_is_exact() -> None:
@@ -147,7 +153,7 @@ def test_formats_with_float_times_keep_them() -> None:
 
 
 def test_one_key_is_reported_in_the_singular() -> None:
-    assert fitted(line(5.0))[1].detail == "1 TCB key"
+    assert fitted(line(5.0))[1].args == {"keys": "1 TCB key"}
 
 
 def test_a_single_sample_becomes_a_key() -> None:
@@ -164,16 +170,16 @@ def test_non_finite_keys_are_left_out_and_reported() -> None:
     track.values[1, 2] = math.nan
     fitted_track, losses = fit(track)
     assert fitted_track.times.tolist() == [0, 4800]
-    assert [(loss.outcome, loss.detail) for loss in losses] == [
-        (Outcome.DROPPED, "non-finite numbers in 1 of 3 keys"),
-        (Outcome.EXACT, "2 TCB keys"),
+    assert [(loss.type.key, loss.args) for loss in losses] == [
+        ("NUMBERS_UNUSABLE:keys", {"unusable": 1, "count": 3}),
+        ("MOTION_WRITTEN:keys", {"keys": "2 TCB keys"}),
     ]
 
 
 def test_a_track_without_finite_keys_is_left_out() -> None:
     fitted_track, (loss,) = fit(line(math.nan, math.inf))
     assert fitted_track is None
-    assert loss.detail == "non-finite numbers in 2 of 2 keys"
+    assert (loss.type.key, loss.args) == ("NUMBERS_UNUSABLE:keys", {"unusable": 2, "count": 2})
     assert fit(line()) == (None, [])
 
 
@@ -246,7 +252,7 @@ def test_cubic_keys_are_sampled_within_the_tolerance() -> None:
     )
     fitted_track, loss = fitted(track)
     assert loss.outcome is Outcome.APPROXIMATED
-    assert loss.detail.startswith("keys with tangents cannot be stored in this format: written as ")
+    assert loss.type.key == "KEYS_CONVERTED:tangents"
     assert loss.error is not None
     assert 0 < loss.error <= TOLERANCE.length
     assert difference(track, fitted_track, np.arange(31.0), 160.0) <= TOLERANCE.length
@@ -255,7 +261,7 @@ def test_cubic_keys_are_sampled_within_the_tolerance() -> None:
 def test_keys_that_would_coincide_are_sampled() -> None:
     """30 frames per second in a format that has ten: the middle key would coincide with another."""
     fitted_track, loss = fitted(line(0.0, 1.0, 2.0, 30.0), KeyRules(10.0, 1.0))
-    assert loss.detail.startswith("keys between frames: written as ")
+    assert loss.type.key == "KEYS_CONVERTED:between frames"
     assert len(set(fitted_track.times.tolist())) == len(fitted_track.times)
     assert not np.mod(fitted_track.times, 1).any()
 
@@ -264,7 +270,7 @@ def test_samples_on_frames_become_few_keys() -> None:
     track = Track.sampled("position", np.array([[float(frame), 0.0, 0.0] for frame in range(31)]))
     fitted_track, loss = fitted(track)
     assert len(fitted_track.times) <= 3, "a straight line"
-    assert loss.detail.startswith("31 frames became ")
+    assert (loss.type.key, loss.args["frames"]) == ("KEYS_CONVERTED:frames", 31)
     assert difference(track, fitted_track, np.arange(31.0), 160.0) <= TOLERANCE.length
 
 
@@ -285,14 +291,14 @@ def test_a_repeat_that_ends_with_the_clip_keeps_its_keys() -> None:
     fitted_track, loss = fitted(line(0.0, 30.0, wrap=Wrap.REPEAT), end=30.0)
     assert (fitted_track.wrap, fitted_track.values.tolist()) == (Wrap.SINGLE, [[0, 0, 0], [1, 2, 0]])
     assert loss.outcome is Outcome.BAKED
-    assert loss.detail == "tracks with the wrap 'repeat' cannot be stored in this format: written as 2 TCB keys"
+    assert (loss.type.key, loss.args) == ("KEYS_CONVERTED:wrap", {"wrap": "repeat", "keys": "2 TCB keys"})
 
 
 @pytest.mark.parametrize("wrap", [Wrap.REPEAT, Wrap.LOOP])
 def test_repeat_and_loop_are_unrolled(wrap: Wrap) -> None:
     track = line(0.0, 10.0, 30.0, wrap=wrap)
     fitted_track, loss = fitted(track, end=75.0)
-    assert loss.detail.startswith(f"tracks with the wrap {wrap.value!r} cannot be stored in this format: written as ")
+    assert (loss.type.key, loss.args["wrap"]) == ("KEYS_CONVERTED:wrap", wrap.value)
     assert fitted_track.times[-1] == 75 * 160
     assert difference(track, fitted_track, np.arange(30.0), 160.0) <= TOLERANCE.length
     assert difference(track, fitted_track, np.arange(31.0, 60.0), 160.0) <= TOLERANCE.length
@@ -316,7 +322,7 @@ def test_fitted_keys_repeat_in_formats_that_can_store_it(how: Interpolation, wra
 def test_full_turns_are_split_if_keys_cannot_store_them() -> None:
     track = spin(0.0, 2 * math.pi, 1.0)
     fitted_track, loss = fitted(track, replace(TICKS, full_turns=False))
-    assert loss.detail.startswith("turns of 360 degrees or more cannot be stored in this format: written as ")
+    assert loss.type.key == "KEYS_CONVERTED:full turns"
     assert loss.unit == "degree"
     steps = np.abs((fitted_track.values[1:] * fitted_track.values[:-1]).sum(axis=1))
     assert np.degrees(2 * np.arccos(np.clip(steps, 0, 1))).max() <= 90.0 + 1e-6
@@ -330,9 +336,8 @@ def test_in_an_endless_clip_a_loop_plays_once(wrap: Wrap) -> None:
     assert fitted_track.times.tolist() == [0, 4800]
     assert difference(track, fitted_track, np.arange(30.0), 160.0) <= 1e-6
     assert [loss.outcome for loss in losses] == [Outcome.DROPPED, Outcome.BAKED]
-    assert losses[0].detail == (
-        f"incomplete motion: its {wrap.value} plays once, and would need 600002 keys (LIMIT_KEYS)"
-    )
+    reason = f"its {wrap.value} plays once, and would need 600002 keys (LIMIT_KEYS)"
+    assert (losses[0].code, losses[0].args) == ("MOTION_INCOMPLETE", {"reason": reason})
 
 
 # --- TCB rows --------------------------------------------------------------------------------------------------------

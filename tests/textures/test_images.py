@@ -251,7 +251,7 @@ def test_images_of_a_scene_are_opened_once(spellings: list[str], tmp_path: Path,
 
 def test_images_of_a_glb_are_decoded_once(spellings: list[str], tmp_path: Path, decodes: list[str]) -> None:
     report = keyframer.save(textured(spellings), tmp_path / "out.glb", texture_path=[tmp_path])
-    assert not [loss for loss in report if "missing" in loss.detail]
+    assert not [loss for loss in report if loss.code == "IMAGE_MISSING"]
     assert decodes.count("load PNG") == 1
 
 
@@ -262,7 +262,7 @@ def test_images_that_are_computed_belong_to_the_budget(tmp_path: Path) -> None:
     limits = Limits(image_bytes=3 * 4 * 6 * 4)
     report = keyframer.save(textured(names, "bump"), tmp_path / "out.glb", texture_path=[tmp_path], limits=limits)
     maps = [loss for loss in report if loss.path.endswith("/bump")]
-    assert [("LIMIT_IMAGE_BYTES" in loss.detail) for loss in maps] == [False, False, False, True, True]
+    assert [("LIMIT_IMAGE_BYTES" in str(loss.args)) for loss in maps] == [False, False, False, True, True]
 
 
 def test_icons_are_not_read() -> None:

@@ -160,7 +160,7 @@ def test_missing_images_and_losses_are_under_issues(shown: Watched) -> None:
         assert listed
         group = shown.page.locator("#issues details", has_text=f"{OUTCOME_WORDS[outcome]}: {len(listed)}")
         assert group.locator(".loss").count() == len(listed)
-        assert group.locator(".loss .code").first.text_content() == listed[0].code
+        assert group.locator(".loss .code").first.text_content() == listed[0].type.key
     group = shown.page.locator("#issues details", has_text=OUTCOME_WORDS[Outcome.APPROXIMATED])
     group.locator("summary").click()
     group.locator("button.loss").first.click()

@@ -141,7 +141,7 @@ def test_recovered_file_is_that_of_salvage() -> None:
     assert scene["verdict"] == "damaged"
     assert len(scene["nodes"]) == len(wanted.nodes) > 0
     losses = saved(resources, ".glb", 1)[2]
-    assert "SALVAGE_LEFT_OUT" in {item["code"] for each in losses["losses"] for item in each["listed"]}
+    assert "READING_LEFT_OUT:salvage" in {item["code"] for each in losses["losses"] for item in each["listed"]}
     assert losses["losses"][0]["words"] == "lost"
 
 

@@ -35,7 +35,7 @@ from keyframer.scene import (
     TextureMap,
 )
 from keyframer.scene.loss_report import CannotWrite, Outcome
-from tests.building.editing import details
+from tests.building.editing import losses_of
 from tests.building.random_scenes import largest_difference
 from tests.corpus import CORPUS, needs_corpus
 
@@ -222,8 +222,8 @@ def test_the_frame_rate_is_rounded_to_an_integer() -> None:
     scene.clips[0].rate = 23.976
     written = write(scene)
     assert written.document.first(Animation).frame_rate == 24
-    words = "sampled at 24 frames per second; the clip has 23.976"
-    assert details(written.report, Outcome.APPROXIMATED)["/clips/rate"] == words
+    rate = ("RATE_CHANGED:sampled", {"fps": 24, "clip_fps": 23.976})
+    assert losses_of(written.report, Outcome.APPROXIMATED)["/clips/rate"] == rate
     faster = write(scene, fps=48).document.first(Animation)
     assert (faster.frame_rate, faster.frame_count) == (
         48,
@@ -234,7 +234,7 @@ def test_the_frame_rate_is_rounded_to_an_integer() -> None:
 def test_the_model_can_be_left_out() -> None:
     written = write(figure(), companion=False)
     assert written.companions == ()
-    assert details(written.report, Outcome.DROPPED)["/meshes"] == "no model was requested"
+    assert losses_of(written.report, Outcome.DROPPED)["/meshes"] == ("MESHES_UNSUPPORTED:not requested", {})
     model = write(figure(), file="model", companion=False)
     assert model.companions == ()
     assert model.document.first(MeshRecord) is not None
@@ -261,11 +261,9 @@ def test_materials_are_stored_as_texture_paths() -> None:
     scene.materials = [Material("paint")]
     scene.meshes[0].face_materials = np.array([0, -1])
     written = write(scene)
-    assert (
-        details(written.report, Outcome.DROPPED)["/materials/paint"]
-        == "only a texture path is stored; this material has none"
-    )
-    assert details(written.report, Outcome.BAKED)["/nodes/cloth/mesh"] == "written as 2 meshes: one for each material"
+    assert losses_of(written.report, Outcome.DROPPED)["/materials/paint"][0] == "MATERIALS_UNSUPPORTED:without texture"
+    split = ("MESH_SPLIT:pieces", {"pieces": 2, "reason": "one for each material"})
+    assert losses_of(written.report, Outcome.BAKED)["/nodes/cloth/mesh"] == split
     ((_, content),) = written.companions
     assert sorted(record.material for record in decode(content).find(MeshRecord)) == [b"", b"paint"]
 
@@ -273,7 +271,7 @@ def test_materials_are_stored_as_texture_paths() -> None:
 def test_bounding_boxes_are_recomputed() -> None:
     scene = figure()
     scene.clips[0].bounds = np.zeros((3, 2, 3))
-    assert details(write(scene).report, Outcome.BAKED)["/clips/bounds"] == "bounding boxes were recomputed"
+    assert losses_of(write(scene).report, Outcome.BAKED)["/clips/bounds"] == ("BOUNDS_RECOMPUTED", {})
 
 
 def test_a_mesh_without_faces_is_written() -> None:
@@ -290,8 +288,8 @@ def test_the_first_frame_is_the_first_key() -> None:
     values = np.array([[1.0, 0, 0], [2, 0, 0]])
     scene.clips = [Clip(channels=[Channel(0, Track("position", np.array([-10.0, 5.0]), values))], end=5.0)]
     written = write(scene)
-    words = "frames begin at 0: all times are later by 0.333333 s"
-    assert details(written.report, Outcome.APPROXIMATED)["/clips/start"] == words
+    moved = ("CLIP_RANGE_CHANGED:start", {"seconds": pytest.approx(1 / 3)})
+    assert losses_of(written.report, Outcome.APPROXIMATED)["/clips/start"] == moved
     assert written.document.first(Animation).frame_count == 16
 
 
@@ -300,7 +298,7 @@ def test_animated_scale_is_dropped_and_reported() -> None:
     track = Track("scale", np.array([0.0, 2.0]), np.array([[1.0, 1, 1], [3, 1, 1]]), Interpolation.LINEAR)
     scene.clips[0].channels.append(Channel(0, track))
     (loss,) = [each for each in write(scene).report.of(Outcome.DROPPED) if each.path == "/nodes/hip/scale"]
-    assert loss.detail == "joints cannot be scaled in this format"
+    assert loss.type.key == "MOTION_UNSUPPORTED:scale"
     assert loss.error == pytest.approx(2.0)
 
 
@@ -334,29 +332,29 @@ def everything() -> Scene:
 
 
 DROPPED = {
-    "/cameras": "this format cannot store 1 camera",
-    "/lights": "this format cannot store 1 light",
-    "/morphs": "this format cannot store morph shapes (1 mesh)",
-    "/hidden_nodes": "this format cannot store the state 'hidden' (1 node)",
-    "/smoothing": "this format cannot store smoothing groups (1 mesh)",
-    "/vertex_colours": "this format cannot store vertex colours (1 mesh)",
-    "/environment": "this format cannot store a background",
-    "/author": "this format cannot store the author",
-    "/raw_channels": "this format cannot store 1 raw channel",
-    "/channels/fov": "this format cannot store 1 fov track",
-    "/clips/second": "this format can store only one clip",
-    "/nodes/eye": "cameras cannot be stored in this format",
-    "/nodes/lamp": "lights cannot be stored in this format",
-    "/nodes/goal": "targets cannot be stored in this format",
-    "/nodes/cloth": "nodes of skinned meshes cannot be stored in this format",
-    "/meshes/name": "this format stores only the names of nodes: the name of 1 mesh is lost",
-    "/skins/name": "this format stores only the names of nodes: the name of 1 skin is lost",
+    "/cameras": "CAMERAS_UNSUPPORTED:cameras",
+    "/lights": "LIGHTS_UNSUPPORTED:lights",
+    "/morphs": "MORPHS_UNSUPPORTED:morphs",
+    "/hidden_nodes": "NODES_UNSUPPORTED:hidden nodes",
+    "/smoothing": "VERTEX_DATA_UNSUPPORTED:smoothing",
+    "/vertex_colours": "VERTEX_DATA_UNSUPPORTED:vertex colours",
+    "/environment": "ENVIRONMENT_UNSUPPORTED:environment",
+    "/author": "METADATA_UNSUPPORTED:author",
+    "/raw_channels": "MOTION_UNSUPPORTED:raw channels",
+    "/channels/fov": "MOTION_UNSUPPORTED:tracks",
+    "/clips/second": "CLIPS_UNSUPPORTED:second",
+    "/nodes/eye": "NODES_UNSUPPORTED:kind",
+    "/nodes/lamp": "NODES_UNSUPPORTED:kind",
+    "/nodes/goal": "NODES_UNSUPPORTED:kind",
+    "/nodes/cloth": "NODES_UNSUPPORTED:kind",
+    "/meshes/name": "NAMES_UNSUPPORTED:parts",
+    "/skins/name": "NAMES_UNSUPPORTED:parts",
 }
 
 
 def test_everything_that_cannot_be_stored_is_reported_once() -> None:
     losses: list[Any] = write(everything()).report.of(Outcome.DROPPED)
-    assert {loss.path: loss.detail for loss in losses} == DROPPED
+    assert {loss.path: loss.type.key for loss in losses} == DROPPED
     assert len(losses) == len(DROPPED)
 
 

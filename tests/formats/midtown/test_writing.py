@@ -19,7 +19,7 @@ from keyframer.formats.midtown.records import Dialect, OldChannel
 from keyframer.formats.midtown.skeleton import Bone, Skeleton, read_skeleton, write_skeleton
 from keyframer.scene import Light, Node, NodeKind, RawChannel, Scene, Space
 from keyframer.scene.loss_report import CannotWrite, Outcome
-from tests.building.editing import details
+from tests.building.editing import losses_of
 from tests.building.random_scenes import largest_difference
 from tests.formats.hale3d.test_writing import arm
 
@@ -121,9 +121,9 @@ def test_distance_option(scene: Scene, distance: float | None, stored: float) ->
 def test_without_a_skeleton_the_hierarchy_is_dropped() -> None:
     written = write(arm(), skeleton=False)
     assert written.companions == ()
-    assert details(written.report, Outcome.DROPPED) == {
-        "/parents": "names, offsets and parents of bones need a skeleton file",
-        "/reading": "readers need the option fps=24.0, which the file does not store",
+    assert losses_of(written.report, Outcome.DROPPED) == {
+        "/parents": ("NODES_UNSUPPORTED:skeleton", {}),
+        "/reading": ("READER_OPTION_NEEDED", {"name": "fps", "value": 24.0}),
     }
 
 
@@ -144,10 +144,10 @@ def test_angles_in_another_order() -> None:
 
 def test_units_other_than_metres_are_reported() -> None:
     scene = replace(arm(), space=Space("z", metres_per_unit=0.5))
-    words = "lengths are written without conversion: this format uses metres"
-    assert details(write(scene).report, Outcome.BAKED) == {"/space": words}
+    kept = ("LENGTHS_CONVERTED:not scaled", {"reason": "this format uses metres"})
+    assert losses_of(write(scene).report, Outcome.BAKED) == {"/space": kept}
     known = replace(arm(), space=Space("z", metres_per_unit=1.0))
-    assert details(write(known).report, Outcome.BAKED) == {}
+    assert losses_of(write(known).report, Outcome.BAKED) == {}
 
 
 def test_spaces_and_braces_in_names_are_replaced() -> None:
@@ -157,11 +157,11 @@ def test_spaces_and_braces_in_names_are_replaced() -> None:
     ((suffix, content),) = written.companions
     assert suffix == ".skel"
     assert [bone.name for bone in read_skeleton(content).bones] == [b"upper_arm__left_", b"upper_arm__left_.2"]
-    renamed = {path: words for path, words in details(written.report, Outcome.BAKED).items() if path != "/space"}
-    assert renamed == {
-        "/nodes/upper arm {left}": "renamed to 'upper_arm__left_' in the skeleton",
-        "/nodes/upper\tarm__left_": "renamed to 'upper_arm__left_.2' in the skeleton",
-    }
+    renamed = [(loss.path, loss.args["name"]) for loss in written.report if loss.type.key == "NAME_CHANGED:rule"]
+    assert renamed == [
+        ("/nodes/upper arm {left}", "upper_arm__left_"),
+        ("/nodes/upper\tarm__left_", "upper_arm__left_.2"),
+    ]
 
 
 def test_bones_without_a_name_get_one() -> None:
@@ -181,14 +181,17 @@ def test_raw_channels_are_written_only_in_the_beta_layout() -> None:
     scene = arm()
     scene.clips[0].raw_channels = [raw(3, distance=0.5, type=7), raw(2)]
     written = write(scene, dialect="beta")
-    losses = details(written.report, Outcome.DROPPED)
-    assert losses.pop("/reading").startswith("readers need the option fps=24")
-    assert losses == {"/raw_channels/channel 1": "2 frames, but the clip has 3"}
+    losses = losses_of(written.report, Outcome.DROPPED)
+    assert losses == {
+        "/reading": ("READER_OPTION_NEEDED", {"name": "fps", "value": 24.0}),
+        "/raw_channels/channel 1": ("MOTION_UNSUPPORTED:raw frames", {"count": 2, "frames": 3}),
+    }
     document = keyframer.decode(keyframer.encode(written.document), format="midtown")
     _, kept = document.find(Record)
     assert (kept.type, kept.distance, kept.rows.tolist()) == (7, 0.5, [[0, 1], [2, 3], [4, 5]])
     retail = write(scene).report
-    assert details(retail, Outcome.DROPPED)["/raw_channels"] == "this format cannot store 2 raw channels"
+    kind, args = losses_of(retail, Outcome.DROPPED)["/raw_channels"]
+    assert (kind, args["what"]) == ("MOTION_UNSUPPORTED:raw channels", "2 raw channels")
 
 
 def test_a_scene_with_only_lights_is_refused() -> None:

@@ -29,7 +29,7 @@ from keyframer.scene import (
     TextureMap,
 )
 from keyframer.scene.loss_report import CannotWrite, Outcome
-from tests.building.editing import details
+from tests.building.editing import losses_of
 from tests.building.editing import write as write_as
 from tests.building.scenes import TRIANGLE, as_read_from_a_file, triangle
 
@@ -102,8 +102,8 @@ def test_the_unit_that_a_source_states_is_stored_as_master_scale_in_inches(
     chunk, track = document.first(r.MasterScale), document.first(r.PositionTrack)
     assert chunk.scale == pytest.approx(scale, rel=1e-7)
     assert track.keys.value.tolist() == [[39.5, -2.0, 0.25]]
-    words = {"/space": "lengths are written without conversion: they are metres, and master scale 1 means inches"}
-    assert details(report, Outcome.BAKED) == (words if (metres, scale) == (1.0, 1.0) else {})
+    kept = ("LENGTHS_CONVERTED:not scaled", {"reason": "they are metres, and master scale 1 means inches"})
+    assert losses_of(report, Outcome.BAKED) == ({"/space": kept} if (metres, scale) == (1.0, 1.0) else {})
 
 
 # --- materials and surroundings --------------------------------------------------------------------------------------
@@ -131,8 +131,9 @@ def test_file_names_are_shortened_to_dos_names(given: str, stored: bytes) -> Non
     material = Material("paint", maps={"texture1": TextureMap(given)})
     document, report, _ = write(Scene(materials=[material]))
     assert document.first(r.MapName).name == stored
-    renamed = details(report, Outcome.BAKED)
-    assert renamed == ({} if stored.decode() == given else {f"/maps/{given}": f"renamed to {stored.decode()!r}"})
+    renamed = losses_of(report, Outcome.BAKED)
+    told = ("NAME_CHANGED:rule", {"name": stored.decode(), "rule": ""})
+    assert renamed == ({} if stored.decode() == given else {f"/maps/{given}": told})
 
 
 # --- cameras and lights ----------------------------------------------------------------------------------------------
@@ -151,24 +152,22 @@ def test_a_spot_without_angles_gets_default_angles() -> None:
 def test_a_directional_light_becomes_a_wide_spot() -> None:
     light = Light("sun", LightType.DIRECTIONAL)
     _, report, scene = write(aimed_light(light))
-    assert details(report, Outcome.BAKED) == {
-        "/lights/sun": "written as a spot light: this format has no directional lights"
-    }
+    assert losses_of(report, Outcome.BAKED) == {"/lights/sun": ("KIND_CHANGED:light", {"lights": "directional"})}
     assert (scene.lights[0].type, scene.lights[0].hotspot_degrees) == (LightType.SPOT, 80)
 
 
 @pytest.mark.parametrize(
-    ("node", "words"),
+    ("node", "case"),
     [
-        (Node("lamp", NodeKind.LIGHT, light=0), "its direction became a target"),
-        (Node("eye", NodeKind.CAMERA, camera=0), "its orientation became a target and a roll"),
+        (Node("lamp", NodeKind.LIGHT, light=0), "target"),
+        (Node("eye", NodeKind.CAMERA, camera=0), "target and roll"),
     ],
     ids=["light", "camera"],
 )
-def test_a_node_without_a_target_gets_one(node: Node, words: str) -> None:
+def test_a_node_without_a_target_gets_one(node: Node, case: str) -> None:
     """Only cameras get a roll track from their rotation."""
     _, report, _ = write(Scene([node], cameras=[Camera("eye")], lights=[Light("lamp", LightType.SPOT)]))
-    assert details(report, Outcome.BAKED)[f"/nodes/{node.name}/target"] == words
+    assert losses_of(report, Outcome.BAKED)[f"/nodes/{node.name}/target"] == (f"AIM_CONVERTED:{case}", {})
 
 
 def test_ambient_light_becomes_a_node() -> None:
@@ -187,7 +186,9 @@ def test_cameras_keep_cone_ranges_and_lens() -> None:
     scene = Scene([Node("eye", NodeKind.CAMERA, camera=0, target=1), Node("goal", NodeKind.TARGET)], cameras=[eye])
     scene.nodes[1].position = np.array([0.0, 5, 0])
     document, report, loaded = write(scene)
-    assert details(report, Outcome.DROPPED) == {"/cameras/eye/clip": "clip planes cannot be stored"}
+    assert losses_of(report, Outcome.DROPPED) == {
+        "/cameras/eye/clip": ("FIELD_UNSUPPORTED:value", {"what": "clip planes"})
+    }
     body = document.first(r.Camera)
     assert (body.lens, body.bank) == (48.0, 12.0)
     assert (loaded.cameras[0].ranges, loaded.cameras[0].shows_cone) == ((1, 20), True)
@@ -213,10 +214,8 @@ def test_a_shared_or_non_target_goal_gets_a_separate_target(what: str) -> None:
     scene.clips = one_clip(slide(0))
     _, report, loaded = write(scene)
     separate = ["/nodes/eye/target", "/nodes/other/target"] if kind is NodeKind.OBJECT else ["/nodes/other/target"]
-    words = "a separate target was added at the node that this camera or light is aimed at"
-    assert {
-        path: detail for path, detail in details(report, Outcome.BAKED).items() if "target" in path
-    } == dict.fromkeys(separate, words)
+    added = {path: kind for path, (kind, _) in losses_of(report, Outcome.BAKED).items() if "target" in path}
+    assert added == dict.fromkeys(separate, "NODE_ADDED:target")
     ours, theirs = keyframer.pose(scene, frames=FRAMES), keyframer.pose(loaded, frames=FRAMES)
     for name in ("eye", "other"):
         assert np.allclose(theirs.world[:, numbers(loaded)[name]], ours.world[:, numbers(scene)[name]], atol=1e-5)
@@ -234,8 +233,9 @@ def test_nodes_without_content_become_dummies(kind: NodeKind) -> None:
     assert (loaded_node.name, loaded_node.kind, loaded_node.position.tolist()) == ("joint", NodeKind.DUMMY, [1, 2, 3])
     assert loaded_node.bounding_box is not None
     assert [corner.tolist() for corner in loaded_node.bounding_box] == [[-1, -1, -1], [1, 1, 1]]
-    words = {} if kind is NodeKind.DUMMY else "written as a dummy: no mesh, camera or light belongs to this node"
-    assert details(report, Outcome.BAKED) == (words and {"/nodes/joint": words})
+    reason = "no mesh, camera or light belongs to this node"
+    became = ("KIND_CHANGED:reason", {"kind": "a dummy", "reason": reason})
+    assert losses_of(report, Outcome.BAKED) == ({} if kind is NodeKind.DUMMY else {"/nodes/joint": became})
 
 
 def skinned(*children: Node) -> Scene:
@@ -252,7 +252,7 @@ def skinned(*children: Node) -> Scene:
 def test_a_mesh_with_a_single_joint_becomes_its_child() -> None:
     scene = skinned()
     _, report, loaded = write(scene)
-    assert details(report, Outcome.BAKED) == {"/nodes/cloth/skin": "attached as a whole to one joint"}
+    assert losses_of(report, Outcome.BAKED) == {"/nodes/cloth/skin": ("MESH_SPLIT:one joint", {"count": 1})}
     cloth = numbers(loaded)["cloth"]
     assert loaded.nodes[cloth].parent == numbers(loaded)["hip"]
     ours = keyframer.pose(scene, frames=FRAMES).vertices(1)
@@ -288,9 +288,7 @@ def morphing(weights: Any, how: Interpolation = Interpolation.TCB, **node: Any) 
 )
 def test_morph_keys_that_blend_shapes_are_dropped(weights: Any, how: Interpolation) -> None:
     _, report, scene = write(morphing(weights, how))
-    assert details(report, Outcome.DROPPED) == {
-        "/nodes/box/morph": "blended shapes and shapes of split meshes cannot be stored"
-    }
+    assert losses_of(report, Outcome.DROPPED) == {"/nodes/box/morph": ("MORPHS_UNSUPPORTED:blended", {})}
     assert [channel.track.kind for channel in scene.clips[0].channels if channel.track.kind == "morph"] == []
 
 
@@ -304,7 +302,7 @@ def test_a_morph_without_keys_keeps_its_mesh() -> None:
     scene = morphing([[1.0, 0.0], [0.0, 1.0]])
     scene.clips = []
     _, report, loaded = write(scene)
-    assert details(report, Outcome.DROPPED) == {"/nodes/box/morph": "no track uses these shapes"}
+    assert losses_of(report, Outcome.DROPPED) == {"/nodes/box/morph": ("MORPHS_UNSUPPORTED:unused", {})}
     assert loaded.nodes[0].morph is None
     assert len(loaded.meshes) == 1
 
@@ -352,8 +350,7 @@ def test_an_animated_mirrored_node_keeps_its_vertices() -> None:
     assert_same_vertices(scene, loaded, "mirror", "below", "twice", "aside")
     for matrix in document.find(r.MeshMatrix):
         assert np.linalg.det(np.array([matrix.x_axis, matrix.y_axis, matrix.z_axis])) > 0
-    words = "the mirroring was moved from the node to its mesh and children"
-    assert details(report, Outcome.BAKED)["/nodes/mirror/scale"] == words
+    assert losses_of(report, Outcome.BAKED)["/nodes/mirror/scale"] == ("TRANSFORM_APPLIED:mirror", {})
 
 
 def test_a_mirrored_node_with_scale_axes_keeps_its_vertices() -> None:
@@ -391,7 +388,7 @@ def test_a_temporarily_negative_scale_is_kept_as_keys() -> None:
     scene = Scene([Node("box", mesh=0)], [triangle()])
     scene.clips = one_clip(slide(0, "scale", (1.0, 1.0, 1.0), (-1.0, 1.0, 1.0)))
     _, report, loaded = write(scene)
-    assert "/nodes/box/scale" not in details(report, Outcome.BAKED)
+    assert "/nodes/box/scale" not in losses_of(report, Outcome.BAKED)
     assert_same_vertices(scene, loaded, "box")
 
 

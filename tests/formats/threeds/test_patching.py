@@ -324,9 +324,9 @@ def test_absolute_keys_stay_absolute() -> None:
 
 NEW_FILES: dict[str, NewFile] = {
     "scale axes": NewFile(
-        file_of(parts()), set_node("Box", scale_axes_xyzw=np.array([0.0, 0, 1, 0])), "(a node has scale axes)"
+        file_of(parts()), set_node("Box", scale_axes_xyzw=np.array([0.0, 0, 1, 0])), "a node has scale axes"
     ),
-    "kind of a light": NewFile(file_of(parts()), set_omni(type=LightType.DIRECTIONAL), "(the type of a light changed)"),
+    "kind of a light": NewFile(file_of(parts()), set_omni(type=LightType.DIRECTIONAL), "the type of a light changed"),
 }
 
 
@@ -340,10 +340,9 @@ def test_names_are_shortened_made_unique_and_reported(wanted: str, name: str) ->
     data = merged(written)
     assert raw + b"\0" in data
     assert load(data).nodes[0].name == name
-    reported = [loss.detail for loss in written.report.of(Outcome.BAKED)]
-    assert reported == (
-        [] if wanted == name else [f"renamed to {name!r}: names have at most 10 characters and must be unique"]
-    )
+    reported = [(loss.type.key, loss.args) for loss in written.report.of(Outcome.BAKED)]
+    told = {"name": name, "rule": ": names have at most 10 characters and must be unique"}
+    assert reported == ([] if wanted == name else [("NAME_CHANGED:rule", told)])
 
 
 def test_material_names_are_shortened_and_reported() -> None:
@@ -377,11 +376,11 @@ def test_a_hundred_unknown_parts_are_named_and_the_others_counted() -> None:
     scene = load(make.file_bytes([*strange, make.mesh("Box")], [make.node("object", "Box", 0)]))
     written = FORMAT.from_scene(scene, {"fps": 24.0})
     assert len(rewrite_reasons(written)) == 1
-    reported = [loss for loss in written.report if "unknown bytes" in loss.detail]
+    reported = [loss for loss in written.report if loss.code == "ORIGINAL_DATA_LOST"]
     assert {loss.path.partition("[")[0] for loss in reported[:100]} == {"/4d4d/3d3d/7777"}
-    assert reported[1].detail == "11 unknown bytes of the original"
+    assert (reported[1].case, reported[1].args) == ("bytes", {"count": 11})
     (summary,) = reported[100:]
-    assert (summary.path, summary.detail) == ("/", "525 more unknown bytes in 50 places")
+    assert (summary.path, summary.case, summary.args) == ("/", "more bytes", {"count": 525, "places": 50})
 
 
 def morphing() -> bytes:

@@ -360,7 +360,8 @@ def test_a_new_material_with_a_long_name_is_renamed_and_reported() -> None:
     assert rewrite_reasons(written) == []
     assert [record.name for record in written.document.find(r.MaterialName)] == [b"paint", name[:16].encode()]
     (reported,) = [loss for loss in written.report.of(Outcome.BAKED) if loss.path == f"/materials/{name}"]
-    assert reported.detail.startswith(f"renamed to '{name[:16]}': names have 1 to 16 characters")
+    assert (reported.type.key, reported.args["name"]) == ("NAME_CHANGED:rule", name[:16])
+    assert str(reported.args["rule"]).startswith(": names have 1 to 16 characters")
 
 
 FRAMES: dict[str, Callable[[Scene], object]] = {

@@ -52,7 +52,7 @@ def save_and_reload(document: Document, tmp_path: Path) -> Scene:
 
 
 def renamed(report: LossReport) -> list[str]:
-    return [loss.path for loss in report if "renamed to" in loss.detail]
+    return [loss.path for loss in report if loss.type.key == "NAME_CHANGED:rule"]
 
 
 # --- from nothing ---------------------------------------------------------------------------------------------------
@@ -282,7 +282,7 @@ def test_constant_morph_weights_are_baked(tmp_path: Path) -> None:
     for number in range(2):
         np.testing.assert_allclose(keyframer.pose(back, [0.0]).vertices(number)[0], wanted[number], atol=1e-6)
     (loss,) = (loss for loss in report if loss.path == "/nodes/one/morph")
-    assert (loss.outcome, loss.detail) == (Outcome.BAKED, "the mesh has the shape that its weights give it")
+    assert (loss.outcome, loss.type.key) == (Outcome.BAKED, "MORPH_CONVERTED:applied")
     for format in ("hale3d", "uto3d"):
         keyframer.save(scene, tmp_path / f"x.{format}", format=format)
         kind = {"format": format}

@@ -24,7 +24,7 @@ from keyframer.scene import (
     Skin,
 )
 from keyframer.scene.loss_report import Outcome
-from tests.building.editing import details
+from tests.building.editing import losses_of
 from tests.building.editing import write as write_as
 from tests.building.scenes import TRIANGLE, as_read_from_a_file, triangle
 
@@ -52,7 +52,7 @@ def track_of(scene: Scene, kind: str) -> Track:
 def test_a_pivot_is_applied_to_the_vertices() -> None:
     scene = Scene([Node("box", mesh=0, pivot=np.array([1.0, 2, 3]))], [triangle()])
     document, report, _ = write(scene)
-    assert details(report, Outcome.BAKED) == {"/nodes/box/pivot": "applied to the vertices"}
+    assert losses_of(report, Outcome.BAKED) == {"/nodes/box/pivot": ("TRANSFORM_APPLIED:pivot", {})}
     assert document.first(r.Mesh).vertices.tolist() == (TRIANGLE - [1, 2, 3])[:, [0, 2, 1]].tolist()
 
 
@@ -60,8 +60,8 @@ def test_a_pivot_is_applied_to_the_vertices() -> None:
 def test_dummies_become_bones_and_bones_stay_bones(kind: NodeKind) -> None:
     _, report, scene = write(Scene([Node("joint", kind)]))
     assert scene.nodes[0].kind is NodeKind.BONE
-    words = {"/nodes/joint": "written as a bone: U3D (UTO!) has no dummies"} if kind is NodeKind.DUMMY else {}
-    assert details(report, Outcome.BAKED) == words
+    became = ("KIND_CHANGED:reason", {"kind": "a bone", "reason": "U3D (UTO!) has no dummies"})
+    assert losses_of(report, Outcome.BAKED) == ({"/nodes/joint": became} if kind is NodeKind.DUMMY else {})
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,10 @@ def test_dummies_become_bones_and_bones_stay_bones(kind: NodeKind) -> None:
 )
 def test_nodes_without_their_camera_or_light_become_bones(node: Node, reason: str) -> None:
     _, report, _ = write(Scene([node], lights=[Light("all", LightType.AMBIENT)]))
-    assert details(report, Outcome.BAKED)["/nodes/joint"] == f"written as a bone: {reason}"
+    assert losses_of(report, Outcome.BAKED)["/nodes/joint"] == (
+        "KIND_CHANGED:reason",
+        {"kind": "a bone", "reason": reason},
+    )
 
 
 # --- cameras and lights ----------------------------------------------------------------------------------------------
@@ -89,7 +92,7 @@ def test_cameras_store_ranges_or_clip_planes_depending_on_the_dialect(dialect: s
     # Without lights, only a mesh without texture distinguishes the dialects.
     scene = Scene([Node("eye", NodeKind.CAMERA, camera=0), Node("box", mesh=0)], [triangle()], cameras=[eye])
     document, report, _ = write(scene, dialect=dialect)
-    assert details(report, Outcome.DROPPED) == {"/nodes/eye/camera": f"this dialect cannot store {lost}"}
+    assert losses_of(report, Outcome.DROPPED) == {"/nodes/eye/camera": ("FIELD_UNSUPPORTED:dialect", {"what": lost})}
     record = document.first(r.Camera)
     assert (record.near, record.far) == getattr(eye, kept)
 
@@ -117,8 +120,8 @@ def test_the_flexporter_dialect_stores_free_lights(type: LightType, target: Any,
     light = Light("lamp", type, target=target, falloff_degrees=40.0)
     document, report, scene = write(lit(light), dialect="A")
     assert document.first(r.FlexporterLight).type == stored
-    assert details(report, Outcome.DROPPED) == {
-        "/nodes/lamp/cone": "this dialect cannot store the angles of spot lights"
+    assert losses_of(report, Outcome.DROPPED) == {
+        "/nodes/lamp/cone": ("FIELD_UNSUPPORTED:dialect", {"what": "the angles of spot lights"})
     }
     skin = named(scene, "lamp")
     if target is None:
@@ -127,7 +130,7 @@ def test_the_flexporter_dialect_stores_free_lights(type: LightType, target: Any,
         assert skin.target is not None
         assert scene.nodes[skin.target].name == "lamp.Target"
         assert scene.nodes[skin.target].position.tolist() == [0, 0, 0]
-        assert details(report, Outcome.BAKED) == {"/nodes/lamp/target": "the stored target became a node"}
+        assert losses_of(report, Outcome.BAKED) == {"/nodes/lamp/target": ("NODE_ADDED:stored target", {})}
 
 
 @as_read_from_a_file()
@@ -138,7 +141,7 @@ def test_targets_in_the_flexporter_dialect_have_the_name_of_their_light() -> Non
     goal = named(loaded, "lamp").target
     assert goal is not None
     assert (loaded.nodes[goal].name, loaded.nodes[goal].position.tolist()) == ("lamp.Target", [1, 3, 2])
-    assert details(report, Outcome.BAKED) == {}
+    assert losses_of(report, Outcome.BAKED) == {}
 
 
 @pytest.mark.parametrize("type", [LightType.SPOT, LightType.DIRECTIONAL])
@@ -148,16 +151,14 @@ def test_a_free_light_gets_a_target_point(type: LightType) -> None:
     record = document.first(r.Light)
     assert record.target_id == -1
     assert record.target_position == pytest.approx((0, 8, 0))
-    assert details(report, Outcome.BAKED) == {
-        "/nodes/lamp/target": "the light has no target: a target was added along its direction at rest"
-    }
+    assert losses_of(report, Outcome.BAKED) == {"/nodes/lamp/target": ("NODE_ADDED:target at rest", {})}
 
 
 def test_the_target_point_of_a_light_is_kept() -> None:
     document, report, scene = write(lit(Light("lamp", LightType.SPOT, target=(1.0, 2.0, 3.0), hotspot_degrees=20.0)))
     assert scene.lights[0].target == (1, 3, 2)
     assert (scene.lights[0].falloff_degrees, scene.lights[0].hotspot_degrees) == (45, 20)
-    assert details(report, Outcome.BAKED) == {}
+    assert losses_of(report, Outcome.BAKED) == {}
     assert len(list(document.find(r.CameraTarget))) == 0
 
 
@@ -167,7 +168,7 @@ def test_the_target_point_of_a_camera_becomes_a_node() -> None:
     goal = named(loaded, "eye").target
     assert goal is not None
     assert loaded.nodes[goal].position.tolist() == [1, 3, 2]
-    assert details(report, Outcome.BAKED) == {"/nodes/eye/target": "the stored target became a node"}
+    assert losses_of(report, Outcome.BAKED) == {"/nodes/eye/target": ("NODE_ADDED:stored target", {})}
 
 
 @as_read_from_a_file()
@@ -221,15 +222,13 @@ def test_rotated_scale_axes(tracks: list[Track], rest: list[float] | None) -> No
     if rest is not None:
         scene.nodes[0].scale_axes_xyzw = np.array(rest)
     _, report, loaded = write(scene)
-    assert details(report, Outcome.DROPPED) == {}
+    assert losses_of(report, Outcome.DROPPED) == {}
     assert_same_poses(scene, loaded)
 
 
 def test_scale_axes_with_other_key_times_are_dropped() -> None:
     _, report, scene = write(moved(sizes(0.0, 30.0), axes(0.0, 10.0)))
-    assert details(report, Outcome.DROPPED) == {
-        "/nodes/box/scale_axes": "its keys are not at the times of the scale keys"
-    }
+    assert losses_of(report, Outcome.DROPPED) == {"/nodes/box/scale_axes": ("SCALE_AXES_UNSUPPORTED:times", {})}
     assert [channel.track.kind for channel in scene.clips[0].channels] == ["scale"]
 
 
@@ -316,7 +315,7 @@ def skinned_figure(**skin: Any) -> Scene:
 def test_bones_are_written_in_the_bind_pose_with_keys_for_the_rest_pose() -> None:
     scene = skinned_figure()
     document, report, loaded = write(scene)
-    assert details(report, Outcome.APPROXIMATED) == {}
+    assert losses_of(report, Outcome.APPROXIMATED) == {}
     hip, knee, toe = document.find(r.Bone)
     assert hip.position == pytest.approx((0, 0, 1))  # bound at 0, 1, 0 of the scene
     assert knee.position == pytest.approx((0, 3, 0))  # 3 above it
@@ -371,7 +370,7 @@ def test_influences_that_agree_are_not_reported() -> None:
     skin = scene.skins[0]
     points = np.column_stack([TRIANGLE[skin.vertex_indices], np.ones(4)])
     skin.positions = np.einsum("nij,nj->ni", skin.inverse_bind[skin.joint_indices], points)[:, :3]
-    assert details(write(scene)[1], Outcome.APPROXIMATED) == {}
+    assert losses_of(write(scene)[1], Outcome.APPROXIMATED) == {}
 
 
 def test_a_skin_without_bones_moves_nothing() -> None:

@@ -145,7 +145,7 @@ def test_the_first_track_adds_a_controller_section() -> None:
 
 NEW_FILES = {
     "cone of a Flexporter light": NewFile(  # another layout can store it
-        original("A"), set_fields(light(1), falloff_degrees=5.0), "(lights of the Flexporter have no cone)"
+        original("A"), set_fields(light(1), falloff_degrees=5.0), "lights of the Flexporter have no cone"
     ),
 }
 
