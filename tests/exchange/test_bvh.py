@@ -16,7 +16,7 @@ from keyframer.formats import FORMATS
 from keyframer.posing.bounds_and_duration import clip_span
 from keyframer.scene import Channel, Clip, Node, NodeKind, Scene, Space
 from keyframer.scene.loss_report import CannotWrite, LossReport
-from keyframer.scene.losses import NAME_CHANGED, ROOT_ADDED
+from keyframer.scene.losses import NAME_CHANGED, NODE_ADDED
 from tests.corpus import CORPUS, needs_corpus, threeds_files
 from tests.exchange.bvh_reader import Bvh, read_bvh
 from tests.exchange.players import PYTHON, needs_blender
@@ -47,7 +47,9 @@ def written(scene: Scene, folder: Path, **options: object) -> tuple[Bvh, LossRep
 
 def candidates(scene: Scene, report: LossReport) -> dict[str, list[int]]:
     """Return for each name in the file the nodes that may have it there."""
-    renamed = {loss.args["name"]: loss.path.removeprefix("/nodes/") for loss in report if loss.type is NAME_CHANGED}
+    renamed = {
+        loss.args["name"]: loss.path.removeprefix("/nodes/") for loss in report if loss.type is NAME_CHANGED["rule"]
+    }
     nodes: dict[str, list[int]] = {}
     for number, node in enumerate(scene.nodes):
         nodes.setdefault(node.name, []).append(number)
@@ -73,7 +75,7 @@ def differences(scene: Scene, bvh: Bvh, report: LossReport) -> float:
         found = bvh.world(replace=replace)[..., :3, 3]
         for number, joint in enumerate(bvh.joints):
             if joint.is_end or joint.name not in nodes:
-                assert joint.is_end or any(loss.type is ROOT_ADDED for loss in report)
+                assert joint.is_end or any(loss.type is NODE_ADDED["root"] for loss in report)
                 assert not joint.offset.any()
                 continue
             away = [np.abs(found[:, number] - wanted[:, node]).max() for node in nodes[joint.name]]
@@ -187,7 +189,7 @@ def test_several_roots_get_one(tmp_path: Path) -> None:
     bvh, report = written(scene, tmp_path)
     assert [joint.name for joint in bvh.joints if joint.parent == 0] == ["shoulder", "root"]
     assert bvh.joints[0].name == "root.2"
-    assert [loss.path for loss in report if loss.type is ROOT_ADDED] == ["/nodes"]
+    assert [loss.path for loss in report if loss.type is NODE_ADDED["root"]] == ["/nodes"]
     assert differences(scene, bvh, report) < NEAR
 
 
@@ -199,7 +201,7 @@ def test_names_are_one_word_and_unique(tmp_path: Path) -> None:
     assert [joint.name for joint in bvh.joints if not joint.is_end] == [
         *("Bip01_L__Arm_", "Bip01_L__Arm_.2", "Hände_"),
     ]
-    assert sum(loss.type is NAME_CHANGED for loss in report) == 3
+    assert sum(loss.type is NAME_CHANGED["rule"] for loss in report) == 3
 
 
 def test_scale_is_reported_and_joints_keep_their_places(tmp_path: Path) -> None:
@@ -208,7 +210,7 @@ def test_scale_is_reported_and_joints_keep_their_places(tmp_path: Path) -> None:
     grow = Track("scale", [0.0, 30.0], [[1.0, 1, 1], [3.0, 3, 3]], Interpolation.LINEAR)
     scene.clips[0].channels.append(Channel(1, grow))
     bvh, report = written(scene, tmp_path)
-    assert {loss.code for loss in report} >= {"SCALE_APPLIED", "SCALE_UNSUPPORTED"}
+    assert {loss.type.key for loss in report} >= {"TRANSFORM_APPLIED:scale", "MOTION_UNSUPPORTED:scale"}
     assert differences(scene, bvh, report) < NEAR
 
 
@@ -217,7 +219,7 @@ def test_frame_rate(tmp_path: Path) -> None:
     for fps, count in ((None, 31), (60.0, 61)):
         bvh, report = written(scene, tmp_path, fps=fps)
         assert (len(bvh.rows), bvh.seconds_per_frame) == (count, pytest.approx(1 / (fps or 30)))
-    assert "RATE_SAMPLED" in {loss.code for loss in report}
+    assert "RATE_CHANGED:sampled" in {loss.type.key for loss in report}
     with pytest.raises(ValueError, match="fps must be positive"):
         written(scene, tmp_path, fps=0.0)
 

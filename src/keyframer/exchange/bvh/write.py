@@ -29,7 +29,13 @@ from keyframer.maths import affine, quat
 from keyframer.maths.euler import continuous_angles_of
 from keyframer.scene import Scene, Space
 from keyframer.scene.loss_report import CannotWrite, LossReport
-from keyframer.scene.losses import AXES_TURNED, LINK_INVALID, NAME_CHANGED, RATE_SAMPLED, ROOT_ADDED
+from keyframer.scene.losses import (
+    AXES_TURNED,
+    LINK_INVALID,
+    NAME_CHANGED,
+    NODE_ADDED,
+    RATE_CHANGED,
+)
 
 CAPABILITIES = Capabilities(("parents", "frames"), reported=("scale axes",))  # with the scale of joints
 _ORDER = "ZXY"
@@ -64,7 +70,7 @@ def save(scene: Scene, path: Path, dialect: str | None, overwrite: bool, options
     report_dropped(converted, clip, report, CAPABILITIES.handled, "BVH")
     fps = given.fps or frames_per_second(clip)
     if not math.isclose(fps, clip.frames_per_second):
-        report.add(RATE_SAMPLED, "/clips/rate", fps=fps, clip_fps=clip.frames_per_second)
+        report.add(RATE_CHANGED["sampled"], "/clips/rate", fps=fps, clip_fps=clip.frames_per_second)
     joints = sample_joints(converted, clip, fps, report, depth_first=True)
     if not joints.nodes:
         raise CannotWrite("nothing to write: the scene has no joints and no objects")
@@ -84,9 +90,9 @@ def _names(scene: Scene, joints: Joints, report: LossReport) -> list[str]:
         name = scene.nodes[number].name
         names.append(unique.claim(_UNSAFE.sub("_", name)))
         if names[-1] != name:
-            report.add(NAME_CHANGED, plain_path("nodes", name), name=names[-1], rule=": one word, and unique")
+            report.add(NAME_CHANGED["rule"], plain_path("nodes", name), name=names[-1], rule=": one word, and unique")
     if joints.parents.count(-1) > 1:
-        report.add(ROOT_ADDED, "/nodes")
+        report.add(NODE_ADDED["root"], "/nodes")
         names.insert(0, unique.claim("root"))
     return names
 
