@@ -4,15 +4,16 @@ near, and reduces the picture to smooth its edges.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from keyframer.arrays import Bytes, Flags, Floats, Indices, Singles
 from keyframer.posing import Pose
 from keyframer.rendering.drawable_scene import DrawableScene, Shape
-from keyframer.rendering.lighting import Lighting, file_lighting, studio_lighting
+from keyframer.rendering.lighting import Lighting, Place, dot, file_lighting, studio_lighting
 from keyframer.rendering.raster import DepthBuffer, Numbers, Screen, project_faces
 from keyframer.rendering.viewpoint import View
 
@@ -24,48 +25,60 @@ _WANTED_MEAN, _STUDIO_MEAN = 0.55, 0.65
 """mean of the light that is wanted if light is added, and approximate mean of the studio lights alone"""
 _BLINDING = 1e6
 """light that counts as no brighter: the light of damaged files may be infinite"""
+_PIXELS_AT_ONCE = 100_000
+"""pixels of the oversampled picture that are painted at once: their values stay in the cache"""
 _WIRE_PIXELS = 1.2
 """half the width of the lines of wire materials, in pixels of the oversampled picture"""
+
+
+class Pixels(NamedTuple):
+    """n pixels, each of one triangle."""
+
+    across: Indices
+    down: Indices
+    triangle: Indices
+
+    @classmethod
+    def joined(cls, parts: list[Pixels]) -> Pixels:
+        return cls(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
 
 @dataclass(frozen=True, slots=True)
 class SurfaceSamples:
     """Surface data of n pixels. Vectors and colours are in rows, (3, n)."""
 
-    position: Singles
     normal: Singles
-    to_eye: Singles
     color: Singles
     alpha: Singles
     """(n,)"""
     glow: Singles
     """light of the surface that is multiplied by the colour"""
-    emitted: Singles
-    """light of the surface that is added to the colour"""
-    specular: Singles
-    exponent: Singles
-    """(n,) 0 without highlights"""
+    emitted: Singles | None
+    """light of the surface that is added to the colour; None for none"""
+    specular: Singles | None
+    exponent: Singles | None
+    """(n,) 0 without highlights; None if no pixel has any"""
+    place: Place | None
+    """None if the light is the same everywhere and no pixel has highlights"""
 
     def shade(self, light: Lighting) -> tuple[Singles, Singles]:
         """Return (3, n) colours from 0 to 1, and (n,) the light on each pixel."""
-        diffuse, shine = light.illuminate(self.position, self.normal, self.to_eye, self.exponent)
-        out = self.color * np.maximum(diffuse, self.glow) + self.emitted + shine * self.specular
-        return np.clip(out, 0, 1), diffuse.mean(axis=0)
-
-
-Opaque = tuple[Indices, SurfaceSamples]
-"""(oversampling ** 2, covered pixels) index of the surface sample that each pixel of the oversampled picture shows, -1
-for none; and the surface samples
-"""
+        diffuse, shine = light.illuminate(self.normal, self.exponent, self.place)
+        out = np.maximum(diffuse, self.glow)
+        out *= self.color
+        if self.emitted is not None:
+            out += self.emitted
+        if shine is not None and self.specular is not None:
+            shine *= self.specular
+            out += shine
+        return np.clip(out, 0, 1, out=out), np.asarray(diffuse.mean(axis=0))
 
 
 class Shader:
     """Computes surface data for (pixel, triangle) pairs of one screen."""
 
-    def __init__(
-        self, drawable: DrawableScene, shape: Shape, screen: Screen, view: View, width: int, oversampling: int
-    ) -> None:
-        self._drawable, self._shape, self._screen, self._view, self._width = drawable, shape, screen, view, width
+    def __init__(self, drawable: DrawableScene, shape: Shape, screen: Screen, view: View, oversampling: int) -> None:
+        self._drawable, self._screen, self._view = drawable, screen, view
         points = screen.points
         edge = points[:, 1:] - points[:, :1]
         area = edge[:, 0, 0] * edge[:, 1, 1] - edge[:, 0, 1] * edge[:, 1, 0]
@@ -74,24 +87,34 @@ class Shader:
             self._second = np.nan_to_num(np.stack([edge[:, 1, 1] / area, -edge[:, 1, 0] / area]))
             self._third = np.nan_to_num(np.stack([-edge[:, 0, 1] / area, edge[:, 0, 0] / area]))
         self._area = area
+        self._face = shape.faces[screen.source]
+        self._material = drawable.material[self._face]
+        self._is_cut = bool(screen.cut.any())
+        surfaces = drawable.surfaces
+        self._is_wire, self._is_metal, self._is_shiny = (
+            bool(values[self._material].any()) for values in (surfaces.wire, surfaces.metal, surfaces.specular)
+        )
         # numpy is slow on a last axis of length 3: values looked up for each pixel have their components in rows
         self._start, self._closeness = (np.ascontiguousarray(values.T) for values in (points[:, 0], screen.closeness))
         corners = shape.corners[screen.source]
         self._points = [np.ascontiguousarray(shape.points[corners[:, corner]].T) for corner in range(3)]
-        self._normals = [np.ascontiguousarray(shape.normals[screen.source, corner].T) for corner in range(3)]
-        # The oversampled pixels of one final pixel are shaded once, so they share the mip level of the larger pixel.
-        self._level = self._levels() + (oversampling - 1)
         # Both sides of a face are lit like a front: the winding of old files is not reliable.
         places = shape.points[corners]
         cross = np.cross(places[:, 1] - places[:, 0], places[:, 2] - places[:, 0])
-        self._facing = np.einsum("ij,ij->i", cross, view.eye - places[:, 0]) >= 0
+        facing = np.einsum("ij,ij->i", cross, view.eye - places[:, 0]) >= 0
+        self._side = np.where(facing, np.float32(1), np.float32(-1))
+        self._normals = [
+            np.ascontiguousarray(shape.normals[screen.source, corner].T) * self._side for corner in range(3)
+        ]
+        # The oversampled pixels of one final pixel are shaded once, so they share the mip level of the larger pixel.
+        self._level = self._levels() + (oversampling - 1)
 
     def _levels(self) -> Indices:
         """Return (M,) mip levels: the base-2 logarithm of the length in texture coordinates that a pixel covers."""
         drawable, screen = self._drawable, self._screen
         if drawable.uv is None:
             return np.zeros(len(screen), np.int64)
-        face_uv = drawable.uv[self._shape.faces[screen.source]].astype(np.float64)
+        face_uv = drawable.uv[self._face].astype(np.float64)
         uv = np.einsum("mij,mjk->mik", screen.barycentric[screen.cut], face_uv)
         edge = uv[:, 1:] - uv[:, :1]
         area = np.abs(edge[:, 0, 0] * edge[:, 1, 1] - edge[:, 0, 1] * edge[:, 1, 0])
@@ -99,62 +122,73 @@ class Shader:
             level = 0.5 * np.log2(np.maximum(area, 1e-30) / np.maximum(np.abs(self._area), 1e-30))
         return np.asarray(np.round(np.clip(level, -40, 40)), np.int64)
 
-    def barycentric(self, pixel: Indices, triangle: Indices) -> tuple[Floats, Floats]:
+    def barycentric(self, pixels: Pixels) -> tuple[Floats, Floats]:
         """Return barycentric coordinates of pixels, (3, n) each: in the face, and on the picture."""
+        across, down, triangle = pixels
         start = self._start.take(triangle, axis=1)
-        x = (pixel % self._width) + 0.5 - start[0]
-        y = (pixel // self._width) + 0.5 - start[1]
-        on_picture = np.empty((3, len(pixel)))
+        x = across + 0.5 - start[0]
+        y = down + 0.5 - start[1]
+        on_picture = np.empty((3, len(triangle)))
         on_picture[1] = self._second[0].take(triangle) * x + self._second[1].take(triangle) * y
         on_picture[2] = self._third[0].take(triangle) * x + self._third[1].take(triangle) * y
         on_picture[0] = 1 - on_picture[1] - on_picture[2]
         in_face = np.clip(on_picture, 0, 1)
         in_face *= self._closeness.take(triangle, axis=1)
         in_face /= np.maximum(in_face.sum(axis=0), 1e-300)
-        cut = self._screen.cut[triangle]
-        if cut.any():
+        if self._is_cut:
+            cut = self._screen.cut[triangle]
             in_face = np.einsum("in,nij->jn", in_face, self._screen.barycentric[cut])
         return in_face, on_picture
 
-    def geometry(self, in_face: Floats, triangle: Indices) -> tuple[Singles, Singles, Singles]:
-        """Return positions, unit normals (not yet turned to the viewer), and directions to the eye: (3, n) each."""
+    def _place(self, in_face: Floats, triangle: Indices) -> Place:
+        """Return positions, and directions to the eye."""
         position = np.zeros((3, len(triangle)))
-        normal = np.zeros((3, len(triangle)), np.float32)
         for corner in range(3):
             position += self._points[corner].take(triangle, axis=1) * in_face[corner]
-            normal += self._normals[corner].take(triangle, axis=1) * in_face[corner].astype(np.float32)
         to_eye = (self._view.eye[:, None] - position).astype(np.float32)
-        to_eye /= np.maximum(np.sqrt(_dot(to_eye, to_eye)), np.float32(1e-20))
-        length = np.sqrt(_dot(normal, normal))
-        normal = np.where(length > 0, normal / np.maximum(length, np.float32(1e-12)), to_eye)
-        return position.astype(np.float32), normal, to_eye
+        to_eye /= np.maximum(np.sqrt(dot(to_eye, to_eye)), np.float32(1e-20))
+        return Place(position.astype(np.float32), to_eye)
 
-    def sample(self, pixel: Indices, triangle: Indices) -> SurfaceSamples:
-        """Return the surface data of pixels, independent of light."""
-        drawable, shape = self._drawable, self._shape
-        in_face, on_picture = self.barycentric(pixel, triangle)
-        face = shape.faces[self._screen.source[triangle]]
-        position, normal, to_eye = self.geometry(in_face, triangle)
-        normal = np.where(self._facing[triangle], normal, -normal)
-        material = drawable.material[face]
-        uv = None
-        if drawable.uv is not None:
-            single = in_face.astype(np.float32)
-            uv = sum(drawable.uv[face, corner] * single[corner, :, None] for corner in range(3))
-        color, alpha, glow, emitted = drawable.surfaces.colors(material, uv, self._level[triangle])
+    def _normal(self, in_face: Floats, share: Singles, triangle: Indices) -> Singles:
+        """Return (3, n) unit normals on the side of the viewer; ``share`` is ``in_face`` in single precision."""
+        normal = np.zeros((3, len(triangle)), np.float32)
+        for corner in range(3):
+            normal += self._normals[corner].take(triangle, axis=1) * share[corner]
+        length = np.sqrt(dot(normal, normal))
+        normal /= np.maximum(length, np.float32(1e-12))
+        none = np.flatnonzero(~(length > 0))
+        if len(none):
+            normal[:, none] = self._place(in_face[:, none], triangle[none]).to_eye * self._side[triangle[none]]
+        return normal
+
+    def sample(self, pixels: Pixels, light: Lighting) -> SurfaceSamples:
+        """Return the surface data of pixels: what this light needs, but without light."""
+        drawable, surfaces, triangle = self._drawable, self._drawable.surfaces, pixels.triangle
+        in_face, on_picture = self.barycentric(pixels)
+        share = in_face.astype(np.float32)
+        material = self._material.take(triangle)
+        face = self._face.take(triangle)
+
+        def of_corners(values: Singles) -> Singles:
+            return np.asarray(sum(values[face, corner] * share[corner, :, None] for corner in range(3)))
+
+        uv = None if drawable.uv is None else of_corners(drawable.uv)
+        color, alpha, glow, emitted = surfaces.colors(material, uv, self._level[triangle])
         if drawable.colors is not None:
-            single = in_face.astype(np.float32)
-            color = color * sum((drawable.colors[face, corner] * single[corner, :, None]).T for corner in range(3))
-        wire = drawable.surfaces.wire[material]
-        if wire.any():
-            alpha = np.where(wire & ~self._near_edge(on_picture, triangle), 0, alpha)
-        specular = drawable.surfaces.specular.T.take(material, axis=1)
-        metal = drawable.surfaces.metal[material]
-        if metal.any():
-            specular = np.where(metal, color * metal * drawable.surfaces.strength[material], specular)
-            color = color * (1 - metal)
-        exponent = np.where(specular.any(axis=0), drawable.surfaces.exponent[material], np.float32(0))
-        return SurfaceSamples(position, normal, to_eye, color, alpha, glow, emitted, specular, exponent)
+            color = color * of_corners(drawable.colors).T
+        if self._is_wire:
+            alpha = np.where(surfaces.wire[material] & ~self._near_edge(on_picture, triangle), 0, alpha)
+        specular = exponent = None
+        if self._is_shiny or self._is_metal:
+            specular = surfaces.specular.T.take(material, axis=1)
+            if self._is_metal:
+                metal = surfaces.metal[material]
+                specular = np.where(metal, color * metal * surfaces.strength[material], specular)
+                color = color * (1 - metal)
+            exponent = np.where(specular.any(axis=0), surfaces.exponent[material], np.float32(0))
+        place = self._place(in_face, triangle) if light.has_places or exponent is not None else None
+        normal = self._normal(in_face, share, triangle)
+        return SurfaceSamples(normal, color, alpha, glow, emitted, specular, exponent, place)
 
     def _near_edge(self, on_picture: Floats, triangle: Indices) -> Flags:
         """Return whether a pixel is near the outline of its triangle."""
@@ -164,10 +198,6 @@ class Shader:
             steep = np.sqrt(slope[0] * slope[0] + slope[1] * slope[1])[triangle]
             near |= coordinate < steep * _WIRE_PIXELS
         return near
-
-
-def _dot(a: Singles, b: Singles) -> Singles:
-    return np.asarray(a[0] * b[0] + a[1] * b[1] + a[2] * b[2])
 
 
 @dataclass(eq=False)
@@ -201,10 +231,10 @@ class Exposure:
             return False
         self.fill = 0.0
         levels = np.clip(np.nan_to_num(levels), -_BLINDING, _BLINDING)
-        mean, bright = float(levels.mean(dtype=np.float64)), float(np.percentile(levels, 90))
+        mean = float(levels.mean(dtype=np.float64))
         if mean < _DARK:
             self.fill = min(1.0, (_WANTED_MEAN - mean) / _STUDIO_MEAN)
-        elif bright > _BRIGHT:
+        elif (bright := float(np.percentile(levels, 90))) > _BRIGHT:
             self.gain = _BRIGHT / bright
         return self.fill > 0 or self.gain < 1
 
@@ -226,7 +256,7 @@ def render(
     light = exposure.lighting(pose, at, view)
     exposure.complete = exposure.complete and large.complete
     picture, levels = large.paint(light)
-    if len(levels) and exposure.adapt(levels):
+    if len(levels) and exposure.adapt(levels) and file_lighting(pose, at) is not None:
         picture, _ = large.paint(exposure.lighting(pose, at, view))
     return picture
 
@@ -260,7 +290,7 @@ class Canvas:
         if self._sticks is not None:  # a skeleton is visible through everything
             self._sticks.draw(self._screen, np.flatnonzero(is_stick))
         self._forget_hidden()
-        self._shader = Shader(drawable, shape, self._screen, view, width, self._oversampling)
+        self._shader = Shader(drawable, shape, self._screen, view, self._oversampling)
 
     @property
     def coverage(self) -> float:
@@ -281,7 +311,7 @@ class Canvas:
     def nodes(self) -> Indices:
         """The node of the opaque face that each pixel shows; -1 for none."""
         nodes = np.append(self._drawable.node_of(self._shape.faces[self._screen.source]), -1)
-        return nodes[np.where(self._buffer.owner >= 0, self._buffer.owner, -1)]
+        return np.asarray(nodes[self._number[self._buffer.owner]])
 
     @property
     def largest_object_share(self) -> float:
@@ -290,106 +320,135 @@ class Canvas:
         return float(seen.max(initial=0)) / len(self._buffer.owner) if len(self._drawable.mesh_nodes) > 1 else 0.0
 
     def _forget_hidden(self) -> None:
-        """Keep only the triangles that a pixel shows, and number them again: shading prepares data of each."""
-        buffers = [self._buffer, *([] if self._sticks is None else [self._sticks])]
+        """Keep only the triangles that a pixel shows: shading prepares data of each. Their new numbers are looked up
+        for pixels that are shaded, which are fewer than those that are drawn.
+        """
         seen = np.zeros(len(self._screen) + 1, np.bool_)  # the last is for pixels without a triangle
-        for buffer in buffers:
-            seen[buffer.owner] = True
+        for buffer in (self._buffer, self._sticks):
+            if buffer is not None:
+                owner = buffer.owner
+                seen[owner[np.flatnonzero(owner[1:] != owner[:-1])]] = True
+                seen[owner[-1]] = True
         for _, triangle in self._layers:
             seen[triangle] = True
         seen[-1] = False
-        number = np.cumsum(seen, dtype=np.int32) - 1
-        number[-1] = -1
-        for buffer in buffers:
-            buffer.owner = number[buffer.owner]
-        self._layers = [(pixel, number[triangle].astype(np.int64)) for pixel, triangle in self._layers]
+        self._number: Indices = np.cumsum(seen, dtype=np.int64) - 1
+        self._number[-1] = -1
         self._screen = self._screen.only(seen[:-1])
 
     @np.errstate(all="ignore")
     def paint(self, light: Lighting) -> tuple[Bytes, Singles]:
         """Return (height, width, 4) premultiplied bytes of the final picture, and the light on visible surfaces."""
-        covered, solid, layers, sticks = self._samples
-        out = np.zeros((4, self._oversampling**2, len(covered)), np.float32)
-        levels = [_paint_opaque(out, *solid, light)]
-        for places, pixel, triangle in layers:
-            samples = self._shader.sample(pixel, triangle)  # not kept: each layer may be as large as the picture
+        size = self._oversampling
+        picture = np.zeros((self._height // size, self._width // size, 4), np.uint8)
+        levels = [np.empty(0, np.float32)]
+        rows = max(1, _PIXELS_AT_ONCE // (self._width * size))
+        for first in range(0, len(picture), rows):
+            part = picture[first : first + rows]
+            levels += self._paint(part.reshape(-1, 4), slice(first * size, (first + len(part)) * size), light)
+        return picture, np.concatenate(levels)
+
+    def _paint(self, picture: Bytes, rows: slice, light: Lighting) -> list[Singles]:
+        """Paint some rows of the oversampled picture into (n, 4) pixels of the final one; returns the light on them."""
+        planes = self._oversampling**2
+        solid, layers = self._planes(self._buffer, rows), list(self._layers_in(rows))
+        shown: Flags = np.asarray((solid >= 0).any(axis=0))
+        is_plain: Flags = np.asarray((solid >= 0).all(axis=0) & (solid == solid[0]).all(axis=0))
+        sticks = None if self._sticks is None else self._planes(self._sticks, rows)
+        if sticks is not None:
+            has_stick = (sticks >= 0).any(axis=0)
+            shown |= has_stick
+            is_plain &= ~has_stick
+        for _, final, _ in layers:
+            shown[final], is_plain[final] = True, False
+        if not shown.any():
+            return []
+        # all pixels that become one show the same triangle, or not
+        plain, mixed = np.flatnonzero(is_plain), np.flatnonzero(shown & ~is_plain)
+        entries, distinct = self._distinct(solid[:, mixed], mixed, rows.start)
+        inner = Pixels(*self._first_pixels(plain, rows.start), self._number[solid[0, plain]])
+        color, light_levels = self._shader.sample(Pixels.joined([inner, *distinct]), light).shade(light)
+        small = np.ones((4, len(plain)), np.float32)
+        small[:3] = _mean([color[:, : len(plain)]] * planes)
+        picture[plain] = _to_bytes(small)
+        out, levels = np.zeros((4, planes, len(mixed)), np.float32), [light_levels]
+        _paint_opaque(out, entries, color[:, len(plain) :])
+        for plane, final, pixels in layers:
+            samples = self._shader.sample(pixels, light)
             color, light_levels = samples.shade(light)
+            places = plane, np.searchsorted(mixed, final)
             for part, value in zip(out, (*color, 1), strict=True):
                 part[places] = part[places] * (1 - samples.alpha) + value * samples.alpha
             levels.append(light_levels)
         if sticks is not None:
-            levels.append(_paint_opaque(out, *sticks, light))
-        small = np.asarray(sum(out[:, plane] for plane in range(self._oversampling**2)))
-        picture = np.zeros((self._width * self._height // self._oversampling**2, 4), np.uint8)
-        picture[covered] = np.round(np.clip(small / self._oversampling**2, 0, 1) * 255).T
-        return picture.reshape(self._height // self._oversampling, -1, 4), np.concatenate(levels)
+            entries, distinct = self._distinct(sticks[:, mixed], mixed, rows.start)
+            color, light_levels = self._shader.sample(Pixels.joined(distinct), light).shade(light)
+            _paint_opaque(out, entries, color)
+            levels.append(light_levels)
+        picture[mixed] = _to_bytes(_mean(out.swapaxes(0, 1)))
+        return levels
 
-    @cached_property
-    def _samples(self) -> tuple[Indices, Opaque, list[tuple[tuple[Indices, Indices], Indices, Indices]], Opaque | None]:
-        """Covered pixels of the final picture, and what they show: samples of opaque faces; places, pixels and
-        triangles of translucent ones, from far to near; samples of the skeleton. They do not depend on the light.
-        """
-        solid, sticks = (
-            None if buffer is None else self._planes(buffer.owner) for buffer in (self._buffer, self._sticks)
-        )
-        assert solid is not None
-        shown = np.asarray((solid >= 0).any(axis=0))
-        if sticks is not None:
-            shown |= (sticks >= 0).any(axis=0)
-        behind = [(*self._final_pixels(pixel), pixel, triangle) for pixel, triangle in reversed(self._layers)]
-        for _, small, _, _ in behind:
-            shown[small] = True
-        covered = np.flatnonzero(shown)
-        layers = [
-            ((plane, np.searchsorted(covered, small)), pixel, triangle) for plane, small, pixel, triangle in behind
-        ]
-        return (
-            covered,
-            self._opaque(solid[:, covered], covered),
-            layers,
-            None if sticks is None else self._opaque(sticks[:, covered], covered),
-        )
-
-    def _planes(self, owner: Numbers) -> Numbers:
+    def _planes(self, buffer: DepthBuffer, rows: slice) -> Numbers:
         """Return the triangle of each pixel as (oversampling ** 2, pixels of the final picture). A column of this array
         has the pixels that become one pixel of the final picture.
         """
-        oversampling = self._oversampling
-        apart = owner.reshape(self._height // oversampling, oversampling, self._width // oversampling, oversampling)
-        return apart.transpose(1, 3, 0, 2).reshape(oversampling**2, -1)
-
-    def _final_pixels(self, pixel: Indices) -> tuple[Indices, Indices]:
-        """Return the plane of each pixel, and the pixel of the final picture that it becomes part of."""
         size = self._oversampling
-        down, across = pixel // self._width, pixel % self._width
-        return down % size * size + across % size, down // size * (self._width // size) + across // size
+        owner = buffer.owner.reshape(self._height, self._width)[rows]
+        apart = owner.reshape(len(owner) // size, size, self._width // size, size)
+        return apart.transpose(1, 3, 0, 2).reshape(size**2, -1)
 
-    def _opaque(self, planes: Numbers, covered: Indices) -> Opaque:
-        """Sample opaque faces; neighbouring pixels that become one and show the same triangle are shaded once."""
-        oversampling, width = self._oversampling, self._width // self._oversampling
+    def _layers_in(self, rows: slice) -> Iterator[tuple[Indices, Indices, Pixels]]:
+        """Yield translucent pixels in some rows, layer by layer, from far to near, after the plane and the pixel of the
+        final picture that each becomes part of.
+        """
+        size, width = self._oversampling, self._width
+        for pixel, triangle in reversed(self._layers):
+            begin, end = np.searchsorted(pixel, (rows.start * width, rows.stop * width))
+            if begin < end:
+                down, across = np.divmod(pixel[begin:end].astype(np.int64), width)
+                final = (down - rows.start) // size * (width // size) + across // size
+                yield down % size * size + across % size, final, Pixels(across, down, self._number[triangle[begin:end]])
+
+    def _first_pixels(self, final: Indices, top: int) -> tuple[Indices, Indices]:
+        """Return the first of the pixels that become pixels of the final picture: across and, below ``top``, down."""
+        down, across = np.divmod(final, self._width // self._oversampling)
+        return across * self._oversampling, down * self._oversampling + top
+
+    def _distinct(self, planes: Numbers, final: Indices, top: int) -> tuple[Indices, list[Pixels]]:
+        """Return (planes, n) indices of each pixel among the opaque ones that must be shaded, -1 for none, and these:
+        those that become one and show the same triangle are shaded once.
+        """
+        size = self._oversampling
+        across, down = self._first_pixels(final, top)
         entries = np.full(planes.shape, -1)
-        pixels: list[Indices] = []
-        triangles: list[Numbers] = []
+        parts: list[Pixels] = []
         count = 0
         for plane, owner in enumerate(planes):
             entry = entries[plane]
             for before in range(plane):
                 np.copyto(entry, entries[before], where=planes[before] == owner)
-            unshaded = np.flatnonzero((owner >= 0) & (entry < 0))
-            entry[unshaded] = count + np.arange(len(unshaded))
-            count += len(unshaded)
-            down = covered[unshaded] // width * oversampling + plane // oversampling
-            across = covered[unshaded] % width * oversampling + plane % oversampling
-            pixels.append(down * self._width + across)
-            triangles.append(owner[unshaded])
-        return entries, self._shader.sample(np.concatenate(pixels), np.concatenate(triangles).astype(np.int64))
+            new = np.flatnonzero((owner >= 0) & (entry < 0))
+            entry[new] = count + np.arange(len(new))
+            count += len(new)
+            parts.append(Pixels(across[new] + plane % size, down[new] + plane // size, self._number[owner[new]]))
+        return entries, parts
 
 
-def _paint_opaque(out: Singles, entries: Indices, samples: SurfaceSamples, light: Lighting) -> Singles:
-    """Write the colours of opaque samples into the planes (4, planes, n); returns the light on the samples."""
-    color, light_levels = samples.shade(light)
+def _paint_opaque(out: Singles, entries: Indices, color: Singles) -> None:
+    """Write the colours of opaque faces into the planes (4, planes, n)."""
     is_covered = entries >= 0
-    for part, value in zip(out, color, strict=False):
-        np.copyto(part, np.append(value, np.float32(0))[entries], where=is_covered)
-    np.copyto(out[3], np.float32(1), where=is_covered)
-    return light_levels
+    for part, value in zip(out, (*color, np.ones_like(color[0])), strict=True):
+        np.copyto(part, np.append(value, np.float32(0)).take(entries, mode="wrap"), where=is_covered)
+
+
+def _mean(planes: Sequence[Singles] | Singles) -> Singles:
+    """Return the mean of planes, added one after the other: the same for equal colours in all planes as for one."""
+    total = planes[0]
+    for plane in planes[1:]:
+        total = total + plane
+    return total / np.float32(len(planes))
+
+
+def _to_bytes(colors: Singles) -> Bytes:
+    """Return (n, 4) bytes of (4, n) colours."""
+    return np.round(np.clip(colors, 0, 1) * 255).T.astype(np.uint8)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from keyframer.arrays import Floats, Singles
+from keyframer.arrays import Floats, Indices, Singles
 from keyframer.posing import Pose
 from keyframer.rendering.viewpoint import View
 from keyframer.scene import Handedness, LightType
@@ -32,32 +32,51 @@ class Lamp:
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """Where pixels are."""
+
+    position: Singles
+    """(3, n)"""
+    to_eye: Singles
+    """(3, n) directions to the eye"""
+
+
+@dataclass(frozen=True, slots=True)
 class Lighting:
     """The light on a scene: ambient light and lamps."""
 
     lamps: tuple[Lamp, ...]
     ambient: tuple[float, float, float]
 
+    @property
+    def has_places(self) -> bool:
+        """Whether the light is not the same everywhere."""
+        return any(lamp.position is not None for lamp in self.lamps)
+
     def illuminate(
-        self, positions: Singles, normals: Singles, to_eye: Singles, exponent: Singles
-    ) -> tuple[Singles, Singles]:
-        """Return (3, n) light on the surface, and (3, n) light reflected to the eye; 0 for surfaces with exponent 0."""
-        diffuse = np.empty_like(positions)
+        self, normals: Singles, exponent: Singles | None, place: Place | None
+    ) -> tuple[Singles, Singles | None]:
+        """Return (3, n) light on the surface, and (3, n) light reflected to the eye: 0 for surfaces with exponent 0,
+        None if there is no exponent. Both an exponent and lamps with places need the ``place``.
+        """
+        diffuse = np.empty_like(normals)
         diffuse[:] = np.array(self.ambient, np.float32)[:, None]
-        shine = np.zeros_like(positions)
-        glossy = np.flatnonzero(exponent)
-        exponent = exponent[glossy]
-        normal, eye = normals[:, glossy], to_eye[:, glossy]
+        shine = None if exponent is None else np.zeros_like(normals)
+        glossy: Indices | slice = slice(None)
+        if exponent is not None:
+            if not exponent.all():
+                glossy = np.flatnonzero(exponent)
+            exponent = exponent[glossy]
         for lamp in self.lamps:
-            towards, strength = _arriving(lamp, positions)
-            facing = _dot(normals, towards)
+            towards, strength = _arriving(lamp, place)
+            facing = dot(normals, towards)
             color = np.array(lamp.color, np.float32)[:, None]
             diffuse += np.maximum(facing, 0) * strength * color
-            if not len(glossy):
+            if shine is None or exponent is None or place is None or not len(exponent):
                 continue
-            half = (towards if towards.shape[1] == 1 else towards[:, glossy]) + eye
-            length = np.sqrt(_dot(half, half))
-            gloss = np.maximum(_dot(normal, half) / np.maximum(length, np.float32(1e-6)), 0) ** exponent
+            half = (towards if towards.shape[1] == 1 else towards[:, glossy]) + place.to_eye[:, glossy]
+            length = np.sqrt(dot(half, half))
+            gloss = np.maximum(dot(normals[:, glossy], half) / np.maximum(length, np.float32(1e-6)), 0) ** exponent
             gloss *= facing[glossy] > 0
             shine[:, glossy] += gloss * (strength if strength.ndim == 0 else strength[glossy]) * color
         return diffuse, shine
@@ -125,15 +144,17 @@ def file_lighting(pose: Pose, at: int) -> Lighting | None:
     )
 
 
-def _arriving(lamp: Lamp, positions: Singles) -> tuple[Singles, Singles]:
+def _arriving(lamp: Lamp, place: Place | None) -> tuple[Singles, Singles]:
     """Return (3, n) directions to the lamp, and (n,) the fraction of its light that arrives; (3, 1) and one number if
     these are the same everywhere.
     """
     if lamp.position is None:
         assert lamp.direction is not None
         return -lamp.direction.astype(np.float32)[:, None], np.ones((), np.float32)
+    assert place is not None
+    positions = place.position
     to_lamp = lamp.position.astype(np.float32)[:, None] - positions
-    distance = np.sqrt(_dot(to_lamp, to_lamp))
+    distance = np.sqrt(dot(to_lamp, to_lamp))
     towards: Singles = (to_lamp / np.maximum(distance, np.float32(1e-20))).astype(np.float32, copy=False)
     strength = np.ones(positions.shape[1], np.float32)
     if lamp.ranges is not None:
@@ -141,7 +162,7 @@ def _arriving(lamp: Lamp, positions: Singles) -> tuple[Singles, Singles]:
         strength *= np.clip((outer - distance) / (outer - inner), 0, 1).astype(np.float32)
     if lamp.cone is not None and lamp.direction is not None:
         full, none = lamp.cone
-        cosine = -_dot(towards, lamp.direction.astype(np.float32)[:, None])
+        cosine = -dot(towards, lamp.direction.astype(np.float32)[:, None])
         fraction: Singles = np.clip((cosine - none) / max(full - none, 1e-6), 0, 1)
         strength *= (fraction * fraction * (3 - 2 * fraction)).astype(np.float32)
     return towards, strength
@@ -160,7 +181,8 @@ def _ranges(inner: float | None, outer: float | None) -> tuple[float, float] | N
     return inner, outer
 
 
-def _dot(a: Singles, b: Singles) -> Singles:
+def dot(a: Singles, b: Singles) -> Singles:
+    """Return the (n,) products of (3, n) vectors."""
     return np.asarray(a[0] * b[0] + a[1] * b[1] + a[2] * b[2])
 
 

@@ -141,7 +141,9 @@ _BUDGET_SHARES = 16
 _STANDARD_SIZE = 512 * 512
 """pixels of a picture of the usual size, before it is reduced"""
 FRAGMENTS_AT_ONCE = 500_000
-"""pixels of translucent faces that are kept before those behind too many others are removed"""
+"""pixels of translucent faces that are kept before those behind too many others are removed, and approximate number in
+the rows of a picture that are drawn together
+"""
 TRANSLUCENT_COST = 25
 """additional cost of a visible pixel of a translucent face, which is kept and sorted, relative to an opaque one"""
 
@@ -149,14 +151,16 @@ Fragments = tuple[Indices, Indices, Floats]
 """pixel numbers, triangle numbers, closeness"""
 
 
-def fragments(screen: Screen, chosen: Indices, width: int, height: int) -> Iterator[Fragments]:
-    """Yield the pixels of the chosen triangles in portions, in the order of triangles."""
+def fragments(screen: Screen, chosen: Indices, width: int, height: int, top: int = 0) -> Iterator[Fragments]:
+    """Yield the pixels of the chosen triangles in the rows from ``top`` to ``height``, in portions, in the order of
+    triangles.
+    """
     points = screen.points[chosen]
     order = np.argsort(points[:, :, 1], axis=1, kind="stable")
     x = np.take_along_axis(points[:, :, 0], order, axis=1)
     y = np.take_along_axis(points[:, :, 1], order, axis=1)
-    first = np.clip(np.ceil(y[:, 0] - 0.5), 0, height).astype(np.intp)
-    last = np.clip(np.ceil(y[:, 2] - 0.5), 0, height).astype(np.intp)
+    first = np.clip(np.ceil(y[:, 0] - 0.5), top, height).astype(np.intp)
+    last = np.clip(np.ceil(y[:, 2] - 0.5), top, height).astype(np.intp)
     rows = np.maximum(last - first, 0)
     with np.errstate(all="ignore"):
         slopes = np.nan_to_num((x[:, [1, 2, 2]] - x[:, [0, 0, 1]]) / (y[:, [1, 2, 2]] - y[:, [0, 0, 1]]))
@@ -249,8 +253,7 @@ class DepthBuffer:
 
     def draw(self, screen: Screen, chosen: Indices) -> None:
         """Draw opaque triangles, the nearest first: once the picture is covered, hidden ones cost nothing."""
-        nearest = screen.closeness[chosen].max(axis=1, initial=0.0)
-        chosen = chosen[np.argsort(-nearest, kind="stable")]
+        chosen = _nearest_first(screen, chosen)
         for begin, end in _portions(self._boxes(screen, chosen), BOXES_AT_ONCE):
             portion = chosen[begin:end]
             portion = portion[screen.closeness[portion].max(axis=1, initial=0.0) >= self.closeness.min()]
@@ -264,21 +267,41 @@ class DepthBuffer:
                 if self.left < 0:
                     return
 
-    def nearest_layers(self, screen: Screen, chosen: Indices, most: int) -> list[tuple[Indices, Indices]]:
-        """Return pixels and triangles of the nearest translucent layer, then of the next one, and so on."""
-        kept = _Layered(most)
-        for fragment in self._in_front(screen, chosen):
-            kept.add(fragment)
-        return kept.layers()
+    def nearest_layers(self, screen: Screen, chosen: Indices, most: int) -> list[tuple[Numbers, Numbers]]:
+        """Return pixels, in ascending order, and triangles of the nearest translucent layer, then of the next one, and
+        so on. Some rows are drawn after others, so that only few pixels of hidden faces are in memory.
+        """
+        chosen = _nearest_first(screen, self._affordable(screen, chosen))
+        low, high = screen.points[chosen].min(axis=1), screen.points[chosen].max(axis=1)
+        layers: list[list[tuple[Numbers, Numbers]]] = [[] for _ in range(most)]
+        rows = np.minimum(self._pixels_of_rows(low, high), most * self.width)
+        for top, bottom in _portions(rows, FRAGMENTS_AT_ONCE):
+            kept = _Layered(most, self.closeness)
+            there = chosen[(low[:, 1] < bottom) & (high[:, 1] > top)]
+            for fragment in fragments(screen, there, self.width, bottom, top):
+                kept.add(fragment)
+            for layer, found in zip(layers, kept.layers(), strict=False):
+                layer.append(found)
+        return [
+            (np.concatenate([pixel for pixel, _ in layer]), np.concatenate([triangle for _, triangle in layer]))
+            for layer in layers
+            if layer
+        ]
 
-    def _in_front(self, screen: Screen, chosen: Indices) -> Iterator[Fragments]:
-        """Yield the pixels of triangles that are not hidden by drawn ones."""
+    def _affordable(self, screen: Screen, chosen: Indices) -> Indices:
+        """Charge translucent triangles to the budget; returns as many of them, from the first, as it allows."""
         for pixel, triangle, near in fragments(screen, chosen, self.width, self.height):
-            clear = np.flatnonzero(near > self.closeness[pixel])
-            self.charge(len(pixel) + TRANSLUCENT_COST * len(clear))
-            yield pixel[clear], triangle[clear], near[clear]
+            self.charge(len(pixel) + TRANSLUCENT_COST * int(np.count_nonzero(near > self.closeness.take(pixel))))
             if self.left < 0:
-                return
+                return np.asarray(chosen[chosen <= triangle[-1]])
+        return chosen
+
+    def _pixels_of_rows(self, low: Floats, high: Floats) -> Indices:
+        """Return how many pixels of the boxes around triangles are in each row."""
+        rows = np.clip(np.stack([low[:, 1], high[:, 1] + 1]), 0, self.height).astype(np.intp)
+        across = np.clip(high[:, 0] + 1, 0, self.width) - np.clip(low[:, 0], 0, self.width)
+        begin, end = (np.bincount(edge, np.ceil(across), self.height + 1) for edge in rows)
+        return np.asarray(np.cumsum(begin - end)[: self.height], np.int64)
 
     def _boxes(self, screen: Screen, chosen: Indices) -> Indices:
         """Return (m,) estimated numbers of pixels in the visible part of the bounding box of each triangle."""
@@ -287,35 +310,50 @@ class DepthBuffer:
         return np.asarray(size[:, 0] * size[:, 1], np.int64)
 
 
-class _Layered:
-    """The nearest translucent pixels at each place of a picture."""
+def _nearest_first(screen: Screen, chosen: Indices) -> Indices:
+    return chosen[np.argsort(-screen.closeness[chosen].max(axis=1, initial=0.0), kind="stable")]
 
-    def __init__(self, most: int) -> None:
+
+class _Layered:
+    """The nearest translucent pixels at each place of a picture, in front of the opaque ones."""
+
+    def __init__(self, most: int, closeness: Floats) -> None:
         self.most = most
+        self.closeness = closeness
+        """changed: pixels that are not nearer than this are not kept"""
         self.parts: list[Fragments] = []
         self.count = self.sorted_count = 0
 
     def add(self, fragment: Fragments) -> None:
-        self.parts.append(fragment)
-        self.count += len(fragment[0])
+        """Keep those of the pixels that may be visible."""
+        pixel, triangle, near = fragment
+        clear = np.flatnonzero(near > self.closeness.take(pixel))
+        self.parts.append((pixel[clear], triangle[clear], near[clear]))
+        self.count += len(clear)
         if self.count > 2 * self.sorted_count + FRAGMENTS_AT_ONCE:  # sorting again and again costs more than memory
-            self._sort()
+            rank = self._sort()
+            pixel, _, near = self.parts[0]
+            last = rank == self.most - 1
+            self.closeness[pixel[last]] = np.nextafter(near[last], 0)  # of equally near ones, others may be in front
 
     def _sort(self) -> Indices:
         """Sort by pixel, the nearest first, and keep only the first of each pixel; returns their rank in the pixel."""
         pixel, triangle, near = (np.concatenate(parts) for parts in zip(*self.parts, strict=True))
+        self.parts = []
         order = np.lexsort((-triangle, -near, pixel))
-        pixel, triangle, near = pixel[order], triangle[order], near[order]
+        pixel = pixel[order]
         starts = np.flatnonzero(np.diff(pixel, prepend=-1))
         rank = np.arange(len(pixel)) - np.repeat(starts, np.diff(starts, append=len(pixel)))
         first = rank < self.most
-        self.parts = [(pixel[first], triangle[first], near[first])]
-        self.count = self.sorted_count = len(self.parts[0][0])
+        order = order[first]
+        self.parts = [(pixel[first], triangle[order], near[order])]
+        self.count = self.sorted_count = len(order)
         return rank[first]
 
-    def layers(self) -> list[tuple[Indices, Indices]]:
+    def layers(self) -> list[tuple[Numbers, Numbers]]:
+        """Return pixels and triangles of each layer, the nearest first."""
         if not self.count:
             return []
         rank = self._sort()
-        pixel, triangle, _ = self.parts[0]
+        pixel, triangle = (part.astype(np.int32) for part in self.parts[0][:2])
         return [(pixel[rank == layer], triangle[rank == layer]) for layer in range(int(rank.max()) + 1)]

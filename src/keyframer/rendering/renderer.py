@@ -196,11 +196,10 @@ class Renderer:
                 yield pillow.Image.fromarray(_unpremultiplied(drawn))
             else:
                 picture = np.empty((height, width, 3), np.uint8)
-                picture[:] = backdrop
-                down, across = np.nonzero(drawn[:, :, 3])
-                seen = drawn[down, across].astype(np.uint16)
-                through = (255 - seen[:, 3:]) * backdrop[down, 0]
-                picture[down, across] = (seen[:, :3] + (through + 127) // 255).clip(0, 255)
+                through = 255 - drawn[:, :, 3].astype(np.uint16)
+                for part in range(3):
+                    behind = (through * backdrop[:, :, part] + 127) // 255
+                    picture[:, :, part] = np.minimum(behind + drawn[:, :, part], 255)
                 yield pillow.Image.fromarray(picture)
 
     def _draw(self, frame: float) -> Bytes:

@@ -226,22 +226,21 @@ class Surfaces:
 
     def colors(
         self, material: Indices, uv: Singles | None, level: Indices
-    ) -> tuple[Singles, Singles, Singles, Singles]:
+    ) -> tuple[Singles, Singles, Singles, Singles | None]:
         """Return the surface at n pixels: (3, n) colour, (n,) opacity, (3, n) light that is multiplied by the colour,
-        and (3, n) added light. Without images the multiplied light is (1, n), equal in all components, and the added
-        light is (3, 1) if no material emits light.
+        and (3, n) added light, None if no material emits light. Without images the multiplied light is (1, n), equal in
+        all components.
         """
-        alpha = self.opacity[material]
+        alpha = self.opacity.take(material)
         if uv is None or not self.any_image:
-            emitted = np.zeros((3, 1), np.float32)
+            emitted: Singles | None = None
             if self._emits:
-                emitted = np.array([surface.emission or (0, 0, 0) for surface in self.gltf_surfaces], np.float32).T[
-                    :, material
-                ]
-            return self.diffuse.T[:, material], alpha, self.glow[None, material], emitted
+                emission = np.array([surface.emission or (0, 0, 0) for surface in self.gltf_surfaces], np.float32)
+                emitted = emission.T.take(material, axis=1)
+            return self.diffuse.T.take(material, axis=1), alpha, self.glow.take(material)[None], emitted
         color = self.diffuse[material]
         glow = np.repeat(self.glow[material][:, None], 3, axis=1)
-        emitted = np.zeros_like(glow)
+        emission = np.zeros_like(glow)
         for number in np.unique(material).tolist():
             pixels = np.flatnonzero(material == number)
             levels, surface = level[pixels], self.gltf_surfaces[number]
@@ -268,10 +267,10 @@ class Surfaces:
                 layer_colors, inside = illumination_layer.lookup(uv[pixels], levels + _level_offset(illumination_layer))
                 light = layer_colors[:, :3] * (inside * np.float32(illumination_layer.amount))[:, None]
             if surface.emission is not None:
-                emitted[pixels] = light * np.array(surface.emission, np.float32)
+                emission[pixels] = light * np.array(surface.emission, np.float32)
             elif illumination_layer is not None:
                 glow[pixels] = np.maximum(glow[pixels], light)
-        return color.T, alpha, glow.T, emitted.T
+        return color.T, alpha, glow.T, emission.T if self._emits else None
 
     def _layer(self, texture: TextureMap | None) -> Layer | None:
         mip_maps = None if texture is None or not texture.file_name else self._mip_maps_of(texture)
