@@ -51,7 +51,9 @@ UNREAD: dict[str, dict[str, str]] = {
         **{f"Animation.{kind}_count": COUNT for kind in ("frame", "joint", "component")},
         **{f"Model.{kind}_count": COUNT for kind in ("mesh", "joint")},
         **{f"Mesh.{kind}_count": COUNT for kind in ("vertex", "weight", "triangle")},
-        **{f"{kind}.command_line": "how an exporter was called" for kind in ("Animation", "Model")},
+        **{f"CameraPath.{kind}_count": COUNT for kind in ("frame", "cut")},
+        **{f"{kind}.command_line": "how an exporter was called" for kind in ("Animation", "Model", "CameraPath")},
+        "Cut.headset": "for players with a headset in another engine",
         "RawRun.data": RAW,
     },
     "midtown": {

@@ -307,7 +307,7 @@ def check_nodes(
 def test_edits_of_samples_keep_what_did_not_change(kind: str) -> None:
     made = []
     for format_name, path in all_samples():
-        if format_name not in MERGERS:
+        if format_name not in MERGERS or path.suffix == ".md5camera":  # only read
             continue
         try:
             data = path.read_bytes()

@@ -135,3 +135,52 @@ def vertices(mesh: Mesh, joints: list[Matrix]) -> Any:
         total = sum(bias for _, bias, _ in mesh.weights[first : first + count])
         rows.append(place / total if total else place)
     return np.array(rows).reshape(-1, 3)
+
+
+@dataclass
+class Camera:
+    """A camera: the numbers of the last frames of shots, and rows of position, orientation and field of view."""
+
+    cuts: list[int] = field(default_factory=list)
+    frames: list[list[float]] = field(default_factory=list)
+    rate: int = 0
+
+
+def camera(text: bytes) -> Camera:
+    words, found, at = words_of(text), Camera(), 0
+    found.rate = int(words[words.index("frameRate") + 1])
+    at = words.index("cuts") + 2
+    while words[at] != "}":
+        if words[at] in ("pos", "rot", "rotA"):
+            at = words.index(")", at) + 1
+            continue
+        found.cuts.append(int(words[at]))
+        at += 1
+    numbers = [single(word) for word in words[words.index("camera") + 2 : -1] if word not in "()"]
+    found.frames = [numbers[at : at + 7] for at in range(0, len(numbers), 7)]
+    return found
+
+
+def view(shot: Camera, time: float) -> tuple[Matrix, float]:
+    """Return the matrix of a camera (right, up, back) and its field of view at a time in frames, as the engine shows
+    it: it counts frames from the start, skips one for each cut that the count has reached, and mixes two frames."""
+    frame, share = math.floor(time), time - math.floor(time)
+    for cut in shot.cuts:
+        if frame < cut:
+            break
+        frame += 1
+    if frame > len(shot.frames) - 2:
+        frame, share = len(shot.frames) - 1, 0.0
+    one, two = shot.frames[frame], shot.frames[min(frame + 1, len(shot.frames) - 1)]
+    numbers = [a * (1 - share) + b * share for a, b in zip(one, two, strict=True)]
+    first, last = turn_of(*one[3:6])[:3, :3], turn_of(*two[3:6])[:3, :3]
+    angle = math.acos(min(1.0, max(-1.0, (np.trace(first.T @ last) - 1) / 2)))
+    turned = first
+    if angle > 1e-9:
+        generator = (first.T @ last - last.T @ first) / (2 * math.sin(angle))
+        part = share * angle
+        turned = first @ (np.eye(3) + math.sin(part) * generator + (1 - math.cos(part)) * generator @ generator)
+    forward, left, up = turned.T
+    matrix = np.eye(4)
+    matrix[:3, 0], matrix[:3, 1], matrix[:3, 2], matrix[:3, 3] = -left, up, -forward, numbers[:3]
+    return matrix, numbers[6]

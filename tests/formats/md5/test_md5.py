@@ -11,11 +11,14 @@ import pytest
 import keyframer
 from keyframer import NodeKind
 from keyframer.checking import check
+from keyframer.formats.md5.camera import CameraFrames, CameraPath, Cut
 from keyframer.formats.md5.document import Animation, Frames, Joint, Mesh, Model, ModelJoint
+from keyframer.inspecting.text_build import build_bytes
+from tests.building.editing import dump_text
 from tests.corpus import CORPUS, needs_corpus
 from tests.exchange.truth import assert_valid
 from tests.oracles import md5 as oracle
-from tests.samples.md5.make import body, odd, wave
+from tests.samples.md5.make import body, headset, odd, shots, wave
 
 FILES = sorted([*(CORPUS / "md5").glob("*.md5*"), *(CORPUS / "hale3d").glob("*.md5*")])
 BROKEN = ("InvalidBoneIndex", "Overflowing")
@@ -219,3 +222,112 @@ def test_the_text_is_the_twin_of_the_real_binary_animation(tmp_path: Path) -> No
     origins = [keyframer.pose(scene, frames=frames).world[:, :33, :3, 3] for scene in (text, binary)]
     assert [node.name for node in text.nodes[:33]] == [node.name for node in binary.nodes[:33]]
     assert np.abs(origins[0] * 0.1 - origins[1]).max() < 6e-4 or np.abs(origins[0] - origins[1] * 0.1).max() < 6e-4
+
+
+def test_fields_of_a_camera() -> None:
+    document = keyframer.decode(headset())
+    path, frames = document.first(CameraPath), document.first(CameraFrames)
+    assert path is not None
+    assert frames is not None
+    assert (path.version, path.frame_count, path.frame_rate, path.cut_count) == (10, 3, 30, 2)
+    assert [(cut.frame, cut.headset) for cut in document.find(Cut)] == [
+        (0, b"pos ( 1 2 3 ) rot ( 0 0 .5 )"),
+        (7, b"pos(0 0 0) rotA (0 90 -0)"),
+    ]
+    assert frames.rows.tolist() == [[0, 0, 0, 0, 0, 0, 80], [1, 0, 0, 0, 0, 0, 80], [2, 0, 0, 0, 0, 0.5, 75.5]]
+    assert [issue.path for issue in check(headset()).issues if issue.code == "DATA_OUT_OF_RANGE"] == [
+        *("/camera/cut[0]/frame", "/camera/cut[1]/frame"),
+    ]
+
+
+def test_cameras_play_with_cuts(tmp_path: Path) -> None:
+    """Eight frames with two cuts last five frames. The field of view is linear in a shot, and jumps at a cut."""
+    scene = keyframer.load(shots())
+    assert [(node.name, node.kind) for node in scene.nodes] == [("camera", NodeKind.CAMERA)]
+    assert (scene.clips[0].rate, scene.clips[0].end, len(scene.issues)) == (24.0, 5.0, 0)
+    times = [0, 2.5, 2.999, 3, 3.5, 4, 4.25, 5]
+    posed = keyframer.pose(scene, frames=times)
+    assert posed.camera_fov_degrees[:, 0].tolist() == pytest.approx([90, 90, 90, 40, 37.5, 35, 33.75, 30])
+    for camera in (shots(), headset()):
+        scene = keyframer.load(camera)
+        times = np.linspace(0, scene.clips[0].end - 1e-6, 50).tolist()
+        posed = keyframer.pose(scene, frames=times)
+        for number, time in enumerate(times):
+            matrix, fov = oracle.view(oracle.camera(camera), time)
+            assert np.abs(posed.world[number, 0] - matrix).max() < 1e-6 * 50
+            assert posed.camera_fov_degrees[number, 0] == pytest.approx(fov)
+    keyframer.save(scene, tmp_path / "a.glb")
+    assert_valid([tmp_path / "a.glb"])
+
+
+def test_only_the_cuts_and_frames_that_change_are_written_anew() -> None:
+    document = keyframer.decode(shots())
+    cut, frames = document.first(Cut), document.first(CameraFrames)
+    assert cut is not None
+    assert frames is not None
+    cut.frame = 2
+    rows = frames.rows.copy()
+    rows[1] = (1.5, 2, 3, 0, 0, 0, 50)
+    frames.rows = rows
+    before, after = shots().split(b"\r\n"), keyframer.encode(document).split(b"\r\n")
+    changed = {number: line for number, line in enumerate(after) if line != before[number]}
+    assert list(changed.values()) == [b"\t2", b"\t( 1.5 2 3 ) ( 0 0 0 ) 50"]
+    path = document.first(CameraPath)
+    assert path is not None
+    path.children.insert(1, Cut(5, b"pos ( 1 2 3 )"))
+    again = keyframer.decode(keyframer.encode(document))
+    assert [(cut.frame, cut.headset) for cut in again.find(Cut)] == [(2, b""), (5, b"pos ( 1 2 3 )"), (4, b"")]
+    assert len(again.issues) == 0
+
+
+@pytest.mark.parametrize(
+    "data", [b"MD5Version 10 numCuts 0 cuts{}camera{}", b"MD5Version 10 numCuts 0", b"MD5Version 10"]
+)
+def test_empty_texts_survive_dump_and_build(data: bytes, tmp_path: Path) -> None:
+    (tmp_path / "a.md5camera").write_bytes(data)
+    document = keyframer.read(tmp_path / "a.md5camera", format="md5")
+    assert build_bytes(dump_text(document))[1] == data
+    assert keyframer.load(data, format="md5").nodes == []
+
+
+def test_cameras_are_written_unchanged_or_not_at_all(tmp_path: Path) -> None:
+    (tmp_path / "a.md5camera").write_bytes(shots())
+    (tmp_path / "a.md5anim").write_bytes(wave())  # no companion of the camera, though it has the same name
+    scene = keyframer.load(tmp_path / "a.md5camera")
+    keyframer.save(scene, tmp_path / "b.md5camera")
+    assert (tmp_path / "b.md5camera").read_bytes() == shots()
+    scene.nodes[0].name = "lens"
+    for changed in (scene, keyframer.load(wave())):
+        with pytest.raises(keyframer.scene.loss_report.CannotWrite, match="cameras are only read"):
+            keyframer.save(changed, tmp_path / "c.md5camera")
+    with pytest.raises(ValueError, match="this file is a camera"):
+        keyframer.load(tmp_path / "a.md5camera", model=tmp_path / "a.md5anim")
+
+
+def test_whole_frames_of_a_cut_camera_are_kept() -> None:
+    cut = shots()[:-60]
+    with pytest.raises(keyframer.FormatError):
+        keyframer.load(cut)
+    scene = keyframer.load(cut, salvage=True)
+    assert scene.clips[0].channels[0].track.times.tolist() == [0, 1, 2, 3, 3]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "code"),
+    [
+        (b"90", b"ninety", "STRUCT_SYNTAX"),
+        (b"\t3\r", b"\t3.5\r", "STRUCT_SYNTAX"),
+        (b"\t3\r", b"\t99999999999\r", "STRUCT_SYNTAX"),
+        (b"numFrames 8", b"numFrames 9", "LINK_COUNT_MISMATCH"),
+        (b"frameRate 24", b"frameRate 0", "DATA_RATE_INVALID"),
+        (b"frameRate 24", b"frameRate 2400000", "DATA_RATE_INVALID"),
+        (b"MD5Version 10", b"MD5Version 11", "SEM_UNKNOWN_VERSION"),
+        (b"( 50 0 5 )", b"( 50 nan 5 )", "DATA_NON_FINITE"),
+        (b"( 0.5 -0.5 0.5 )", b"( 1.5 -0.5 0.5 )", "DATA_QUATERNION_INVALID"),
+    ],
+)
+def test_problems_of_cameras_are_found(old: bytes, new: bytes, code: str) -> None:
+    assert old in shots()
+    data = shots().replace(old, new, 1)
+    assert code in {issue.code for issue in check(data).issues}
+    assert keyframer.encode(keyframer.decode(data)) == data

@@ -112,7 +112,52 @@ def odd() -> bytes:
     )
 
 
-SAMPLES = {"body.md5mesh": body, "wave.md5anim": wave, "odd.md5mesh": odd}
+def shots() -> bytes:
+    """Return a camera of three shots: one that turns and moves, one frame alone, which is never shown, and one that
+    zooms."""
+    rows = [
+        *((n, 2 * n, 1, 0, 0, math.sin(math.radians(20 * n)), 90) for n in range(4)),
+        (50, 0, 5, 0.5, -0.5, 0.5, 60),
+        *((-10, -20, 30 + n / 4, 0.1 * n, 0.3, -0.6, 40 - 5 * n) for n in range(3)),
+    ]
+    frames = "".join(
+        f"\t( {x:.10g} {y:.10g} {z:.10g} ) ( {a:.10g} {b:.10g} {c:.10g} ) {fov:.10g}\n"
+        for x, y, z, a, b, c, fov in rows
+    )
+    text = f"""MD5Version 10
+commandline "camera shots.mb -range 1 8"
+
+numFrames 8
+frameRate 24
+numCuts 2
+
+cuts {{
+\t3
+\t4\t// a frame alone
+}}
+
+camera {{
+{frames}}}
+"""
+    return text.replace("\n", "\r\n").encode()
+
+
+def headset() -> bytes:
+    """Return a camera with the additions of Doom 3 BFG VR, and cuts before the first frame and behind the last."""
+    return (
+        b'MD5Version 10 commandline "" numFrames 3 frameRate 30 numCuts 2 '
+        b"cuts { 0 pos ( 1 2 3 ) rot ( 0 0 .5 ) 7 pos(0 0 0) rotA (0 90 -0) }"
+        b"camera{(0 0 0)(0 0 0)80 (1 0 0)(0 0 0)80 (2 0 0)(0 0 0.5)75.5}"
+    )
+
+
+SAMPLES = {
+    "body.md5mesh": body,
+    "wave.md5anim": wave,
+    "odd.md5mesh": odd,
+    "shots.md5camera": shots,
+    "headset.md5camera": headset,
+}
 
 if __name__ == "__main__":
     for file_name, make in SAMPLES.items():

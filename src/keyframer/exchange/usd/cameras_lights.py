@@ -20,6 +20,7 @@ from keyframer.exchange.kit.motion import Measure, Motion, lerp
 from keyframer.exchange.kit.property_motions import COLOR_ERROR, PropertyMotions
 from keyframer.exchange.usd.context import Context
 from keyframer.exchange.usd.layer import Prim, number, row
+from keyframer.maths.trigonometry import arctan2, sine_and_cosine
 from keyframer.scene import Camera, Light, LightType
 from keyframer.scene.losses import LIGHT_CHANGED, PART_WRITTEN
 
@@ -39,12 +40,14 @@ _KINDS = {
 def focal_length(horizontal_degrees: npt.ArrayLike) -> Floats:
     """Return the focal length for a horizontal field of view."""
     finite = np.nan_to_num(np.asarray(horizontal_degrees, np.float64), nan=48.0, posinf=_WIDEST, neginf=_NARROWEST)
-    return np.asarray(_APERTURE / 2 / np.tan(np.radians(np.clip(finite, _NARROWEST, _WIDEST)) / 2))
+    sine, cosine = sine_and_cosine(np.radians(np.clip(finite, _NARROWEST, _WIDEST)) / 2)
+    return np.asarray(_APERTURE / 2 * cosine / sine)
 
 
 def _angle_error(first: Floats, last: Floats, u: Floats, wanted: Floats) -> Floats:
     """Return the error of the field of view, in degrees, between linear focal lengths."""
-    angles = (np.degrees(2 * np.arctan(_APERTURE / 2 / focal)) for focal in (lerp(first, last, u), wanted))
+    lengths = lerp(first, last, u), wanted
+    angles = (np.degrees(2 * arctan2(np.full(np.shape(focal), _APERTURE / 2), focal)) for focal in lengths)
     return vector_distance(*angles)
 
 

@@ -17,7 +17,8 @@ from keyframer.formats.document import Document, RawRun
 from keyframer.formats.kit.joint_pairs.mending import mend
 from keyframer.formats.kit.joint_pairs.records import BOUNDS_FLOATS, VERTEX, WEIGHT, Frames, Joint, Mesh, ModelJoint
 from keyframer.formats.md5 import FORMAT, VERSION
-from keyframer.formats.md5.text import SETTINGS, Md5Text, MeshText, quoted, table_rows, vectors, written
+from keyframer.formats.md5.camera import CameraFrames, CameraPath, Cut, add_path, changed_path, new_path_lines
+from keyframer.formats.md5.text import SETTINGS, Md5Text, MeshText, Span, quoted, table_rows, vectors, written
 from keyframer.limits import DEFAULT_LIMITS, Limits
 from keyframer.wire.cursor import frozen
 from keyframer.wire.field_types import strz, u32
@@ -58,7 +59,7 @@ def decode(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Document:
     document = _new_document(data, limits)
     try:
         text = Md5Text(data, limits)
-        top = _animation(text, document) if text.joints or not text.bound_joints else _model(text, document)
+        top = _top(text, document)
     except FormatError as error:
         document.add_failure(error)
         document.records.append(RawRun(data, error.code, offset=0))
@@ -66,6 +67,14 @@ def decode(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Document:
     top.text, top.offset = data.decode("latin-1"), 0
     document.records.append(top)
     return document
+
+
+def _top(text: Md5Text, document: Document) -> Animation | Model | CameraPath:
+    if "cut_count" in text.settings or text.cuts or text.camera:
+        path: CameraPath = _settings(CameraPath, text)
+        add_path(path, text, document, _singles)
+        return path
+    return _animation(text, document) if text.joints or not text.bound_joints else _model(text, document)
 
 
 def recover(data: bytes, limits: Limits) -> Document:
@@ -209,33 +218,45 @@ def encode(document: Document) -> bytes:
     for top in document.records:
         if isinstance(top, RawRun):
             parts.append(top.data)
-        elif isinstance(top, Animation | Model):
+        elif isinstance(top, Animation | Model | CameraPath):
             parts.append("".join(_text(top, document.limits)).encode("latin-1"))
         else:
             raise ValueError(f"{top!r} cannot be at the top level of an MD5 file")
     return b"".join(parts) + document.trailing
 
 
-def _text(top: Animation | Model, limits: Limits) -> Iterator[str]:
+def _text(top: Animation | Model | CameraPath, limits: Limits) -> Iterator[str]:
     """Yield the parts of a text; it is written anew if the numbers of its joints, frames or meshes changed."""
     spans = None
     if top.text is not None:
         text = Md5Text(top.text.encode("latin-1"), limits)
-        spans = _changed_animation(top, text) if isinstance(top, Animation) else _changed_model(top, text)
+        spans = _changed_settings(top, text)
+        if spans is not None:
+            changed = _changes(top, text)
+            spans = None if changed is None else spans + changed
     if spans is None:
-        yield "\n".join(_new_animation_lines(top) if isinstance(top, Animation) else _new_model_lines(top)) + "\n"
+        yield "\n".join(_new_lines(top)) + "\n"
         return
     assert top.text is not None
     at = 0
-    for start, end, changed in sorted(spans, key=lambda span: span[:2]):
+    for start, end, new in sorted(spans, key=lambda span: span[:2]):
         yield top.text[at:start]
-        yield changed
+        yield new
         at = end
     yield top.text[at:]
 
 
-Span = tuple[int, int, str]
-"""start and end of a value in the text, and its new text"""
+def _changes(top: Animation | Model | CameraPath, text: Md5Text) -> list[Span] | None:
+    """Return what changed, except the settings; None if the text must be written anew."""
+    if isinstance(top, CameraPath):
+        return changed_path(top, text, _singles)
+    return _changed_animation(top, text) if isinstance(top, Animation) else _changed_model(top, text)
+
+
+def _new_lines(top: Animation | Model | CameraPath) -> Iterator[str]:
+    if isinstance(top, CameraPath):
+        return new_path_lines(top)
+    return _new_animation_lines(top) if isinstance(top, Animation) else _new_model_lines(top)
 
 
 def _joints_of(top: Animation | Model) -> list[Any]:
@@ -253,7 +274,7 @@ def _same(one: npt.ArrayLike, two: npt.ArrayLike) -> bool:
     return np.array_equal(np.asarray(one), np.asarray(two), equal_nan=True)
 
 
-def _changed_settings(top: Animation | Model, text: Md5Text) -> list[Span] | None:
+def _changed_settings(top: Animation | Model | CameraPath, text: Md5Text) -> list[Span] | None:
     """Return the settings that changed; None if one is not in the text."""
     spans = []
     original = _settings(type(top), text)
@@ -269,9 +290,10 @@ def _changed_settings(top: Animation | Model, text: Md5Text) -> list[Span] | Non
 
 def _changed_animation(top: Animation, text: Md5Text) -> list[Span] | None:
     joints, rows = _joints_of(top), _frames_of(top)
-    spans = _changed_settings(top, text)
+    spans: list[Span] = []
     width = len(text.frames[0].value) if text.frames else top.component_count
-    if spans is None or len(joints) != len(text.joints) or rows.shape != (len(text.frames), BOUNDS_FLOATS + width):
+    has_other_width = len(rows) and rows.shape[1] != BOUNDS_FLOATS + width
+    if len(joints) != len(text.joints) or len(rows) != len(text.frames) or has_other_width:
         return None
     for joint, (start, end, value), base in zip(joints, text.joints, text.base, strict=True):
         if (joint.name, joint.parent, joint.flags, joint.start_index) != value:
@@ -298,8 +320,8 @@ def _changed_model(top: Model, text: Md5Text) -> list[Span] | None:
     joints, meshes = _joints_of(top), [child for child in top.children if isinstance(child, Mesh)]
     if len(joints) + len(meshes) != len(top.children):
         raise ValueError("a model has joints and meshes")
-    spans = _changed_settings(top, text)
-    if spans is None or len(joints) != len(text.bound_joints) or len(meshes) != len(text.meshes):
+    spans: list[Span] = []
+    if len(joints) != len(text.bound_joints) or len(meshes) != len(text.meshes):
         return None
     for joint, (start, end, (name, parent, numbers)) in zip(joints, text.bound_joints, strict=True):
         same = _same(_singles([*joint.position, *joint.orientation]), _singles(numbers))
@@ -378,4 +400,10 @@ def new_model(meshes: Iterable[Mesh], joints: Iterable[ModelJoint]) -> Document:
     return Document(FORMAT, [top])
 
 
-CODEC = Codec(decode, encode, (Animation, Joint, Frames, Model, Mesh, ModelJoint, RawRun), recover=recover, mend=mend)
+CODEC = Codec(
+    decode,
+    encode,
+    (Animation, Joint, Frames, Model, Mesh, ModelJoint, CameraPath, Cut, CameraFrames, RawRun),
+    recover=recover,
+    mend=mend,
+)

@@ -18,6 +18,9 @@ from keyframer.text import show_name
 _COMMENTS = re.compile(rb'"[^"\n]*"|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
 _WORD = re.compile(rb'\s*("[^"\n]*"|[{}()]|[^\s{}()"]+)')
 _VECTORS = re.compile(rb"\(([^()]*)\)\s*\(([^()]*)\)")
+_HEADSET = re.compile(rb"\s*(?:(?:pos|rotA|rot)\s*\([^(){}]*\)\s*)*")
+"""what may follow the number of a cut"""
+_CAMERA_FRAME = re.compile(rb"\(([^(){}]*)\)\s*\(([^(){}]*)\)\s*([^\s(){}]+)")
 _TWO_VECTORS = re.compile(rb"\s*\(([^(){}]*)\)\s*\(([^(){}]*)\)")
 _NO_PARENTHESES = bytes.maketrans(b"()", b"  ")
 _TABLES = {b"vert": 5, b"tri": 4, b"weight": 6}
@@ -31,9 +34,12 @@ SETTINGS = {
     b"frameRate": "frame_rate",
     b"numAnimatedComponents": "component_count",
     b"numMeshes": "mesh_count",
+    b"numCuts": "cut_count",
 }
 """the fields of the headers by their keywords"""
 _SHOWN = 40
+Span = tuple[int, int, str]
+"""start and end of a value in the text, and its new text"""
 
 
 class Value(NamedTuple):
@@ -73,6 +79,10 @@ class Md5Text:
         self.bound_joints: list[Value] = []
         """name, parent, six numbers"""
         self.meshes: list[MeshText] = []
+        self.cuts: list[Value] = []
+        """number of a frame, and the text after it"""
+        self.camera: list[Value] = []
+        """seven numbers"""
         self.whole = 0
         """end of the last whole part"""
         self.open = ""
@@ -95,9 +105,13 @@ class Md5Text:
             number = _unquoted(value) if is_text else self._integer(value, at)
             self.settings[SETTINGS[word]] = Value(at, self.at, number)
         elif word == b"hierarchy":
-            self._list(self.joints, self._joint)
+            self._list(self.joints, "/joint", self._joint)
         elif word == b"joints":
-            self._list(self.bound_joints, self._bound_joint)
+            self._list(self.bound_joints, "/joint", self._bound_joint)
+        elif word == b"cuts":
+            self._list(self.cuts, "/camera/cut", self._cut)
+        elif word == b"camera":
+            self._list(self.camera, "/camera/frames", self._camera_frame)
         elif word in (b"bounds", b"baseframe"):
             self.place = f"/{word.decode()}"
             self._vectors(self.boxes if word == b"bounds" else self.base)
@@ -112,26 +126,47 @@ class Md5Text:
             self._fail(start, "a keyword of MD5 files", word)
         return True
 
-    def _list(self, target: list[Value], read: Callable[[bytes, int], Value]) -> None:
+    def _list(self, target: list[Value], place: str, read: Callable[[bytes, int], Value]) -> None:
+        """Read entries in braces; ``read`` gets the first word of one, and where it is."""
         self._brace()
         while True:
-            self.place = f"/joint[{len(target)}]"
+            self.place = f"{place}[{len(target)}]"
             word, start = self._next()
             if word == b"}":
                 return
             self._count()
-            if len(word) - 2 > self.limits.name:
-                raise LIMIT_NAME.failure(start, f"{self.place}/name", size=len(word), limit=self.limits.name)
-            target.append(read(_unquoted(word), start))
+            target.append(read(word, start))
             self.whole, self.open = self.at, "\n}"
 
-    def _joint(self, name: bytes, start: int) -> Value:
+    def _name(self, word: bytes, start: int) -> bytes:
+        if len(word) - 2 > self.limits.name:
+            raise LIMIT_NAME.failure(start, f"{self.place}/name", size=len(word), limit=self.limits.name)
+        return _unquoted(word)
+
+    def _joint(self, word: bytes, start: int) -> Value:
+        name = self._name(word, start)
         parent, flags, first = (self._integer(*self._next()) for _ in range(3))
         if not 0 <= flags < 1 << 32 or not 0 <= first < 1 << 32 or not -(1 << 31) <= parent < 1 << 31:
             self._fail(start, "numbers of 32 bits", name)
         return Value(start, self.at, (name, parent, flags, first))
 
-    def _bound_joint(self, name: bytes, start: int) -> Value:
+    def _cut(self, word: bytes, start: int) -> Value:
+        frame, rest = self._integer(word, start), _HEADSET.match(self.text, self.at)
+        if rest is None or not -(1 << 31) <= frame < 1 << 31:
+            self._fail(start, "a number of 32 bits", word)
+        self.at += len(rest[0].rstrip())
+        return Value(start, self.at, (frame, rest[0].strip()))
+
+    def _camera_frame(self, word: bytes, start: int) -> Value:
+        match = _CAMERA_FRAME.match(self.text, start)
+        numbers = None if match is None else _numbers(b" ".join(match.groups()))
+        if match is None or numbers is None or len(numbers) != 7:
+            self._fail(start, "( x y z ) ( x y z ) and an angle", self.text[start : start + _SHOWN].strip())
+        self.at = match.end()
+        return Value(start, self.at, numbers)
+
+    def _bound_joint(self, word: bytes, start: int) -> Value:
+        name = self._name(word, start)
         parent = self._integer(*self._next())
         match = _TWO_VECTORS.match(self.text, self.at)
         numbers = None if match is None else _numbers(match[1] + b" " + match[2])

@@ -180,7 +180,7 @@ def _report_invalid(
     )
 
 
-_SPACE = Space("z", v_up=False)
+SPACE = Space("z", v_up=False)
 """MD5 space: right-handed, Z up, texture origin at the upper left"""
 
 
@@ -198,7 +198,7 @@ class Options:
 
 def to_scene(family: Family, document: Document, options: Options) -> Scene:
     """Return the scene of a document and of its companion, if the options have one."""
-    scene = Scene(source_format=family.name, space=_SPACE)
+    scene = Scene(source_format=family.name, space=SPACE)
     is_model = document.first(family.model) is not None
     if not is_model and document.first(family.animation) is None:
         return scene  # the header could not be read

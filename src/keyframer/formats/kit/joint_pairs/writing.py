@@ -12,7 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -78,6 +78,7 @@ _POSED_AT_ONCE = 4_000_000
 class WriteOptions:
     """Options. An animation and its model are two files."""
 
+    files: ClassVar[tuple[str, ...]] = ("animation", "model")
     file: str = "animation"
     """the file to write: ``animation`` or ``model``; the other one is its companion"""
     companion: bool = True
@@ -89,8 +90,8 @@ class WriteOptions:
     """not used: every frame is written"""
 
     def __post_init__(self) -> None:
-        if self.file not in ("animation", "model"):
-            raise ValueError(f"file must be animation or model, not {self.file!r}")
+        if self.file not in self.files:
+            raise ValueError(f"file must be {' or '.join(self.files)}, not {self.file!r}")
         if self.fps is not None and not 0 < self.fps <= FASTEST:
             raise ValueError(f"fps must be a positive whole number up to {FASTEST:g}, not {self.fps}")
 
