@@ -23,7 +23,8 @@ SAMPLES, SHOW = ROOT / "tests/samples", ROOT / "examples/stage.mvr"
 PRONOM = """# To PRONOM, The National Archives
 
 Each folder here is one submission for github.com/nationalarchives/pronom: copy its `submissions` folder into a fork and
-open a pull request. One pull request for each folder, because all that one adds gets the same number.
+open a pull request. One pull request for each folder, because all that one adds gets the same number. The `id` of a
+container signature must be free in the registry: 112000 was the highest in July 2026.
 
 | folder | files to test with |
 | --- | --- |

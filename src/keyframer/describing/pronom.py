@@ -11,6 +11,7 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Mapping
+from itertools import count
 from xml.sax.saxutils import escape
 
 from keyframer.describing.magic import Extensions, escaped
@@ -21,6 +22,9 @@ from keyframer.limits import DEFAULT_LIMITS
 
 _KEPT_FILES = 3
 """maximum number of files in a submission"""
+_FIRST_CONTAINER = 113000
+"""the number of a container signature, the only one that the registry does not give itself; its newest are 110000,
+111000 and 112000 (July 2026)"""
 
 
 def fido(formats: Iterable[Format], extensions: Extensions) -> str:
@@ -60,6 +64,7 @@ def submissions(formats: Iterable[Format], samples: Mapping[str, bytes]) -> dict
             about = _about(sys.modules[type(known).__module__].__doc__ or known.title)
             extensions = _extensions(signatures, tuple(extension[1:] for extension in known.extensions))
             files |= _submission(title, about, extensions, signatures, dict(list(matching.items())[:_KEPT_FILES]))
+    containers = count(_FIRST_CONTAINER, 1000)
     for importer in IMPORTERS:
         if importer.description:
             endings = tuple(extension[1:] for extension in importer.extensions)
@@ -69,7 +74,14 @@ def submissions(formats: Iterable[Format], samples: Mapping[str, bytes]) -> dict
                 for name, data in sorted(samples.items())
                 if name.endswith(importer.extensions) and importer.sniff(data, name)
             }
-            files |= _submission(importer.title, _ABOUT_ARCHIVES.format(member.decode()), endings, (), matching, member)
+            container = {
+                "id": str(next(containers)),
+                "containerType": "ZIP",
+                "description": importer.title,
+                "files": [{"path": member.decode()}],
+            }
+            about = _ABOUT_ARCHIVES.format(member.decode())
+            files |= _submission(importer.title, about, endings, (), matching, container)
     return files
 
 
@@ -84,15 +96,10 @@ def _submission(
     extensions: Iterable[str],
     signatures: Iterable[Signature],
     samples: Mapping[str, bytes],
-    member: bytes = b"",
+    container: Mapping[str, object] | None = None,
 ) -> dict[str, bytes]:
-    """Return the files of one submission; ``member`` identifies a zip archive."""
+    """Return the files of one submission; ``container`` identifies an archive."""
     name = re.sub(r"\W+", "-", title.lower()).strip("-")
-    container = {
-        "containerType": "ZIP",
-        "description": title,
-        "files": [{"path": member.decode()}],
-    }
     values = {
         "formatName": title,
         "formatDescription": about,
@@ -117,7 +124,7 @@ def _submission(
             {"externalSignature": extension, "signatureType": "File extension"} for extension in extensions
         ],
         "relationships": [],
-        **({"containerSignatures": [container]} if member else {}),
+        **({"containerSignatures": [container]} if container else {}),
     }
     text = json.dumps(values, indent=2, ensure_ascii=False) + "\n"
     files = {f"{name}/submissions/{name}.json": text.encode()}
