@@ -54,7 +54,14 @@ submissions: $(BIN)/.test  ## our formats for the registries of others (PRONOM, 
 conformance: $(BIN)/.test  ## small files for other importers, with expected values: build/conformance.zip
 	$(BIN)/python -m tools.make_conformance
 
-league: $(BIN)/.test  ## what assimp, lib3ds, three.js and Blender make of these files (minutes): build/league.md
+$(BIN)/.league: $(BIN)/.test
+	PYTHON=$(PYTHON) sh tools/make_venv.sh $(VENV) '.[test,league]'
+	@touch $@
+
+league: $(BIN)/.league  ## what eleven other programs make of these files (a quarter of an hour): build/league.md
+	sh tools/install_test_tools.sh
+	sh tools/install_node_tools.sh
+	PYTHON=$(PYTHON) sh tools/install_blender.sh
 	$(BIN)/python -m tools.make_league
 
 blender: $(BIN)/.test  ## the Blender extension: a wheel and a zip in build, validated by Blender's command line

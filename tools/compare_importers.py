@@ -4,7 +4,8 @@
 
 It prints the table of docs/comparison.md. The programs are our extension for Blender, ``keyframer convert`` with
 Blender's glTF importer, Blender's 3DS importer (the add-on io_scene_3ds, which pip installs in a temporary folder),
-assimp, lib3ds and three.js. Needs bpy, the shared corpus, and the programs of tools/install_test_tools.sh.
+assimp 6, lib3ds and three.js. Needs the newest bpy of tools/install_blender.sh, the shared corpus, the extra
+`league`, and the programs of tools/install_test_tools.sh.
 
 Where another program wrote down the motion, that is the truth (`truth_of`); otherwise it is our pose. The column of
 glTF is always compared with our pose, by the tests of exported files.
@@ -15,7 +16,6 @@ from __future__ import annotations
 import csv
 import json
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,13 +23,14 @@ from typing import Any
 
 import numpy as np
 from scipy.spatial import cKDTree
-from tests.blender.outside import OLDEST, ROOT, Answer, Case, ask, builder, python_of, ten_frames
+from tests.blender.outside import NEWEST, ROOT, Answer, Case, ask, builder, python_of, ten_frames
 from tests.corpus import CORPUS
 from tests.exchange.players import cases_of, in_blender
 from tests.oracles.lib3ds import build
 from tests.truth.test_lib3ds import evaluate, kind_in_lib3ds
 from tests.truth.test_makbot import local, read_twin
-from tools.league_readers import ADDON, assimp_placed, assimp_scene
+from tools.assimp_scenes import read_scene
+from tools.league_readers import NEW_ASSIMP, install_addon
 
 import keyframer
 from keyframer.scene import Scene
@@ -124,25 +125,24 @@ def with_extension(case: Case, answer: Answer, truth: Places) -> float:
 
 def in_own_importer(cases: list[Case], folder: Path) -> list[list[dict[str, Any]]]:
     """Return what Blender's 3DS importer shows of each case, by name, with its two ways to place objects."""
-    command = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(folder / "addon"), ADDON]
-    subprocess.run(command, check=True)
+    install_addon(folder)
     lines = (json.dumps({"file": str(case.path), "frames": case.frames}) for case in cases)
     (folder / "requests").write_text("\n".join(lines), encoding="utf-8")
     script = ROOT / "tests" / "oracles" / "blender" / "own_importer.py"
     files = [str(folder / name) for name in ("addon", "requests", "answers")]
-    subprocess.run([str(python_of(OLDEST)), str(script), *files], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([str(python_of(NEWEST)), str(script), *files], check=True, stdout=subprocess.DEVNULL)
     return [json.loads(line) for line in (folder / "answers").read_text(encoding="utf-8").splitlines()]
 
 
 def in_assimp(case: Case, truth: Places, folder: Path) -> Places:
     """Return what assimp shows. It gives corners instead of vertices: each is matched by its place in the mesh."""
-    read = assimp_scene(case.path, folder)
+    read = read_scene(NEW_ASSIMP, case.path, folder)
     assert read is not None
     at_times = []
     for time in case.frames:
         points: dict[str, list[Any]] = {}
-        for name, vertices, matrix in assimp_placed(read, time):
-            points.setdefault(name, []).append((vertices, vertices @ matrix[:3, :3].T + matrix[:3, 3]))
+        for name, stored, placed in read.placed(time):
+            points.setdefault(name, []).append((stored, placed))
         at_times.append(
             {name: [np.concatenate(part) for part in zip(*parts, strict=True)] for name, parts in points.items()}
         )
@@ -171,11 +171,11 @@ def in_three(case: Case, truth: Places) -> Places:
     """Return what three.js shows: the same at every frame, because it does not read the keyframer."""
     command = ["node", str(ROOT / "tests/oracles/three/tds.mjs"), str(case.path)]
     meshes = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
-    return by_name(case, truth, {mesh["name"]: np.reshape(mesh["points"], (1, -1, 3)) for mesh in meshes})
+    return by_name(case, truth, {mesh["name"]: {"vertices": [np.reshape(mesh["points"], (-1, 3))]} for mesh in meshes})
 
 
 def by_name(case: Case, truth: Places, shown: dict[str, Any]) -> Places:
-    return {number: np.array(shown[case.scene.nodes[number].name]) for number in truth}
+    return {number: np.array(shown[case.scene.nodes[number].name]["vertices"]) for number in truth}
 
 
 def rows() -> Iterator[tuple[str, ...]]:
@@ -186,9 +186,12 @@ def rows() -> Iterator[tuple[str, ...]]:
         scenes = {path: keyframer.load(path) for path in FILES.values()}
         truths = [truth_of(path, scene) for path, scene in scenes.items()]
         cases = [Case(*each, frames) for each, (_, frames, _) in zip(scenes.items(), truths, strict=True)]
-        answers = ask(builder().build(folder), [case.request() for case in cases], folder)
+        answers = ask(builder().build(folder), [case.request() for case in cases], folder, NEWEST)
         exported = cases_of((path.name, scene) for path, scene in scenes.items())
-        gltf = {case.name: max(errors.places, errors.vertices) for case, errors in in_blender(exported, folder)}
+        gltf = {
+            case.name: max(errors.places, errors.vertices)
+            for case, errors in in_blender(exported, folder, python=python_of(NEWEST))
+        }
         imported = in_own_importer(cases, folder)
         program = build(folder)
         for title, case, (source, _, truth), answer, both in zip(FILES, cases, truths, answers, imported, strict=True):

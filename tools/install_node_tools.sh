@@ -1,7 +1,7 @@
 #!/bin/sh
-# Installs the npm packages that some tests compare with (Khronos' glTF validator, three.js, Babylon.js, glTF-Transform and
-# Kaitai Struct's compiler) into tests/oracles/node_modules. If node or npm is missing or the packages cannot be installed, one line reports it and
-# those tests are skipped.
+# Installs the npm packages that some tests compare with (Khronos' glTF validator, three.js, Babylon.js, glTF-Transform,
+# Kaitai Struct's compiler), and Online3DViewer for the league, into tests/oracles/node_modules. If node or npm is missing
+# or the packages cannot be installed, one line reports it and those tests are skipped.
 set -u
 cd "$(dirname "$0")/../tests/oracles" || exit 0
 

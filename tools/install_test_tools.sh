@@ -2,7 +2,7 @@
 # Installs the Debian packages that some tests need. If that is not possible (not root, no sudo without a
 # password, no apt), one line reports it and the tests that need them are skipped with a reason.
 set -u
-packages="gcc lib3ds-dev libassimp-dev assimp-utils chromium-headless-shell shared-mime-info libglib2.0-bin ffmpeg file zsh fish man-db"
+packages="gcc g++ lib3ds-dev libirrlicht-dev libassimp-dev assimp-utils chromium-headless-shell shared-mime-info libglib2.0-bin ffmpeg file zsh fish man-db"
 packages="$packages libgl1 libsm6 libxfixes3 libxi6 libxkbcommon0 libxrender1"  # libraries that Blender's bpy loads
 packages="$packages libarchive13 genisoimage xorriso jlha-utils 7zip gcab mtools dosfstools"  # containers and their makers
 command -v node >/dev/null 2>&1 || packages="$packages nodejs npm"  # node 18 or newer is enough

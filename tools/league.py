@@ -1,7 +1,8 @@
 """Scores a reader of keyframe animation on the files beside this script. Needs Python 3.10 or newer and nothing else.
 
-    python league.py --reader "mycmd {file} {out}"            one line for each file, and the counts
-    python league.py --compare FILE.expected.json ANSWER      one answer only
+    python league.py --reader "mycmd {file} {out}"                   one line for each file, and the counts
+    python league.py --reader "mycmd {file} {out}" --formats 3ds     only the files in these folders
+    python league.py --compare FILE.expected.json ANSWER             one answer only
 
 The reader is started once for each file. It reads {file} and writes JSON to {out}:
 
@@ -14,11 +15,11 @@ between them. Vertices may be in any order and any number of times, so corners o
 
 A file is *right* if no vertex (of nodes without vertices: no entry of the matrix; of cameras and lights: no position)
 is farther from its place than a thousandth of the size of the scene; *at keys* if so only at frames with keys, of which
-there are at least two; else *wrong*. A reader that ends with an error or gives no answer has *refused* the file; one
-that is killed by a signal, or takes more than a minute, has *crashed*. Names of nodes and materials that are missing
-are reported, and do not count.
+there are at least two; else *wrong*. At frames where a node is hidden its place does not count. A reader that ends with
+an error or gives no answer has *refused* the file; one that is killed by a signal, or takes more than a minute, has
+*crashed*. Names of nodes and materials that are missing are reported, and do not count.
 
-The exit code is 0 if all files are right, 1 if not, 2 if the command line is wrong.
+The exit code is 0 if all of the files are right, 1 if not, 2 if the command line is wrong.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -82,7 +83,7 @@ def compare(expected: dict[str, Any], answer: Any) -> Score:
     if len(parts) > 1:
         words += f", {sum(max(part.errors) > RIGHT for part in parts)} of {len(parts)} parts are off"
     if still:
-        words = f"nothing moves; {words}"
+        words = f"nothing moves, {'right' if errors[0] <= RIGHT else 'wrong'} at frame {frames[0]:g}; {words}"
     return Score(file, outcome, worst, "; ".join([words, *remarks]))
 
 
@@ -93,7 +94,9 @@ def _parts(expected: dict[str, Any], answer: Any, frames: int) -> list[Part]:
     if given and set(wanted) != set(given):  # other names: all meshes together
         wanted, given = _together(wanted), _together(given)
     for name in wanted if given else ():
-        errors = [_distance(mine, theirs) / size for mine, theirs in zip(wanted[name], given[name], strict=True)]
+        shown = _shown(node for node in expected["nodes"] if name in ("", node["name"]))
+        rows = zip(wanted[name], given[name], shown, strict=True)
+        errors = [_distance(mine, theirs) / size if seen else 0.0 for mine, theirs, seen in rows]
         parts.append(Part(name, errors, all(points == given[name][0] for points in given[name])))
     theirs = {node["name"]: node["world"] for node in answer["nodes"] if "world" in node}
     names = Counter(node["name"] for node in [*expected["nodes"], *answer["nodes"]])
@@ -104,9 +107,15 @@ def _parts(expected: dict[str, Any], answer: Any, frames: int) -> list[Part]:
             if len(found) != frames or any(len(matrix) != 16 for matrix in found):
                 raise ValueError(f"{node['name']} needs {frames} matrices of 16 numbers")
             aimed = node["kind"] in ("camera", "light", "target")
-            errors = [_matrix_error(mine, other, size, aimed) for mine, other in zip(node["world"], found, strict=True)]
+            rows = zip(node["world"], found, _shown([node]), strict=True)
+            errors = [_matrix_error(mine, other, size, aimed) if seen else 0.0 for mine, other, seen in rows]
             parts.append(Part(node["name"], errors, all(matrix == found[0] for matrix in found)))
     return parts
+
+
+def _shown(nodes: Iterable[dict[str, Any]]) -> list[bool]:
+    """Return for each frame whether all of the nodes are visible."""
+    return [all(at) for at in zip(*(node["visible"] for node in nodes), strict=True)]
 
 
 def _vertices(nodes: Sequence[dict[str, Any]], frames: int) -> dict[str, list[Points]]:
@@ -184,14 +193,20 @@ def read(reader: str, path: Path, expected: dict[str, Any]) -> Score:
     return compare(expected, answer)
 
 
-def play(reader: str, folder: Path) -> list[Score]:
-    """Return the scores of a reader on all files of the pack in a folder."""
-    known = sorted(folder.rglob("*.expected.json"))
+def play(reader: str, folder: Path, formats: Iterable[str] = ()) -> list[Score]:
+    """Return the scores of a reader on the files of the pack in a folder: those of some formats, or all."""
     scores = []
-    for path in known:
+    for path in files_of(folder, formats):
         expected = json.loads(path.read_text(encoding="utf-8"))
         scores.append(read(reader, path.with_name(path.name[: -len(".expected.json")]), expected))
     return scores
+
+
+def files_of(folder: Path, formats: Iterable[str]) -> list[Path]:
+    """Return the expected values of the files of some formats, or of all."""
+    chosen = set(formats)
+    found = sorted(folder.rglob("*.expected.json"))
+    return [path for path in found if not chosen or path.parent.name in chosen]
 
 
 def line(score: Score) -> str:
@@ -204,21 +219,27 @@ def main() -> int:
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--reader", metavar="COMMAND", help="with {file} and {out}, and perhaps {frames} and {times}")
     what.add_argument("--compare", nargs=2, metavar=("EXPECTED", "ANSWER"), type=Path, help="compare one answer")
+    parser.add_argument("--formats", nargs="+", default=[], metavar="FORMAT", help="folders of the pack: 3ds, ase, ...")
     parser.add_argument("--files", type=Path, default=Path(__file__).resolve().parent, help="the folder of the pack")
     given = parser.parse_args()
+    if sys.version_info < (3, 10):  # noqa: UP036  the pack goes to other people's Python
+        parser.error("this needs Python 3.10 or newer")
     if given.compare:
         expected, answer = (json.loads(path.read_text(encoding="utf-8")) for path in given.compare)
         scores = [compare(expected, answer)]
     else:
+        for name in given.formats or [""]:
+            if not files_of(given.files, [name] if name else []):
+                parser.error(f"there are no files of the pack in {given.files / name}")
         try:
-            scores = play(given.reader, given.files)
+            scores = play(given.reader, given.files, given.formats)
         except OSError as error:
             parser.error(f"the reader does not start: {error}")
     for score in scores:
         print(line(score))
     counts = Counter(score.outcome for score in scores)
     print(", ".join(f"{counts[outcome]} {outcome}" for outcome in OUTCOMES))
-    return 0 if scores and counts["right"] == len(scores) else 1
+    return 0 if counts["right"] == len(scores) else 1
 
 
 if __name__ == "__main__":

@@ -75,9 +75,16 @@ thousandth of the size of the scene, an angle or a weight by less than 0.01.
 league.py (Python 3.10 or newer, nothing else) starts a reader on every file and says what is wrong:
 
   python league.py --reader "mycmd {{file}} {{out}}"
+  python league.py --reader "mycmd {{file}} {{out}}" --formats 3ds ase
   python league.py --compare 3ds/windmill.3ds.expected.json ANSWER
 
-Its first lines say what a reader writes.
+The reader "mycmd" is your program. It writes JSON to {{out}}, and may leave out "world", "vertices" or "materials":
+
+  {{"nodes": [{{"name": "Box", "world": [8 times 16 numbers], "vertices": [8 times [[x, y, z], ...]]}}, ...],
+   "materials": ["red", ...]}}
+
+8 is the number of frames; they are the same in all files, and {{frames}} or {{times}} in the command become their list.
+The first lines of league.py say the rest. The exit code is 0 if all of the files are right.
 
 issues.json is for validators. Each entry has a code (docs/issues.md in Keyframer's documentation), a format and two
 files, "with" the code and "without" it, each with its verdict and its codes and how often they occur. The files are the
@@ -224,7 +231,7 @@ def _hierarchies() -> Iterator[Case]:
     yield Case("3ds/instance.3ds", "Two nodes that show the same mesh.", make.file_bytes(meshes[1:], twice))
     big = [[2 * x, 2 * y, 2 * z] for x, y, z in BOX]
     morph = make.morph([0, 20], [b"Arm", b"Big"])
-    data = make.file_bytes([meshes[1], make.mesh("Big", big)], [node("Arm", 0, morph)])
+    data = make.file_bytes([meshes[1], make.mesh("Big", big)], [node("Arm", 0, morph), node("Big", 1)])
     yield Case("3ds/morph.3ds", "A morph track: from one mesh to another of the same number of vertices.", data)
 
 
@@ -284,16 +291,24 @@ SAMPLE_LINES = {
 
 STUDIO = "3D Studio for DOS: frames that it rendered and whose matrices it wrote down have this feature"
 LIB3DS = "lib3ds, which shares no code with Keyframer, comes to the same matrices"
-EVIDENCE = {
+IRRLICHT = "Irrlicht, which shares no code with Keyframer, comes to the same vertices"
+MD5_FILE = "the MD5 file from which the only known real animation was made"
+STUDIO_FILES = {
     **dict.fromkeys(("position", "tension", "continuity", "ease", "rotation", "rotation_270"), STUDIO),
     **dict.fromkeys(("scale", "loop", "hierarchy", "camera"), STUDIO),
     **dict.fromkeys(("scale_negative", "pivot", "matrix", "hierarchy_scaled", "hierarchy_pivot"), LIB3DS),
-    "controllers": "3ds Max: it exported the same scenes as ASE and as 3DS",
-    "wave-nul-ended": "the MD5 file from which the only known real animation was made",
-    "wave-length": "the MD5 file from which the only known real animation was made",
 }
-"""For the names of files: what tests compare the same feature with in real files (tests/truth). Where nothing is said,
-the values rest on our own reading of the format."""
+EVIDENCE = {
+    **{f"3ds/{name}.3ds": source for name, source in STUDIO_FILES.items()},
+    "ase/controllers.ase": "3ds Max: it exported the same scenes as ASE and as 3DS",
+    "b3d/layered.b3d": IRRLICHT,
+    "b3d/swaying.b3d": IRRLICHT,
+    "hale3d/wave-length.anim": MD5_FILE,
+    "hale3d/wave-nul-ended.anim": MD5_FILE,
+    "vue/turning.vue": "3D Studio for DOS: the matrices that its VUE renderer wrote mean the same",
+}
+"""What tests compare the same feature with in real files (tests/truth), or the same file (tests/test_league.py). Where
+nothing is said, the values rest on our own reading of the format."""
 
 
 def cases() -> list[Case]:
@@ -327,7 +342,7 @@ def expected(case: Case, path: Path) -> dict[str, Any]:
     return {
         "file": case.name,
         "about": case.about,
-        "evidence": EVIDENCE.get(Path(case.name).stem),
+        "evidence": EVIDENCE.get(case.name),
         **{name: value for name, value in values.items() if name != "nodes"},
         "nodes": values["nodes"],
     }

@@ -122,7 +122,9 @@ def in_three(cases: Iterable[Case], folder: Path, most: int) -> Iterator[tuple[C
         yield case, _compared(case, seconds, {}, {"places": places, "cameras": cameras})
 
 
-def in_blender(cases: Iterable[Case], folder: Path, most: int = 5) -> Iterator[tuple[Case, Difference]]:
+def in_blender(
+    cases: Iterable[Case], folder: Path, most: int = 5, python: Path = PYTHON
+) -> Iterator[tuple[Case, Difference]]:
     """Compare with the importer and animation system of Blender, all cases in one process."""
     generator = np.random.default_rng(24)
     waiting = []
@@ -141,7 +143,7 @@ def in_blender(cases: Iterable[Case], folder: Path, most: int = 5) -> Iterator[t
             }
             requests.write(json.dumps(request) + "\n")
             waiting.append((case, seconds, shapes))
-    command = [str(PYTHON), str(ORACLES / "blender" / "play.py"), str(folder / "requests"), str(folder / "answers")]
+    command = [str(python), str(ORACLES / "blender" / "play.py"), str(folder / "requests"), str(folder / "answers")]
     completed = subprocess.run(command, capture_output=True, text=True, check=False)
     assert completed.returncode == 0, completed.stdout[-2000:] + completed.stderr[-4000:]
     with open(folder / "answers", encoding="utf-8") as answers:

@@ -1,10 +1,10 @@
-"""The vertices of meshes at given frames, as Blender's importer of 3DS files, the add-on io_scene_3ds, places them.
+"""All objects at given frames, as Blender's importer of 3DS files, the add-on io_scene_3ds, places them.
 
     python own_importer.py FOLDER REQUESTS ANSWERS
 
 FOLDER contains the package ``io_scene_3ds``. Each line of REQUESTS is JSON: ``file`` and ``frames``. Each line of
-ANSWERS has two entries, without and with the importer's *Apply Transform*: for each object name the world positions
-of the vertices at each frame.
+ANSWERS has two entries, without and with the importer's *Apply Transform*: for each object name the world matrix, and
+for meshes the world positions of the vertices, at each frame.
 """
 
 from __future__ import annotations
@@ -24,16 +24,19 @@ def play(file: str, frames: list[float], apply: bool) -> dict[str, Any]:
     bpy.ops.wm.read_factory_settings(use_empty=True)
     # 0: the size of the file, instead of one that fits into ten units
     getattr(bpy.ops.import_scene, "3ds")(filepath=file, constrain_size=0.0, use_apply_transform=apply)
-    shown: dict[str, list[Any]] = {thing.name: [] for thing in bpy.data.objects if thing.type == "MESH"}
+    shown: dict[str, dict[str, list[Any]]] = {thing.name: {"world": []} for thing in bpy.data.objects}
     for frame in frames:
         bpy.context.scene.frame_set(int(frame))
         graph = bpy.context.evaluated_depsgraph_get()
         for name, rows in shown.items():
             thing = bpy.data.objects[name].evaluated_get(graph)
-            points = np.empty(3 * len(thing.data.vertices), np.float32)
-            thing.data.vertices.foreach_get("co", points)
             matrix = np.array(thing.matrix_world)
-            rows.append((points.reshape(-1, 3) @ matrix[:3, :3].T + matrix[:3, 3]).tolist())
+            rows["world"].append(matrix.ravel().tolist())
+            if thing.type == "MESH":
+                points = np.empty(3 * len(thing.data.vertices), np.float32)
+                thing.data.vertices.foreach_get("co", points)
+                placed = points.reshape(-1, 3) @ matrix[:3, :3].T + matrix[:3, 3]
+                rows.setdefault("vertices", []).append(placed.tolist())
     return shown
 
 
