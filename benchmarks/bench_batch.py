@@ -1,14 +1,20 @@
-"""Batches of small files: missing results, memory, a second run, two workers, `check`, and a shell loop over assimp.
+"""Batches of small files: missing results, memory, a second run, two workers, `check`, and loops over assimp.
 
     .venv/bin/python -m benchmarks.bench_batch --files 100000
 
 Each part can be run alone (``--part``). ``--place /dev/shm`` avoids waiting for the disk: every output is synced before
-it is renamed.
+it is renamed. Processor time is that of all processes of a run, also of those that the fork server started (Linux).
+
+The loops over assimp convert the same files to GLB: one starts ``assimp export`` for each file, the other calls
+libassimp in one process (impasse). They do not sync, have no ledger, and look for no images. *Mixed* are real files of
+any size, every seventh with motion, for which assimp writes NaN as key times.
 """
 
 from __future__ import annotations
 
 import argparse
+import ctypes
+import math
 import os
 import shutil
 import sqlite3
@@ -16,6 +22,9 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from itertools import cycle
 from pathlib import Path
 
 from benchmarks._timing import against_goal, corpus_files
@@ -36,23 +45,41 @@ def new_folder(place: Path) -> Path:
     return Path(tempfile.mkdtemp(dir=place))
 
 
-def batch(operation: str, source: Path | None, out: Path, *options: str) -> tuple[float, float, int]:
-    """Run a batch; returns its seconds, the processor seconds of coordinator and workers, and the largest resident size
-    of any of these processes in bytes.
+def measured(command: list[str], variables: Mapping[str, str] = os.environ) -> tuple[float, float, int, str]:
+    """Run a command; returns its seconds, the processor seconds and the largest resident size in bytes of all processes
+    that it started, and its messages.
     """
-    inputs = [] if source is None else [str(source)]
+    ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)  # processes whose parent ends become ours
     start = time.perf_counter()
-    process = subprocess.Popen(
-        [sys.executable, "-c", START, "batch", operation, *inputs, "-o", str(out), *options],
-        stderr=subprocess.PIPE,
-        env={**os.environ, **_as_installed(out.parent)},
-    )
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, env=variables)
     assert process.stderr is not None
     text = process.stderr.read().decode()
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
+    seconds, work, peak = 0.0, 0.0, 0
+    with suppress(ChildProcessError):  # no more processes
+        while True:
+            number, status, usage = os.wait4(-1, 0)
+            work, peak = work + usage.ru_utime + usage.ru_stime, max(peak, usage.ru_maxrss * 1024)
+            if number == process.pid:
+                seconds = time.perf_counter() - start
+                process.returncode = os.waitstatus_to_exitcode(status)
+    return seconds, work, peak, text
+
+
+_SET_CHILD_SUBREAPER = 36
+
+
+def batch(
+    operation: str, source: Path | None, out: Path, *options: str, checkout: Path = ROOT
+) -> tuple[float, float, int]:
+    """Run a batch of a checkout; returns its seconds, the processor seconds of coordinator and workers, and the largest
+    resident size of any of these processes in bytes.
+    """
+    inputs = [] if source is None else [str(source)]
+    command = [sys.executable, "-c", START, "batch", operation, *inputs, "-o", str(out), *options]
+    variables = {**os.environ, "PYTHONPATH": str(checkout / "src"), **_as_installed(out.parent)}
+    seconds, work, peak, text = measured(command, variables)
     print("    " + next((line for line in text.splitlines() if " files: " in line), "?").removeprefix("keyframer: "))
-    return time.perf_counter() - start, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024
+    return seconds, work, peak
 
 
 def _as_installed(place: Path) -> dict[str, str]:
@@ -126,65 +153,94 @@ def sample_copies(place: Path, count: int) -> list[Path]:
     return files
 
 
-def real_static(count: int) -> list[Path]:
-    """Return up to ``count`` real files of up to 100 KB without motion; empty without a corpus."""
-    files: list[Path] = []
+def real_files(largest: float = math.inf) -> tuple[list[Path], list[Path]]:
+    """Return the real files without and with motion, up to a size; empty without a corpus."""
+    still: list[Path] = []
+    moving: list[Path] = []
     for path in corpus_files():
-        if len(files) < count and path.stat().st_size <= 100_000:
+        if path.stat().st_size <= largest:
             try:
                 scene = keyframer.load(path)
             except keyframer.FormatError:
                 continue
-            if not any(len(channel.track.times) > 1 for clip in scene.clips for channel in clip.channels):
-                files.append(path)
+            moves = any(len(channel.track.times) > 1 for clip in scene.clips for channel in clip.channels)
+            (moving if moves else still).append(path)
+    return still, moving
+
+
+def mixed_copies(place: Path, count: int) -> list[Path]:
+    """Copy real files, every seventh with motion; a file is repeated if there are fewer."""
+    still, moving = map(cycle, real_files())
+    files = [place / f"{number:05}.3ds" for number in range(count)]
+    for number, path in enumerate(files):
+        shutil.copyfile(next(moving if number % 7 == 6 else still), path)
     return files
 
 
 def assimp(place: Path, count: int) -> None:
-    """Compare with a shell loop over assimp, on copies of a sample and on real files."""
+    """Compare with loops over assimp: copies of a sample, real files without motion, and mixed real files."""
     if shutil.which("assimp") is None:
         print("assimp is not installed: no comparison")
         return
-    for title, files in (
-        ("copies of a static sample", sample_copies(new_folder(place), count)),
-        ("static real files", real_static(count)),
-    ):
-        if files:
-            compare(place, title, files)
+    compare(place, "copies of a static sample", sample_copies(new_folder(place), count))
+    if corpus_files():
+        compare(place, "static real files of up to 100 KB", real_files(100_000)[0][:count])
+        best = compare(place, "mixed real files", mixed_copies(new_folder(place), count))
+        for name, goal in (("keyframer batch -j 2", 1.1), ("keyframer batch -j 1", 0.7)):
+            for other in (PROCESS_LOOP, LIBRARY_LOOP):
+                print(f"  {name} against {other}: {against_goal(best[other][0] / best[name][0], goal)}")
 
 
-def compare(place: Path, title: str, files: list[Path]) -> None:
-    """Convert files with a shell loop over assimp and with one and two workers; print the best of two runs."""
+PROCESS_LOOP = "assimp export, a process for each file"
+LIBRARY_LOOP = "libassimp, all files in one process"
+_SHELL_LOOP = 'while IFS= read -r f; do assimp export "$f" "$1/$(basename "$f").glb" >/dev/null 2>&1; done < "$0"'
+_PYTHON_LOOP = """
+import os, sys, impasse
+from impasse.core import export
+for name in open(sys.argv[1]).read().splitlines():
+    try:
+        export(impasse.load(name, processing=0), os.path.join(sys.argv[2], os.path.basename(name) + ".glb"), "glb2")
+    except Exception:
+        pass  # assimp refuses this file
+"""
+
+
+def compare(place: Path, title: str, files: list[Path]) -> dict[str, tuple[float, float]]:
+    """Convert files with loops over assimp and with one and two workers; print and return the seconds and the processor
+    seconds of each, the best of alternating runs.
+    """
     names = place / "names"
     names.write_text("".join(f"{path}\n" for path in files))
+    sizes = sorted(path.stat().st_size for path in files)
     count = len(files)
-    best = {"assimp": float("inf"), "1": float("inf"), "2": float("inf")}
-    works = dict(best)
-    for _ in range(2):
+    print(f"{count} {title}: {sizes[count // 2]:,} bytes in the median, {sum(sizes) / count:,.0f} on average")
+
+    def loop(*command: str) -> tuple[float, float]:
         out = new_folder(place)
-        export = f'assimp export "$f" "{out}/$(basename "$f").glb" >/dev/null 2>&1'
-        script = f'while IFS= read -r f; do {export}; done < "{names}"'
-        start = time.perf_counter()
-        loop_process = subprocess.Popen(["sh", "-c", script])
-        _, _, usage = os.wait4(loop_process.pid, 0)
-        loop_process.returncode = 0
-        best["assimp"] = min(best["assimp"], time.perf_counter() - start)
-        works["assimp"] = min(works["assimp"], usage.ru_utime + usage.ru_stime)
+        seconds, work, _, problem = measured([*command, str(names), str(out)])
         written = len(list(out.glob("*.glb")))
-        for workers in ("1", "2"):
-            arguments = ("--files-from", str(names), "-j", workers)
-            seconds, work, _ = batch("convert", None, new_folder(place), *arguments)
-            best[workers], works[workers] = min(best[workers], seconds), min(works[workers], work)
-    print(f"{count} {title}, {sum(path.stat().st_size for path in files) / count:.0f} bytes on average, best of two")
-    loop = best["assimp"]
-    print(
-        f"  shell loop over assimp export {loop:8.1f} s, {count / loop:.0f} files per second ({written} written", end=""
-    )
-    print(f", not synced); {1e3 * works['assimp'] / count:.1f} ms of processor time per file")
-    for workers in ("1", "2"):
-        seconds = best[workers]
-        print(f"  keyframer batch -j {workers} {seconds:18.1f} s, {count / seconds:.0f} files per second", end="")
-        print(f", {loop / seconds:.2f} x; {1e3 * works[workers] / count:.1f} ms of processor time per file")
+        if written < count:
+            print(f"    {command[0]}: {written} written {problem[-200:]}")
+        return seconds, work
+
+    def ours(workers: int) -> tuple[float, float]:
+        return batch("convert", None, new_folder(place), "--files-from", str(names), "-j", str(workers))[:2]
+
+    runs: dict[str, Callable[[], tuple[float, float]]] = {
+        PROCESS_LOOP: lambda: loop("sh", "-c", _SHELL_LOOP),
+        LIBRARY_LOOP: lambda: loop(sys.executable, "-c", _PYTHON_LOOP),
+        "keyframer batch -j 1": lambda: ours(1),
+        "keyframer batch -j 2": lambda: ours(2),
+    }
+    best = dict.fromkeys(runs, (math.inf, math.inf))
+    for _ in range(3):
+        for name, run in runs.items():
+            best[name] = (*map(min, best[name], run()),)
+    for name, (seconds, work) in best.items():
+        ratios = ", ".join(f"{best[other][0] / seconds:.2f} x" for other in (PROCESS_LOOP, LIBRARY_LOOP))
+        print(f"  {name:<40} {seconds:6.1f} s, {count / seconds:4.0f} files per second, {ratios}", end="")
+        print(f"; {1e3 * work / count:.1f} ms of processor time for each file")
+    return best
 
 
 def main() -> None:

@@ -1,7 +1,8 @@
 """Catalogues and duplicates: the corpus, and many generated files; a second run, memory, size, and growth.
 
-    .venv/bin/python -m benchmarks.bench_catalogue --files 100000 --place /dev/shm
+    .venv/bin/python -m benchmarks.bench_catalogue --files 100000 --place /dev/shm --base ../checkout
 
+With ``--base`` it first compares the processor time of one worker with that of another checkout, in alternating runs.
 Generated files are 3D Studio files of 0.3 KB: a mesh of one to four faces and a key. Every second file has the meshes
 and keys of the one before it under other names.
 """
@@ -9,6 +10,7 @@ and keys of the one before it under other names.
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import random
 import struct
@@ -18,8 +20,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from benchmarks._timing import CORPUS_3DS, corpus_files
-from benchmarks.bench_batch import batch, new_folder
+from benchmarks._timing import CORPUS_3DS, against_goal, corpus_files
+from benchmarks.bench_batch import ROOT, batch, new_folder
 from tools.batch_torture import START
 
 
@@ -55,13 +57,10 @@ def catalogue(title: str, source: Path, place: Path, count: int) -> None:
     path = new_folder(place) / "archive.sqlite"
     print(f"{title}, {count:,} files")
     first, work, peak = batch("catalogue", source, path)
-    print(
-        f"  first run  {first:7.1f} s, {count / first:.0f} files per second; {work:.0f} s of work of the coordinator",
-        end="",
-    )
+    print(f"  first run  {first:7.1f} s, {count / first:.0f} files per second; {work:.0f} s of processor time", end="")
     print(f"; largest process {peak / 1e6:.0f} MB; {path.stat().st_size / count:,.0f} bytes per file")
     second, work, peak = batch("catalogue", source, path)
-    print(f"  second run {second:7.1f} s, {work:.1f} s of work of the coordinator; largest process {peak / 1e6:.0f} MB")
+    print(f"  second run {second:7.1f} s, {work:.1f} s of processor time; largest process {peak / 1e6:.0f} MB")
     start = time.perf_counter()
     process = subprocess.Popen(
         [sys.executable, "-c", START, "batch", "duplicates", str(path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -73,14 +72,32 @@ def catalogue(title: str, source: Path, place: Path, count: int) -> None:
         print("    " + line.removeprefix("keyframer: "))
 
 
+def against_base(title: str, source: Path, place: Path, count: int, base: Path) -> None:
+    """Compare the processor time of a catalogue with that of another checkout: one worker, the best of three runs."""
+    best = {base: math.inf, ROOT: math.inf}
+    for _ in range(3):
+        for checkout, least in best.items():
+            out = new_folder(place) / "archive.sqlite"
+            best[checkout] = min(least, batch("catalogue", source, out, "-j", "1", checkout=checkout)[1])
+    print(f"{title}, {count:,} files: {1e3 * best[base] / count:.2f} ms of processor time for each before", end="")
+    print(f", {1e3 * best[ROOT] / count:.2f} now, {against_goal(best[base] / best[ROOT], 2)}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--files", type=int, default=20_000, help="number of generated files (default: 20000)")
     parser.add_argument("--place", help="folder for temporary files (default: that of the system)")
+    parser.add_argument("--base", type=Path, help="a checkout to compare with")
     options = parser.parse_args()
     print(f"load of the machine: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     with tempfile.TemporaryDirectory(prefix="keyframer-bench-", dir=options.place) as folder:
         place = Path(folder)
+        if options.base is not None:
+            small = new_folder(place)
+            generate(small, 4_000)
+            against_base("generated", small, place, 4_000, options.base)
+            if corpus_files():
+                against_base("corpus", CORPUS_3DS, place, len(corpus_files()), options.base)
         if corpus_files():
             catalogue("corpus", CORPUS_3DS, place, len(corpus_files()))
         for count in (options.files // 10, options.files):
