@@ -13,16 +13,19 @@ from keyframer.curves import Track
 from keyframer.errors import FormatError
 from keyframer.formats.document import Document
 from keyframer.inspecting.charts import chart
-from keyframer.inspecting.drawing import escape_markup
 from keyframer.inspecting.panels import panel_of, value_label
+from keyframer.markup import Markup, escape, row, tag
 from keyframer.posing import Pose
 from keyframer.rendering.encoding import encode_still
 from keyframer.rendering.renderer import render
 from keyframer.scene import Channel, Clip, Scene
+from keyframer.text import shortened
 from keyframer.wire.record import Record
 
 _SIZE = 192
 _MOST_NAMES = _ROWS = 12
+_LONGEST = 300
+"""maximum number of characters of one text"""
 
 
 def scene_html(scene: Scene) -> str:
@@ -35,30 +38,32 @@ def pose_html(pose: Pose) -> str:
     return _html(pose.scene, repr(pose), float(pose.frames[0]) if len(pose.frames) else None)
 
 
-def _html(scene: Scene, text: str, frame: float | None) -> str:
-    names = [escape_markup(node.name) for node in scene.nodes[:_MOST_NAMES]]
+def _html(scene: Scene, text: str, frame: float | None) -> Markup:
+    names = ", ".join(shortened(node.name, _LONGEST) for node in scene.nodes[:_MOST_NAMES])
     remainder = f" and {len(scene.nodes) - _MOST_NAMES} more" if len(scene.nodes) > _MOST_NAMES else ""
-    description = f"<code>{escape_markup(text)}</code><p>{', '.join(names)}{remainder}</p>"
+    description = (_code(text), tag("p", names, remainder))
     try:
         data = encode_still(render(scene, frame=frame, size=_SIZE))
     except FormatError as error:
-        return f"<div>{description}<p>{escape_markup(str(error))}</p></div>"
-    picture = base64.b64encode(data).decode()
-    return (
-        f'<div><img width="{_SIZE}" height="{_SIZE}" alt="" src="data:image/png;base64,{picture}">{description}</div>'
-    )
+        return tag("div", *description, tag("p", escape(error, _LONGEST)))
+    source = f"data:image/png;base64,{base64.b64encode(data).decode()}"
+    return tag("div", tag("img", width=_SIZE, height=_SIZE, alt="", src=source), *description)
+
+
+def _code(text: str) -> Markup:
+    return tag("code", escape(text, _LONGEST))
 
 
 def track_html(track: Track) -> str:
     """Return the curve as HTML, or a short text if there are no keys."""
     if not len(track.times):
-        return f"<code>{escape_markup(repr(track))}</code>"
+        return _code(repr(track))
     panel = panel_of(track, track.kind, "time", value_label(track.kind, Scene()), None)
     return chart([panel], width=640).svg()
 
 
 def channel_html(channel: Channel) -> str:
-    return f"<div><code>{escape_markup(repr(channel))}</code><br>{track_html(channel.track)}</div>"
+    return tag("div", _code(repr(channel)), tag("br"), Markup(track_html(channel.track)))
 
 
 def clip_html(clip: Clip) -> str:
@@ -80,8 +85,7 @@ def document_html(document: Document) -> str:
 
 
 def table_html(title: str, columns: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
-    """Return a small HTML table with escaped cells."""
-    head = "".join(f"<th>{escape_markup(column)}</th>" for column in columns)
-    body = "".join(f"<tr>{''.join(f'<td>{escape_markup(cell)}</td>' for cell in row)}</tr>" for row in rows)
-    heading = f"<code>{escape_markup(title)}</code>" if title else ""
-    return f"<div>{heading}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+    """Return a small HTML table."""
+    head = tag("thead", tag("tr", *(tag("th", column) for column in columns)))
+    body = tag("tbody", *(row(escape(cell, _LONGEST) for cell in cells) for cells in rows))
+    return tag("div", _code(title) if title else "", tag("table", head, body))

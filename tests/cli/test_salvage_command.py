@@ -101,7 +101,7 @@ def test_all_outputs_are_written_or_none(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["damaged.3ds", "folder", "there.html"]
 
 
-@pytest.mark.parametrize(("option", "begin"), [("--map", "{"), ("--page", "<!DOCTYPE html>")])
+@pytest.mark.parametrize(("option", "begin"), [("--map", "{"), ("--page", "<!doctype html>")])
 def test_a_map_on_stdout(
     run: Run, damaged: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, option: str, begin: str
 ) -> None:
@@ -193,7 +193,7 @@ def test_missing_end_is_told_and_grey_in_the_map(run: Run, tmp_path: Path, whole
     assert found["missing"] == {"size": len(data) - size, "parts": words}
     page = (tmp_path / "m.html").read_text()
     assert line in page
-    (grey,) = re.findall(r'<rect x="(\d+)" width="(\d+)" height="1" fill="#b4b4b4"/>', page)
+    (grey,) = re.findall(r'<rect x="(\d+)" width="(\d+)" height="1" fill="#b4b4b4">', page)
     assert abs(int(grey[0]) - 1000 * size / len(data)) <= 2
     assert int(grey[0]) + int(grey[1]) == 1000
     assert run("check", tmp_path / "c.3ds").code == 0

@@ -5,7 +5,6 @@ A file that cannot be read has a page, too: it shows the issues. Text from files
 
 from __future__ import annotations
 
-import html
 import math
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -28,6 +27,7 @@ from keyframer.inspecting.document_tables import Summary, summary_table
 from keyframer.inspecting.panels import chosen_panels
 from keyframer.inspecting.tables import shown
 from keyframer.issues import IssueLog
+from keyframer.markup import HtmlPage, Markup, fragment, heading_row, opening, row, tag
 from keyframer.operations.info import summarise
 from keyframer.rendering import Renderer
 from keyframer.rendering.encoding import encode_still
@@ -177,17 +177,8 @@ def _curves(scene: Scene) -> bytes:
     return chart(panels).svg().encode("utf-8", "backslashreplace")
 
 
-_HEAD = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'self' file:; \
-img-src 'self' file:; frame-src 'self' file:; base-uri 'none'; form-action 'none'">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{name} – Keyframer gallery</title>
-<link rel="stylesheet" href="{up}{assets}/gallery.css">
-</head><body class="file">
-<nav><a href="{up}index.html">All files</a></nav>
-<main><h1>{name}</h1>
-"""
+_SOURCES = dict.fromkeys(("style-src", "img-src", "frame-src"), "'self' file:")
+"""of the policy: the style, the pictures and the viewer are files next to the page"""
 
 
 def _page(
@@ -201,54 +192,54 @@ def _page(
     left_out: str,
 ) -> Iterator[str]:
     """Yield the pieces of the page; ``files`` has the other files of the folder; ``left_out``: what the GLB lacks."""
-    shown_name = _text(name)
-    yield _HEAD.format(name=shown_name, up=up, assets=ASSETS)
-    yield '<div class="top">'
+    style = tag("link", rel="stylesheet", href=f"{up}{ASSETS}/gallery.css")
+    page = HtmlPage(f"{_text(name)} – Keyframer gallery", _SOURCES, head=[style], css_class="file")
+    yield page.begin()
+    yield tag("nav", tag("a", "All files", href=f"{up}index.html"))
+    yield opening("main") + tag("h1", _text(name))
+    picture, model = Markup(), Markup()
     if PICTURE in files:
-        size_text = f'width="{_WIDTH}" height="{_HEIGHT}"'
-        yield f'<img class="picture" src="{PICTURE}" {size_text} alt="Picture of {shown_name}">\n'
-    yield '<div class="facts"><table><caption>Facts</caption>\n'
-    yield from (f'<tr><th scope="row">{_text(what)}</th><td>{_text(value)}</td></tr>\n' for what, value in facts.rows)
-    yield "</table>\n"
+        of_file = f"Picture of {_text(name)}"
+        picture = tag("img", class_="picture", src=PICTURE, width=_WIDTH, height=_HEIGHT, alt=of_file)
+    rows = (tag("tr", tag("th", what, scope="row"), tag("td", _text(value))) for what, value in facts.rows)
+    table = tag("table", tag("caption", "Facts"), *rows)
     if MODEL in files:
-        stem, size = _text(os.path.splitext(name)[0]), f"{len(files[MODEL]):,} bytes"
-        yield f'<p><a class="button" href="{MODEL}" download="{stem}.glb">Download GLB</a> {size}{left_out}</p>\n'
-    yield "</div></div>\n"
-    yield from (f'<p class="problem">{_text(problem)}</p>\n' for problem in problems)
+        file = f"{_text(os.path.splitext(name)[0])}.glb"
+        button = tag("a", "Download GLB", class_="button", href=MODEL, download=file)
+        model = tag("p", button, f" {len(files[MODEL]):,} bytes{left_out}")
+    yield tag("div", picture, tag("div", table, model, class_="facts"), class_="top")
+    yield from (tag("p", _text(problem), class_="problem") for problem in problems)
     if VIEWER in files:
-        frame = f'<iframe src="{VIEWER}" loading="lazy" title="Viewer of {shown_name}"></iframe>'
-        link = f'<p><a href="{VIEWER}">Open the viewer in its own page</a></p>'
-        yield f"<details><summary>Play in the viewer</summary>{frame}{link}</details>\n"
-    yield from _issues(issues)
+        frame = tag("iframe", src=VIEWER, loading="lazy", title=f"Viewer of {_text(name)}")
+        link = tag("p", tag("a", "Open the viewer in its own page", href=VIEWER))
+        yield tag("details", tag("summary", "Play in the viewer"), frame, link)
+    yield _issues(issues)
     if scene.nodes:
-        yield f"<section><h2>Nodes ({len(scene.nodes):,})</h2>\n"
+        yield opening("section") + tag("h2", f"Nodes ({len(scene.nodes):,})")
         yield from _tree(scene)
-        yield "</section>\n"
+        yield "</section>"
     if CURVES in files:
-        image = f'<img class="curves" src="{CURVES}" loading="lazy" alt="Curves of the tracks">'
-        yield f"<section><details><summary>Curves</summary>{image}</details></section>\n"
-    yield "</main></body></html>\n"
+        image = tag("img", class_="curves", src=CURVES, loading="lazy", alt="Curves of the tracks")
+        yield tag("section", tag("details", tag("summary", "Curves"), image))
+    yield f"</main>{page.end()}"
 
 
-def _issues(issues: IssueLog) -> Iterator[str]:
-    """Yield the section with the listed issues; of each code only the first are. Equal ones are one row, with their
+def _issues(issues: IssueLog) -> Markup:
+    """Return the section with the listed issues; of each code only the first are. Equal ones are one row, with their
     number and the first place."""
     listed = f"{len(issues):,} of {issues.total:,} listed" if issues.truncated else f"{issues.total:,}"
-    yield f"<section><h2>Issues ({listed})</h2>\n"
+    heading = tag("h2", f"Issues ({listed})")
     if not len(issues):
-        yield "<p>None.</p>"
-    else:
-        equal: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
-        for issue in map(checking.issue_record, issues):
-            equal.setdefault((issue["severity"], issue["code"], issue["message"]), []).append(issue)
-        columns = ("severity", "code", "message", "count", "first at", "in")
-        yield '<div class="wide" tabindex="0" role="region" aria-label="Issues"><table><tr>'
-        yield "".join(f'<th scope="col">{name}</th>' for name in columns) + "</tr>\n"
-        for facts, found in equal.items():
-            row = (*facts, len(found), found[0].get("offset"), found[0].get("path"))
-            yield f'<tr class="{_text(facts[0])}">{"".join(f"<td>{_text(value)}</td>" for value in row)}</tr>\n'
-        yield "</table></div>\n"
-    yield "</section>\n"
+        return tag("section", heading, tag("p", "None."))
+    equal: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for issue in map(checking.issue_record, issues):
+        equal.setdefault((issue["severity"], issue["code"], issue["message"]), []).append(issue)
+    rows = [heading_row(("severity", "code", "message", "count", "first at", "in"))]
+    for facts, found in equal.items():
+        values = (*facts, len(found), found[0].get("offset"), found[0].get("path"))
+        rows.append(row(map(_text, values), class_=facts[0]))
+    table = tag("div", tag("table", *rows), class_="wide", tabindex=0, role="region", aria_label="Issues")
+    return tag("section", heading, table)
 
 
 def _tree(scene: Scene) -> Iterator[str]:
@@ -264,14 +255,14 @@ def _tree(scene: Scene) -> Iterator[str]:
         count += 1
         yield "<ul>" * (depth - level) if depth > level else "</li>" + "</ul></li>" * (level - depth)
         node = scene.nodes[number]
-        yield f"<li>{_text(node.name) or '(no name)'} <small>{node.kind.value}</small>\n"
+        yield opening("li") + fragment(_text(node.name) or "(no name)", " ", tag("small", node.kind.value), "\n")
         level = depth
         stack += [(child, min(depth + 1, _MOST_LEVELS)) for child in reversed(children.get(number, []))]
     yield "</li></ul>" * level
     if count < len(scene.nodes):
-        yield f"<p>{counted(len(scene.nodes) - count, 'more node')}</p>"
+        yield tag("p", counted(len(scene.nodes) - count, "more node"))
 
 
 def _text(value: Any) -> str:
-    """Return a value as text of a page."""
-    return "" if value is None else html.escape(shown(value, most=_LONGEST_NAME))
+    """Return a value as short text."""
+    return "" if value is None else shown(value, most=_LONGEST_NAME)

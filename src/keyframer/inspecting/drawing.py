@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import Any
 
 from keyframer.files import PathLike, write_bytes
+from keyframer.markup import Markup, escape, opening, tag
 from keyframer.text import safe_text
 from keyframer.textures import pillow
 
@@ -101,11 +102,12 @@ class Drawing:
         return "\n".join([*self._svg(), ""])
 
     def _svg(self) -> Iterator[str]:
-        size = f'width="{self.width}" height="{self.height}" viewBox="0 0 {self.width} {self.height}"'
-        yield f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="{FONT}">'
+        size = {"width": self.width, "height": self.height}
+        view = f"0 0 {self.width} {self.height}"
+        yield opening("svg", xmlns="http://www.w3.org/2000/svg", **size, viewBox=view, font_family=FONT)
         if self.title:
-            yield f"<title>{escape_markup(self.title)}</title>"
-        yield f'<rect width="{self.width}" height="{self.height}" fill="#ffffff"/>'
+            yield tag("title", escape(self.title, _LONGEST))
+        yield tag("rect", **size, fill="#ffffff")
         for shape in self.shapes:
             yield _svg_shape(shape)
         yield "</svg>"
@@ -123,40 +125,35 @@ class Drawing:
         return stream.getvalue()
 
 
-def escape_markup(text: str) -> str:
-    """Return text made safe, truncated, and escaped for SVG or HTML."""
-    escaped = safe_text(text).replace("\ufffe", "\ufffd").replace("\uffff", "\ufffd")
-    escaped = escaped if len(escaped) <= _LONGEST else f"{escaped[: _LONGEST - 1]}…"
-    for character, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("'", "&#39;")):
-        escaped = escaped.replace(character, entity)
-    return escaped
-
-
-def _svg_shape(shape: Shape) -> str:
+def _svg_shape(shape: Shape) -> Markup:
     if isinstance(shape, Line):
-        dashes = ' stroke-dasharray="4 3"' if shape.dashed else ""
-        return (
-            f'<polyline points="{_svg_points(shape.points)}" fill="none" stroke="{shape.color}" '
-            f'stroke-width="{shape.width:g}" stroke-linejoin="round"{dashes}/>'
+        dashes = "4 3" if shape.dashed else None
+        return tag(
+            "polyline",
+            points=_svg_points(shape.points),
+            fill="none",
+            stroke=shape.color,
+            stroke_width=f"{shape.width:g}",
+            stroke_linejoin="round",
+            stroke_dasharray=dashes,
         )
     if isinstance(shape, Area):
-        return f'<polygon points="{_svg_points(shape.points)}" fill="{shape.color}" fill-opacity="{shape.opacity:g}"/>'
+        points = _svg_points(shape.points)
+        return tag("polygon", points=points, fill=shape.color, fill_opacity=f"{shape.opacity:g}")
+    x, y = f"{shape.at[0]:.2f}", f"{shape.at[1]:.2f}"
     if isinstance(shape, TextLabel):
-        weight = ' font-weight="bold"' if shape.bold else ""
-        return (
-            f'<text x="{shape.at[0]:.2f}" y="{shape.at[1]:.2f}" font-size="{shape.size:g}" fill="{shape.color}" '
-            f'text-anchor="{shape.anchor}"{weight}>{escape_markup(shape.text)}</text>'
-        )
-    title = f"<title>{escape_markup(shape.title)}</title>" if shape.title else ""
-    x, y = shape.at
+        place = {"x": x, "y": y, "font_size": f"{shape.size:g}", "text_anchor": shape.anchor}
+        weight = "bold" if shape.bold else None
+        return tag("text", escape(shape.text, _LONGEST), **place, fill=shape.color, font_weight=weight)
+    title = tag("title", escape(shape.title, _LONGEST)) if shape.title else ""
     if shape.shape == "diamond":
-        return f'<polygon points="{_svg_points(_diamond(shape))}" fill="{shape.color}">{title}</polygon>'
-    paint = f'fill="{shape.color}"' if shape.shape == "dot" else f'fill="#ffffff" stroke="{shape.color}"'
-    return f'<circle cx="{x:.2f}" cy="{y:.2f}" r="{shape.size / 2:g}" {paint}>{title}</circle>'
+        return tag("polygon", title, points=_svg_points(_diamond(shape)), fill=shape.color)
+    paint = {"fill": shape.color} if shape.shape == "dot" else {"fill": "#ffffff", "stroke": shape.color}
+    return tag("circle", title, cx=x, cy=y, r=f"{shape.size / 2:g}", **paint)
 
 
-def _svg_points(points: Points) -> str:
-    return " ".join(f"{x:.2f},{y:.2f}" for x, y in points)
+def _svg_points(points: Points) -> Markup:
+    return Markup(" ".join(f"{x:.2f},{y:.2f}" for x, y in points))
 
 
 def _diamond(mark: Mark) -> list[Point]:

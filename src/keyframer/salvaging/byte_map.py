@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from html import escape
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -15,6 +14,7 @@ from keyframer.catalogue import IO_TEXT_MODE
 from keyframer.formats.contract import Missing
 from keyframer.formats.document import Document
 from keyframer.issues import Issue
+from keyframer.markup import HtmlPage, Markup, fragment, heading_row, row, tag
 from keyframer.text import counted, shortened
 from keyframer.wire.record import Raw, Record
 
@@ -281,55 +281,54 @@ def map_record(
 _COLOURS = {KEPT: "#4caf6d", MOVED: "#4a90d9", REPAIRED: "#e0a030", UNKNOWN: "#8d6cc2", DROPPED: "#d64545"}
 _MISSING = "#b4b4b4"
 _COLUMNS = 1000
-_HEADINGS = "".join(
-    f"<th>{text}</th>" for text in ("from", "to", "bytes", "state", "in the clean file", "record", "reason")
-)
+_HEADINGS = ("from", "to", "bytes", "state", "in the clean file", "record", "reason")
 _PAGE_ROWS = 2000
 
 
 def map_page(
     name: str, title: str, size: int, clean_size: int, spans: Sequence[Span], missing: Missing | None = None
-) -> str:
+) -> Markup:
     """Return the map as an HTML page that needs no other file: a coloured strip of the source, and a table. What is
     missing behind the end of the source is grey.
     """
     counts = byte_counts(spans)
-    legend = "".join(
-        f'<li><b style="background:{_COLOURS[state]}"></b>{state}: {counts[state]:,} ({STATES[state]})</li>'
-        for state in STATES
-    )
-    stated, lost = size, ""
+    legend = [_key(state, f"{state}: {counts[state]:,} ({STATES[state]})") for state in STATES]
+    stated, lost = size, Markup()
     if missing is not None:
         stated += missing.size
-        legend += f'<li><b style="background:{_MISSING}"></b>missing: {missing.size:,} (behind the end)</li>'
-        lost = f"<p><strong>{escape(missing_text(size, missing))}</strong></p>"
-    rows = "".join(_row(span) for span in spans[:_PAGE_ROWS])
+        legend.append(_key("missing", f"missing: {missing.size:,} (behind the end)"))
+        lost = tag("p", tag("strong", missing_text(size, missing)))
     more = len(spans) - _PAGE_ROWS
-    rest = f"<p>{counted(more, 'more span')}: the JSON map has all.</p>" if more > 0 else ""
-    shown = escape(shortened(name, 300))
-    return f"""<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><title>{shown}</title>
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<style>
-body {{ font: 15px system-ui, sans-serif; margin: 2em auto; max-width: 70em; padding: 0 1em; color: #222 }}
-svg {{ width: 100%; height: 3em; display: block; border: 1px solid #888 }}
-ul {{ list-style: none; padding: 0 }} li b {{ display: inline-block; width: 1em; height: 1em; margin-right: .5em }}
-table {{ border-collapse: collapse; width: 100% }}
-th, td {{ text-align: left; padding: .2em .6em; vertical-align: top }}
-.rows {{ overflow-x: auto }}
-td:nth-child(-n+4) {{ font-variant-numeric: tabular-nums; white-space: nowrap }} tr {{ border-bottom: 1px solid #ddd }}
-</style></head><body>
-<h1>{shown}</h1>
-<p>{escape(title)}: {size:,} bytes in the source, {clean_size:,} in the clean file.</p>{lost}
-<svg viewBox="0 0 {_COLUMNS} 1" preserveAspectRatio="none" role="img" aria-label="map of the bytes">
-{_strip(stated, spans)}</svg><ul>{legend}</ul>
-<div class="rows"><table><tr>{_HEADINGS}</tr>
-{rows}</table></div>{rest}
-</body></html>
-"""
+    view = {"viewBox": f"0 0 {_COLUMNS} 1", "preserveAspectRatio": "none"}
+    shown = shortened(name, 300)
+    return HtmlPage(shown, style=_STYLE).whole(
+        tag("h1", shown),
+        tag("p", f"{title}: {size:,} bytes in the source, {clean_size:,} in the clean file."),
+        lost,
+        tag("svg", _strip(stated, spans), **view, role="img", aria_label="map of the bytes"),
+        tag("ul", *legend),
+        tag("div", tag("table", heading_row(_HEADINGS), *map(_row, spans[:_PAGE_ROWS])), class_="rows"),
+        tag("p", f"{counted(more, 'more span')}: the JSON map has all.") if more > 0 else "",
+    )
 
 
-def _strip(size: int, spans: Sequence[Span]) -> str:
+_STYLE = """
+body { font: 15px system-ui, sans-serif; margin: 2em auto; max-width: 70em; padding: 0 1em; color: #222 }
+svg { width: 100%; height: 3em; display: block; border: 1px solid #888 }
+ul { list-style: none; padding: 0 } li b { display: inline-block; width: 1em; height: 1em; margin-right: .5em }
+table { border-collapse: collapse; width: 100% }
+th, td { text-align: left; padding: .2em .6em; vertical-align: top }
+.rows { overflow-x: auto }
+td:nth-child(-n+4) { font-variant-numeric: tabular-nums; white-space: nowrap } tr { border-bottom: 1px solid #ddd }
+""" + "".join(f".{state} {{ background: {colour} }} " for state, colour in {**_COLOURS, "missing": _MISSING}.items())
+
+
+def _key(state: str, text: str) -> Markup:
+    """Return an entry of the legend."""
+    return tag("li", tag("b", class_=state), text)
+
+
+def _strip(size: int, spans: Sequence[Span]) -> Markup:
     """Return the rectangles of the strip; damage that is thinner than a column is shown as wide as one. Columns behind
     the last span are missing."""
     order = list(STATES)
@@ -343,14 +342,14 @@ def _strip(size: int, spans: Sequence[Span]) -> str:
     for column in range(1, _COLUMNS + 1):
         if column == _COLUMNS or columns[column] != columns[start]:
             colour = _MISSING if columns[start] < 0 else _COLOURS[order[columns[start]]]
-            parts.append(f'<rect x="{start}" width="{column - start}" height="1" fill="{colour}"/>')
+            parts.append(tag("rect", x=start, width=column - start, height=1, fill=colour))
             start = column
-    return "".join(parts)
+    return fragment(*parts)
 
 
-def _row(span: Span) -> str:
+def _row(span: Span) -> Markup:
     to = "" if span.to is None else f"{span.to:#x}"
     reason = f"{span.code}: {span.reason}" if span.code else span.reason
     record = f"{span.record} to {span.last_record}" if span.last_record else span.record
     cells = (f"{span.start:#x}", f"{span.end:#x}", f"{span.end - span.start:,}", span.state, to, record, reason)
-    return f"<tr>{''.join(f'<td>{escape(shortened(cell, 300))}</td>' for cell in cells)}</tr>\n"
+    return row(shortened(cell, 300) for cell in cells)

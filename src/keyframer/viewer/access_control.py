@@ -7,7 +7,6 @@ point here. Therefore a request needs the exact host, no other origin, and a coo
 from __future__ import annotations
 
 import hmac
-import html
 import os
 import secrets
 import shutil
@@ -16,6 +15,8 @@ from collections.abc import Sequence
 from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
 from typing import Protocol
+
+from keyframer.markup import HtmlPage, tag
 
 TOKEN_HEADER = "X-Keyframer-Token"
 """header with the token from the fragment of the page's address; other origins cannot send it without a preflight"""
@@ -112,16 +113,6 @@ def _is_secret(given: Sequence[str] | None, secret: str) -> bool:
     return given is not None and len(given) == 1 and hmac.compare_digest(given[0].encode(), secret.encode())
 
 
-_HANDOFF = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'">
-<meta name="referrer" content="no-referrer">
-<meta http-equiv="refresh" content="0;url={url}">
-<title>Keyframer</title></head>
-<body><a href="{url}">Keyframer</a></body></html>
-"""
-
-
 class BrowserHandoff:
     """Passes the address with its token to a browser.
 
@@ -134,7 +125,9 @@ class BrowserHandoff:
         self._folder = tempfile.mkdtemp(prefix="keyframer-")  # mode 0700
         page = Path(self._folder, "view.html")
         with open(os.open(page, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as stream:
-            stream.write(_HANDOFF.format(url=html.escape(url)))
+            redirect = tag("meta", http_equiv="refresh", content=f"0;url={url}")
+            handoff = HtmlPage("Keyframer", head=[tag("meta", name="referrer", content="no-referrer"), redirect])
+            stream.write(handoff.whole(tag("a", "Keyframer", href=url)))
         self.url = page.as_uri()
         """the address passed to a browser"""
 

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import base64
 import gzip
-import hashlib
-import html
 import os
 import re
 from collections.abc import Sequence
@@ -17,6 +15,7 @@ from pathlib import Path
 from keyframer.exchange.opening import OpenedFile, open_file
 from keyframer.files import PathLike, write_bytes
 from keyframer.formats.guard import GcPaused
+from keyframer.markup import HtmlPage, opening, script, script_source, tag, verbatim
 from keyframer.scene import Scene
 from keyframer.scene.moving import warn_of_overridden
 from keyframer.textures import TextureFinder, TextureSource
@@ -61,35 +60,8 @@ class Assets:
         return content.decode("utf-8")
 
 
-_PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{csp}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="referrer" content="no-referrer">
-<title>Keyframer</title>
-<style>{style}</style>
-</head>
-<body>
-<div id="app"></div>
-<noscript>This page plays an animation and needs JavaScript.</noscript>
-<script type="application/octet-stream" id="packed">{data}</script>
-<script type="module">{script}</script>
-</body>
-</html>
-"""
-
-
-_SHARED_PAGE = _PAGE.replace("<style>{style}</style>", '<link rel="stylesheet" href="{style}">').replace(
-    '<script type="module">{script}</script>', '<script src="{script}"></script>'
-)
-"""the page with script and style in files that many pages share"""
 SHARED_SCRIPT, SHARED_STYLE = "viewer.js", "viewer.css"
-_POLICY = (
-    "default-src 'none'; script-src {}; style-src {}; img-src blob:; connect-src blob:; worker-src blob:; "
-    "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'"
-)
+_SOURCES = {"img-src": "blob:", "connect-src": "blob:", "worker-src": "blob:", "require-trusted-types-for": "'script'"}
 
 
 def packed_page(files: Sequence[ViewedFile], assets: Assets | None = None, *, shared: str | None = None) -> bytes:
@@ -100,14 +72,25 @@ def packed_page(files: Sequence[ViewedFile], assets: Assets | None = None, *, sh
     """
     with GcPaused():
         data = base64.b64encode(packed_resources(Resources(files))).decode("ascii")
+    head, style, script_sources = [tag("meta", name="referrer", content="no-referrer")], "", script_source(data)
     if shared is not None:
-        csp = _POLICY.format(f"'self' file: {_hash(data)}", "'self' file:")
-        paths = {"style": html.escape(shared + SHARED_STYLE), "script": html.escape(shared + SHARED_SCRIPT)}
-        return _SHARED_PAGE.format(csp=csp, data=data, **paths).encode("utf-8")
-    assets = assets or Assets()
-    script, style = _in_script(assets.only(".js")), _in_style(assets.only(".css"))
-    csp = _POLICY.format(f"{_hash(script)} {_hash(data)}", _hash(style))
-    return _PAGE.format(csp=csp, style=style, data=data, script=script).encode("utf-8")
+        sources = {"script-src": f"'self' file: {script_sources}", "style-src": "'self' file:"}
+        head.append(tag("link", rel="stylesheet", href=shared + SHARED_STYLE))
+        program = tag("script", src=shared + SHARED_SCRIPT)
+    else:
+        assets = assets or Assets()
+        program, style = script(assets.only(".js"), type="module"), assets.only(".css")
+        sources = {"script-src": f"{script_source(assets.only('.js'))} {script_sources}"}
+    page = HtmlPage("Keyframer", {**sources, **_SOURCES}, style, head)
+    parts = (
+        page.begin(),
+        tag("div", id="app"),
+        tag("noscript", "This page plays an animation and needs JavaScript."),
+        *(opening("script", type="application/octet-stream", id="packed"), data, "</script>\n"),
+        program,
+        page.end(),
+    )
+    return "".join(parts).encode("utf-8")
 
 
 def shared_files(assets: Assets | None = None) -> dict[str, bytes]:
@@ -134,22 +117,6 @@ def packed_resources(resources: Resources) -> bytes:
     return gzip.compress(archive, 1, mtime=0)
 
 
-def _in_script(text: str) -> str:
-    """Escape ``</script``, ``<script`` and ``<!--``, with which HTML could end the script or hide its end.
-
-    The program stays the same.
-    """
-    return re.sub(r"<(?=/script|script|!--)", r"\\x3c", text, flags=re.IGNORECASE)
-
-
-def _in_style(text: str) -> str:
-    return re.sub("</(?=style)", r"<\\/", text, flags=re.IGNORECASE)
-
-
-def _hash(text: str) -> str:
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode('utf-8')).digest()).decode('ascii')}'"
-
-
 class Page:
     """A standalone page that plays a scene. A notebook shows it; `save` writes it to a file."""
 
@@ -166,9 +133,9 @@ class Page:
 
     def _repr_html_(self) -> str:
         """Return the page in a frame that can only run its script: no access to the notebook, no network."""
-        page = html.escape(self.data.decode("utf-8"), quote=True)
         style = f"width: 100%; height: {self.height}px; border: 0"
-        return f'<iframe sandbox="allow-scripts" title="Keyframer" style="{style}" srcdoc="{page}"></iframe>'
+        page = verbatim(self.data.decode("utf-8"))
+        return tag("iframe", sandbox="allow-scripts", title="Keyframer", style=style, srcdoc=page)
 
     def __repr__(self) -> str:
         return f"<Page of {self.name!r}: {len(self.data)} bytes>"

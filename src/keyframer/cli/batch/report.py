@@ -6,9 +6,6 @@ Text from files is made safe to show.
 from __future__ import annotations
 
 import argparse
-import base64
-import hashlib
-import html
 import os
 import sys
 import textwrap
@@ -34,6 +31,7 @@ from keyframer.files import note_input
 from keyframer.formats.foreign_files import NOT_READ
 from keyframer.inspecting.listing import STYLES, Listing
 from keyframer.inspecting.tables import shown
+from keyframer.markup import HtmlPage, Markup, heading_row, opening, script, script_source, tag
 from keyframer.operations.check import SEVERITIES, VERDICT_WORDS
 from keyframer.text import counted, safe_text
 
@@ -69,36 +67,29 @@ form.addEventListener("reset", () => setTimeout(filter));
 form.hidden = false;
 filter();
 """
-_HEAD = f"""<!doctype html>
-<html lang="en"><head><meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; \
-img-src 'self' file:; script-src 'sha256-{base64.b64encode(hashlib.sha256(_SCRIPT.encode()).digest()).decode()}'">
-<meta name="viewport" content="width=device-width">
-<title>Keyframer batch report</title>
-<style>
-:root {{ color-scheme: light dark; --line: #ddd; --head: #f3f3f3; --failed: #fdecea; --findings: #fff6e0 }}
-body {{ font: 14px/1.4 system-ui, sans-serif; margin: 1.5em auto; padding: 0 1em; max-width: 1300px;
-  box-sizing: border-box; color: #222; background: #fff }}
-table {{ border-collapse: collapse; margin: 1em 0 }}
-th, td {{ border: 1px solid var(--line); padding: .2em .6em; text-align: left; vertical-align: top }}
-th {{ background: var(--head); position: sticky; top: 0 }}
-.failed td {{ background: var(--failed) }} .findings td {{ background: var(--findings) }}
-td.n {{ text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap }}
-td.long {{ overflow-wrap: anywhere; min-width: 8em }}
-td img {{ width: 96px; height: auto; display: block }}
-form {{ display: flex; flex-wrap: wrap; gap: .5em 1em; align-items: end }} form[hidden] {{ display: none }}
-label {{ display: grid }} input, select, button {{ font: inherit; padding: .2em .4em }}
-:focus-visible {{ outline: 3px solid #0b62c4 }}
-@media (max-width: 700px) {{ #files, #files tr, #files td {{ display: block }}
-  #files tr[hidden], #files td:empty {{ display: none }}
-  #files th {{ display: none }} #files td.n {{ text-align: left }} #files tr {{ margin-bottom: 1em }} }}
-@media (prefers-color-scheme: dark) {{
-  :root {{ --line: #444; --head: #2a2a2d; --failed: #43211e; --findings: #40351a }}
-  body {{ background: #1b1b1d; color: #ddd }} a {{ color: #6cb0ff }}
-}}
-</style></head><body>
-<h1>Keyframer batch report</h1>
+_STYLE = """
+:root { color-scheme: light dark; --line: #ddd; --head: #f3f3f3; --failed: #fdecea; --findings: #fff6e0 }
+body { font: 14px/1.4 system-ui, sans-serif; margin: 1.5em auto; padding: 0 1em; max-width: 1300px;
+  box-sizing: border-box; color: #222; background: #fff }
+table { border-collapse: collapse; margin: 1em 0 }
+th, td { border: 1px solid var(--line); padding: .2em .6em; text-align: left; vertical-align: top }
+th { background: var(--head); position: sticky; top: 0 }
+.failed td { background: var(--failed) } .findings td { background: var(--findings) }
+td.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap }
+td.long { overflow-wrap: anywhere; min-width: 8em }
+td img { width: 96px; height: auto; display: block }
+form { display: flex; flex-wrap: wrap; gap: .5em 1em; align-items: end } form[hidden] { display: none }
+label { display: grid } input, select, button { font: inherit; padding: .2em .4em }
+:focus-visible { outline: 3px solid #0b62c4 }
+@media (max-width: 700px) { #files, #files tr, #files td { display: block }
+  #files tr[hidden], #files td:empty { display: none }
+  #files th { display: none } #files td.n { text-align: left } #files tr { margin-bottom: 1em } }
+@media (prefers-color-scheme: dark) {
+  :root { --line: #444; --head: #2a2a2d; --failed: #43211e; --findings: #40351a }
+  body { background: #1b1b1d; color: #ddd } a { color: #6cb0ff }
+}
 """
+_PAGE = HtmlPage("Keyframer batch report", {"img-src": "'self' file:", "script-src": script_source(_SCRIPT)}, _STYLE)
 
 _MOST_LINES = 20
 """maximum number of refused rows that are shown"""
@@ -338,26 +329,32 @@ def _html_page(ledger: Ledgers, options: argparse.Namespace) -> Iterator[str]:
     counts, renamed = _counts(ledger, options)
     links = _Links(options.output)
     pictures = links.pictures(ledger)
-    yield _HEAD
+    yield _PAGE.begin() + tag("h1", _PAGE.title)
     head = ("operation", "status", "code", "files")
-    yield from _table(head, ([_cell(*cell) for cell in zip(head, row, strict=True)] for row in counts))
+    yield _table(head, ([_cell(*cell) for cell in zip(head, values, strict=True)] for values in counts))
     if strangers := _strangers(ledger, options):
-        yield "<h2>Formats that Keyframer does not read</h2>\n"
-        yield from _table(("format", "files"), ([_cell("format", name), _cell("files", n)] for name, n in strangers))
+        yield tag("h2", "Formats that Keyframer does not read")
+        yield _table(("format", "files"), ([_cell("format", name), _cell("files", n)] for name, n in strangers))
     if renamed:
-        yield "<h2>Outputs under another name</h2>\n"
+        yield tag("h2", "Outputs under another name")
         head = ("source", "wanted", "given", "reason")
-        yield from _table(head, ([_cell(name, getattr(row, name)) for name in head] for row in renamed))
-    yield "<h2>Files</h2>\n"
-    yield '<form id="filters" role="search" aria-label="Files" hidden>'
-    yield '<label>Words<input type="search" name="words"></label>'
-    yield _choice("operation", dict.fromkeys(name for name, *_ in counts))
-    yield _choice("status", STATUSES)
-    yield _choice("verdict", (*VERDICT_WORDS.values(), "clean"))
-    yield _choice("severity", ("error", *(f"{name} or higher" for name in SEVERITIES[1:]), "none"))
-    yield '<button type="reset">Show all</button></form>\n<p id="count" role="status"></p>\n<table id="files"><tr>'
-    columns = (*(("picture",) if pictures else ()), *_PAGE_COLUMNS)
-    yield "".join(f'<th scope="col">{name}</th>' for name in columns) + "</tr>\n"
+        yield _table(head, ([_cell(name, getattr(row, name)) for name in head] for row in renamed))
+    yield tag("h2", "Files")
+    yield tag(
+        "form",
+        tag("label", "Words", tag("input", type="search", name="words")),
+        _choice("operation", dict.fromkeys(name for name, *_ in counts)),
+        _choice("status", STATUSES),
+        _choice("verdict", (*VERDICT_WORDS.values(), "clean")),
+        _choice("severity", ("error", *(f"{name} or higher" for name in SEVERITIES[1:]), "none")),
+        tag("button", "Show all", type="reset"),
+        id="filters",
+        role="search",
+        aria_label="Files",
+        hidden=True,
+    )
+    yield tag("p", id="count", role="status")
+    yield opening("table", id="files") + heading_row((*(("picture",) if pictures else ()), *_PAGE_COLUMNS))
     for row in _rows(ledger, options):
         worst = row["worst"] or "none"
         outcome = f"{row['code']}: {row['message']}" if row["code"] else ""
@@ -365,13 +362,11 @@ def _html_page(ledger: Ledgers, options: argparse.Namespace) -> Iterator[str]:
         values = {**row, "severity": worst, "issues": f"{outcome} {issues}".strip()}
         cells = [_cell(name, values[name]) if name != "outputs" else links.cell(row) for name in _PAGE_COLUMNS]
         if pictures:
-            picture = pictures.get(row["source"])
-            shown_picture = "" if picture is None else f'<img src="{picture}" loading="lazy" alt="">'
-            cells.insert(0, f"<td>{shown_picture}</td>")
-        data = {name: values[name] or "" for name in ("operation", "status", "verdict", "severity")}
-        attributes = "".join(f' data-{name}="{html.escape(str(value))}"' for name, value in data.items())
-        yield f'<tr class="{html.escape(str(row["status"]))}"{attributes}>{"".join(cells)}</tr>\n'
-    yield f"</table>\n<script>{_SCRIPT}</script></body></html>\n"
+            link = pictures.get(row["source"])
+            cells.insert(0, tag("td", "" if link is None else tag("img", src=link, loading="lazy", alt="")))
+        data = {f"data_{name}": values[name] or "" for name in ("operation", "status", "verdict", "severity")}
+        yield tag("tr", *cells, "\n", class_=row["status"], **data)
+    yield "</table>" + script(_SCRIPT) + _PAGE.end()
 
 
 class _Links:
@@ -385,7 +380,7 @@ class _Links:
         if is_url(row["out"]):
             return None
         output = os.path.join(row["out"], os.path.dirname(row["output"]), os.path.basename(path))
-        return html.escape(quote(os.fsencode(os.path.relpath(output, self._start).replace(os.sep, "/"))))
+        return quote(os.fsencode(os.path.relpath(output, self._start).replace(os.sep, "/")))
 
     def pictures(self, ledger: Ledgers) -> dict[str, str]:
         """Return the link to a picture of each source that has one."""
@@ -401,37 +396,30 @@ class _Links:
         ledger.refused.clear()  # the rows that are shown are read again
         return found
 
-    def cell(self, row: dict[str, Any]) -> str:
-        items = []
+    def cell(self, row: dict[str, Any]) -> Markup:
         main = os.path.basename(row["output"])
-        for path in sorted(
-            (output["path"] for output in row["outputs"]), key=lambda path: os.path.basename(path) != main
-        ):
-            link, name = self._link(row, path), html.escape(shown(os.path.basename(path), most=100))
-            items.append(name if link is None else f'<a href="{link}">{name}</a>')
-        return f'<td class="long">{"<br>".join(items)}</td>'
+        paths = sorted((output["path"] for output in row["outputs"]), key=lambda path: os.path.basename(path) != main)
+        items: list[object] = []
+        for path in paths:
+            link, name = self._link(row, path), shown(os.path.basename(path), most=100)
+            items += [tag("br")] if items else []
+            items.append(name if link is None else tag("a", name, href=link))
+        return tag("td", *items, class_="long")
 
 
-def _choice(name: str, values: Iterable[str]) -> str:
+def _choice(name: str, values: Iterable[str]) -> Markup:
     """Return a list of filters. The value of ``info or higher`` is ``info``."""
-    options = "".join(
-        f'<option value="{html.escape(value.removesuffix(" or higher"))}">{html.escape(value)}</option>'
-        for value in values
-    )
-    return f'<label>{name.capitalize()}<select name="{name}"><option value="">all</option>{options}</select></label>'
+    options = (tag("option", value, value=value.removesuffix(" or higher")) for value in values)
+    return tag("label", name.capitalize(), tag("select", tag("option", "all", value=""), *options, name=name))
 
 
-def _table(columns: Iterable[str], rows: Iterable[list[str]]) -> Iterator[str]:
-    yield "<table><tr>" + "".join(f'<th scope="col">{html.escape(name)}</th>' for name in columns) + "</tr>\n"
-    yield from (f"<tr>{''.join(row)}</tr>\n" for row in rows)
-    yield "</table>\n"
+def _table(columns: Iterable[str], rows: Iterable[list[Markup]]) -> Markup:
+    return tag("table", heading_row(columns), *(tag("tr", *cells) for cells in rows))
 
 
 _LONG = ("source", "message", "issues", "wanted", "given", "reason")
 
 
-def _cell(column: str, value: Any) -> str:
-    css_class = "n" if isinstance(value, (int, float)) and not isinstance(value, bool) else ""
-    css_class = "long" if column in _LONG else css_class
-    attribute = f' class="{css_class}"' if css_class else ""
-    return f"<td{attribute}>{html.escape(shown(value, most=500))}</td>"
+def _cell(column: str, value: Any) -> Markup:
+    css_class = "n" if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+    return tag("td", shown(value, most=500), class_="long" if column in _LONG else css_class)
