@@ -26,7 +26,7 @@ from keyframer.catalogue import CATALOGUE
 from keyframer.checking import PASSES, VERDICTS, pass_of
 from keyframer.cli.exit_handling import CODES
 from keyframer.cli.formats import supported_features
-from keyframer.cli.parser import ABOUT, COMMANDS, build_parser, command_module
+from keyframer.cli.parser import ABOUT, all_commands, build_parser, command_module
 from keyframer.describing import DESCRIPTIONS, own_extensions
 from keyframer.describing.mime import mime_types
 from keyframer.exchange import EXPORTERS, NativeExporter
@@ -331,7 +331,7 @@ def commands_page() -> Iterator[str]:
     yield ""
     yield "| command | does |"
     yield "| --- | --- |"
-    for name, words in COMMANDS.items():
+    for name, words in all_commands().items():
         yield f"| [`keyframer {name}`](#keyframer-{name}) | {words} |"
     yield ""
     yield _ABOUT_COMMANDS
@@ -414,7 +414,7 @@ def desktop_pages() -> Iterator[tuple[str, str]]:
         re.sub(r"\n\.SH COMMAND .*?(?=\n\.SH EXAMPLES)", "", whole, flags=re.S) + f".SH SEE ALSO\n{pages}\n",
     )
     for command, each in commands.items():
-        yield f"keyframer-{command}.1", _man_page(f"keyframer-{command}", COMMANDS[command], each)
+        yield f"keyframer-{command}.1", _man_page(f"keyframer-{command}", all_commands()[command], each)
 
 
 def _man_page(name: str, about: str, parser: argparse.ArgumentParser) -> str:

@@ -19,7 +19,8 @@ import keyframer.cli
 from keyframer.cli.parser import COMMANDS
 
 MODULES = (
-    *(f"keyframer.cli.{name}" for name in COMMANDS),
+    *(f"keyframer.cli.{name}" for name in COMMANDS if name != "thumbnail"),
+    "keyframer.cli.file_command",
     "PIL.PngImagePlugin",
     "keyframer.exchange.gltf.read",
     "keyframer.exchange.gltf.write",

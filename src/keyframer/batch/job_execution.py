@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from keyframer.scene import Scene
     from keyframer.scene.loss_report import LossReport
 
-_OPERATIONS = {**ALL, CATALOGUE.name: CATALOGUE}
-
 
 def perform(job: Job) -> Result:
     """Execute one job; returns a plain dict."""
@@ -53,9 +51,9 @@ def perform(job: Job) -> Result:
 
 
 def _perform(job: Job, result: Result) -> None:
-    operation = _OPERATIONS.get(job.operation)
+    operation = {**ALL, CATALOGUE.name: CATALOGUE}.get(job.operation)
     if operation is None:
-        raise ValueError(f"unknown operation {job.operation!r} (known: {', '.join(_OPERATIONS)})")
+        raise ValueError(f"unknown operation {job.operation!r} (known: {', '.join((*ALL, CATALOGUE.name))})")
 
     def depend_on(path: PathLike) -> None:
         result["also"].append(dependencies.file_entry(path))
@@ -113,6 +111,7 @@ class _RunningJob(WorkFile):
             self.result["status"] = FINDINGS
 
     def scene(self) -> Scene:
+        _ = self.opened.reader  # an unknown format is reported as such, whatever the ending of the name
         salvage = bool(self.values.get("salvage"))
         scene = self.opened.scene(salvage=salvage)
         self.has_findings = salvage and bool(scene.issues.unsafe_counts())

@@ -72,7 +72,8 @@ def run(options: argparse.Namespace) -> int:
         values = CONVERT.values_of(options)
         out = Output(options, lambda name: os.path.splitext(name)[0] + CONVERT.suffix(values))
         values["to"] = _exporter_name(options, out)
-        CONVERT.suffix(values)
+        if values["to"] is not None:
+            CONVERT.suffix(values)
     except ValueError as error:
         options.parser.error(str(error))
     records: list[dict[str, object]] = []

@@ -7,6 +7,7 @@ import os
 import sys
 from contextlib import nullcontext
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from keyframer import __version__
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from types import ModuleType
     from typing import Any, NoReturn
+
+    from keyframer.cli.file_command import FileCommand
 
 COMMANDS: dict[str, str] = {
     "identify": "tell the format of a file from its first bytes",
@@ -39,7 +42,8 @@ COMMANDS: dict[str, str] = {
     "formats": "list the known formats and what they support",
     "setup": "install completion, man pages and desktop files for your user",
 }
-"""each command and what it does; its module has the same name and defines ABOUT, EXAMPLES, add_arguments and run"""
+"""each command and what it does; its module has the same name and defines ABOUT, EXAMPLES, add_arguments and run. Of an
+operation with ``about``, `FileCommand` is the module, and the name need not be listed here."""
 
 ABOUT = "Read, write, play, check and convert keyframed 3D files of discontinued programs."
 
@@ -185,8 +189,9 @@ def run(given: Sequence[str]) -> int:
 def _run(arguments: list[str]) -> int:
     first = arguments[0] if arguments else "--help"
     if first.startswith("-") and first != "-":  # options may come before the command
-        first = next((word for word in arguments if word in COMMANDS), first)
-    if first in COMMANDS:
+        commands = all_commands()
+        first = next((word for word in arguments if word in commands), first)
+    if first in COMMANDS or (not os.path.lexists(first) and first in all_commands()):
         arguments.remove(first)
         return _run_command(first, arguments)
     if first.startswith("-") and first != "-":
@@ -221,7 +226,7 @@ def _identify_files(first: str, arguments: list[str]) -> int:
         return SUCCESS
     if first == "-" or os.path.lexists(first) or split_member(first) is not None:
         return _run_command("identify", arguments, suggest_commands=True)
-    return Parser(prog="keyframer").error(f"no command or file is named {first!r}{did_you_mean(first, COMMANDS)}")
+    return Parser(prog="keyframer").error(f"no command or file is named {first!r}{did_you_mean(first, all_commands())}")
 
 
 def _running(options: argparse.Namespace) -> AbstractContextManager[object]:
@@ -245,7 +250,7 @@ def build_parser(*, with_options: bool = True) -> Parser:
     )
     parser.add_argument("-V", "--version", action="version", version=f"keyframer {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command", required=True)
-    for name, description in COMMANDS.items():
+    for name, description in all_commands().items():
         if with_options:
             module = command_module(name)
             _with_arguments(commands.add_parser(name, help=description, **_help_texts(module)), module)
@@ -254,16 +259,28 @@ def build_parser(*, with_options: bool = True) -> Parser:
     return parser
 
 
-def command_module(name: str) -> ModuleType:
-    return import_module(f"keyframer.cli.{name}")
+def all_commands() -> dict[str, str]:
+    """Return all commands and what they do. The operations take some milliseconds to load."""
+    from keyframer.batch.operation_table import OPERATIONS
+
+    return COMMANDS | {name: known.help for name, known in OPERATIONS.items() if known.about and name not in COMMANDS}
 
 
-def _help_texts(module: ModuleType) -> dict[str, Any]:
+def command_module(name: str) -> ModuleType | FileCommand:
+    if find_spec(f"keyframer.cli.{name}") is not None:
+        return import_module(f"keyframer.cli.{name}")
+    from keyframer.batch.operation_table import ALL
+    from keyframer.cli.file_command import FileCommand
+
+    return FileCommand(ALL[name])
+
+
+def _help_texts(module: ModuleType | FileCommand) -> dict[str, Any]:
     examples = "\n".join(f"  {line}" for line in module.EXAMPLES)
     return {"description": module.ABOUT, "formatter_class": _HelpFormatter, "epilog": f"examples:\n{examples}"}
 
 
-def _with_arguments(parser: Parser, module: ModuleType) -> Parser:
+def _with_arguments(parser: Parser, module: ModuleType | FileCommand) -> Parser:
     module.add_arguments(parser)
     messages = parser.add_argument_group("messages")
     messages.add_argument("-q", "--quiet", action="store_true", help="print only failures on stderr")

@@ -97,6 +97,11 @@ class Operation:
     """modules that most files need: the fork server loads them while files are still being listed"""
     plain: tuple[str, ...] = ()
     """the names of its own options whose values are plain as they are parsed"""
+    about = ""
+    """the text of ``--help`` of a command that has no module in `keyframer.cli`: it writes outputs like a batch"""
+    examples: tuple[str, ...] = ()
+    noun, is_text = "file", True
+    """what its outputs are"""
     replaces_extension = False
     """whether ``a.3ds`` becomes ``a.glb``; otherwise the suffix is added: ``a.3ds.check.json``"""
     reads_companions = True
@@ -120,6 +125,9 @@ class Operation:
     def own_values(self, options: argparse.Namespace) -> dict[str, Any]:
         """Return the values of options of this operation that are not plain; raises ValueError."""
         return {}
+
+    def fit_output(self, options: argparse.Namespace) -> None:
+        """Set options that the extension of ``options.output`` decides; raises ValueError if others differ from it."""
 
     def suffix(self, values: Mapping[str, Any]) -> str:
         """Return the suffix of output names; raises ValueError for invalid options."""

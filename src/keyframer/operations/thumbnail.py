@@ -16,6 +16,29 @@ PICTURE_KINDS = ("png", "jpg", "gif", "apng", "webp", "mp4")
 RENDERING = ("keyframer.rendering.renderer", "keyframer.editing", "PIL.ImageDraw", "PIL.ImageFont")
 
 
+ABOUT = """Render a picture, a contact sheet or the playback, without a GPU.
+
+The extension of OUT, or --to, decides what is written: .png or .jpg for a
+picture or a sheet, .gif, .apng, .webp or .mp4 for the playback (.mp4 needs the
+program ffmpeg).
+
+The first camera of the file that shows something is used, else a camera is
+placed so that everything is visible. The lights of the file are used; the
+picture is brightened or darkened if needed. Images are searched for only in the
+folder of the file and in those of --texture-path. A skeleton without a mesh is
+drawn as bones. Faces of one-sided materials are visible from the front only;
+--two-sided shows their backs, too. The same file gives the same bytes with the
+same versions of numpy and Pillow."""
+
+EXAMPLES = (
+    "keyframer thumbnail scene.3ds -o scene.png",
+    "keyframer thumbnail scene.3ds --sheet 4x3 -o sheet.png",
+    "keyframer thumbnail scene.3ds -o scene.gif",
+    "keyframer thumbnail scene.3ds --size 640x480 -o scene.mp4",
+    "keyframer thumbnail -r models/ --size 128 -o pictures/",
+)
+
+
 class Thumbnail(Operation):
     name = "thumbnail"
     help = "render a picture of every file"
@@ -23,6 +46,17 @@ class Thumbnail(Operation):
     plain = ("clip",)
     shows_pictures = True
     needs = "PIL"
+    noun, is_text = "picture", False
+    about, examples = ABOUT, EXAMPLES
+
+    def fit_output(self, options: argparse.Namespace) -> None:
+        """Choose the kind of picture that the extension means."""
+        from keyframer.rendering.encoding import kind_of
+
+        kind = kind_of(options.output)
+        if kind is not None and options.to not in (None, kind):
+            raise ValueError(f"{options.output} is the name of a {kind} picture, but --to is {options.to}")
+        options.to = options.to or kind
 
     def add_options(self, parser: argparse.ArgumentParser, *, in_batch: bool = False) -> None:
         reading_options.add_scene_arguments(parser)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable
+from functools import partial
 
 from keyframer.batch.cluster import ClusterError
 from keyframer.batch.job import LEDGER, MEMORY, SECONDS
@@ -50,45 +51,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         title="operations", metavar="OPERATION", dest="operation", required=True, help="what to do with every file"
     )
 
-    def add(name: str, help: str, run: Callable[[argparse.Namespace], int]) -> argparse.ArgumentParser:
-        sub: argparse.ArgumentParser = subparsers.add_parser(
-            name, help=help, description=f"{help[0].upper()}{help[1:]}."
-        )
+    def add(
+        name: str,
+        help: str,
+        run: Callable[[argparse.Namespace], int],
+        *adders: Callable[[argparse.ArgumentParser], object],
+    ) -> None:
+        sub = subparsers.add_parser(name, help=help, description=f"{help[0].upper()}{help[1:]}.")
         sub.set_defaults(subparser=sub, run=run)
-        return sub
+        for add_some in (*adders, _add_messages):
+            add_some(sub)
 
-    for operation in OPERATIONS.values():
-        sub = add(operation.name, operation.help, run_operation)
-        inputs.add_arguments(sub)
-        _add_run_arguments(sub)
-        proof.add_run_arguments(sub)
-        operation.add_options(sub, in_batch=True)
-        _add_messages(sub)
-    for name, help, run, add_others in (
-        (CATALOGUE.name, CATALOGUE.help, run_catalogue, _add_catalogue),
-        (
-            "duplicates",
-            "find files that are there twice: the same bytes, or the same meshes and motion",
-            find_duplicates,
-            _add_duplicates,
-        ),
-    ):
-        sub = add(name, help, run)
-        inputs.add_arguments(sub)
-        add_others(sub)
-        _add_messages(sub)
-    for name, help, run, add_others in (
-        ("report", "show the ledger as a table, CSV, JSON or one HTML page", report.run, report.add_arguments),
-        (
-            "verify",
-            "prove that sources and outputs are what the ledger says: one line for each deviation, and exit code 1",
-            proof.verify,
-            proof.add_arguments,
-        ),
-    ):
-        sub = add(name, help, run)
-        add_others(sub)
-        _add_messages(sub)
+    for known in OPERATIONS.values():
+        adders = (inputs.add_arguments, _add_run_arguments, proof.add_run_arguments)
+        add(known.name, known.help, run_operation, *adders, partial(known.add_options, in_batch=True))
+    add(CATALOGUE.name, CATALOGUE.help, run_catalogue, inputs.add_arguments, _add_catalogue, CATALOGUE.add_options)
+    about = "find files that are there twice: the same bytes, or the same meshes and motion"
+    add("duplicates", about, find_duplicates, inputs.add_arguments, _add_duplicates, CATALOGUE.add_options)
+    about = "show the ledger as a table, CSV, JSON or one HTML page"
+    add("report", about, report.run, report.add_arguments)
+    about = "prove that sources and outputs are what the ledger says: one line for each deviation, and exit code 1"
+    add("verify", about, proof.verify, proof.add_arguments)
 
 
 def _add_messages(parser: argparse.ArgumentParser) -> None:
@@ -109,43 +92,31 @@ def _add_run_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help=f"path of the ledger (default: {LEDGER} in OUT; if OUT is a URL, a file in the current folder)",
     )
-    output.add_argument(
-        "--retry-failed",
-        action="store_true",
-        help="process again the files that failed in an earlier run with the same options",
-    )
-    output.add_argument(
-        "--verify", action="store_true", help="detect changed files by their hash instead of size and time"
-    )
+    _add_repeating(output)
     _add_workers(parser)
     _add_shard(parser)
 
 
 def _add_catalogue(parser: argparse.ArgumentParser) -> None:
     output = parser.add_argument_group("output")
-    output.add_argument(
-        "-o",
-        "--output",
-        metavar="FILE",
-        required=True,
-        help="the catalogue to make or to bring up to date, such as archive.sqlite",
-    )
-    output.add_argument(
-        "--retry-failed", action="store_true", help="process again the files that failed in an earlier run"
-    )
-    output.add_argument(
-        "--verify", action="store_true", help="detect changed files by their hash instead of size and time"
-    )
+    help = "the catalogue to make or to bring up to date, such as archive.sqlite"
+    output.add_argument("-o", "--output", metavar="FILE", required=True, help=help)
+    _add_repeating(output)
     _add_workers(parser)
     _add_shard(parser)
-    CATALOGUE.add_options(parser)
 
 
 def _add_duplicates(parser: argparse.ArgumentParser) -> None:
     output_style.add_arguments(parser)
     _add_workers(parser)
-    CATALOGUE.add_options(parser)
     parser.set_defaults(retry_failed=False, verify=False, shard=None)
+
+
+def _add_repeating(group: argparse._ArgumentGroup) -> None:
+    failed = "process again the files that failed in an earlier run with the same options"
+    group.add_argument("--retry-failed", action="store_true", help=failed)
+    changed = "detect changed files by their hash instead of size and time"
+    group.add_argument("--verify", action="store_true", help=changed)
 
 
 def _add_shard(parser: argparse.ArgumentParser) -> None:

@@ -155,22 +155,11 @@ def _manifest_name(options: argparse.Namespace) -> str:
 
 
 def with_manifest(
-    options: argparse.Namespace, inputs: Iterable[InputFile]
-) -> tuple[dict[str, str] | None, Iterable[InputFile]]:
-    """Return the hashes of ``--check-manifest`` and the inputs, with an input with an error for each file below a
-    folder IN that the manifest lists and that is missing; None and the same inputs without a manifest.
-
-    The hashes are complete when the inputs are at their end; those of other shards are left out.
-    """
-    if options.check_manifest is None:
-        return None, inputs
-    expected: dict[str, str] = {}
-    return expected, _checked_inputs(options, inputs, expected)
-
-
-def _checked_inputs(
     options: argparse.Namespace, inputs: Iterable[InputFile], expected: dict[str, str]
 ) -> Iterator[InputFile]:
+    """Yield the inputs, and an input with an error for each file below a folder IN that the manifest lists and that is
+    missing. ``expected`` gets the hashes of the inputs, without those of other shards.
+    """
     own: set[str] = set()
     for file in inputs:
         if options.shard is None or options.shard.has(file.relative):

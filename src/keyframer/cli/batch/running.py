@@ -55,7 +55,10 @@ def run_operation(options: argparse.Namespace) -> int:
         except FormatError as error:
             failure(ledger_path, error)
             return INPUTS_FAILED
-    expected, inputs = proof.with_manifest(options, inputs)
+    expected: dict[str, str] | None = None
+    if options.check_manifest is not None:
+        expected = {}
+        inputs = proof.with_manifest(options, inputs, expected)
     proof.check_options(options)
     proof.check_folder(options, out, ledger_path)
     with (
@@ -80,8 +83,11 @@ def run_operation(options: argparse.Namespace) -> int:
         operation.before(out, ledger, force=options.force)
         _show_renamed(batch_run, options)
         progress = Progress(options, batch_run.summary.total)
-        with _tidy(batch_run, ledger, options):
+        _tidy(batch_run, ledger, options)
+        try:
             lost = _work(batch_run, executor, options, progress, stopping)
+        finally:
+            _tidy(batch_run, ledger, options)
         page, damaged = operation.after(out, ledger, batch_run.sources)
         if page:
             note(options, f"open {shown_name(page)} in a browser")
@@ -99,11 +105,7 @@ def run_operation(options: argparse.Namespace) -> int:
 
 def run_catalogue(options: argparse.Namespace) -> int:
     """Make a catalogue or bring it up to date."""
-    with Catalogue(options.output, read_only=False) as catalogue:
-        code = _fill(catalogue, options)
-        command = f"keyframer search {shown_name(options.output)} --where \"verdict IN ('damaged', 'not readable')\""
-        _show_damaged(options, catalogue.count_damaged(), command)
-        return code
+    return _fill(options, options.output, shown_name(options.output))
 
 
 def find_duplicates(options: argparse.Namespace) -> int:
@@ -115,21 +117,24 @@ def find_duplicates(options: argparse.Namespace) -> int:
             return duplicates.show(catalogue, options)
     with tempfile.TemporaryDirectory(prefix="keyframer-") as folder:
         path = os.path.join(folder, "catalogue.sqlite")
-        with Catalogue(path, read_only=False) as catalogue:
-            code = _fill(catalogue, options)
+        code = _fill(options, path)
         if code == INTERRUPTED:
             return code
         with Catalogue(path) as catalogue:
             return duplicates.show(catalogue, options) or code
 
 
-def _fill(catalogue: Catalogue, options: argparse.Namespace) -> int:
-    """Bring a catalogue up to date; returns the exit code."""
+def _fill(options: argparse.Namespace, path: str, name: str = "") -> int:
+    """Bring a catalogue up to date; returns the exit code. A temporary one has no ``name`` for messages."""
     _check_arguments(options)
     values = CATALOGUE.values_of(options)
     coverage = coverage_of(options)
     options.files = [name for name in options.files if os.path.abspath(name) not in coverage.merged]
-    with _stopping(options) as stopping, _executor(options, CATALOGUE) as executor:
+    with (
+        Catalogue(path, read_only=False) as catalogue,
+        _stopping(options) as stopping,
+        _executor(options, CATALOGUE) as executor,
+    ):
         for other in coverage.merged:
             total, copied = catalogue.merge(other)
             note(options, f"{shown_name(other)}: {counted(total, 'file')}, {copied:,} of them new or changed")
@@ -144,6 +149,9 @@ def _fill(catalogue: Catalogue, options: argparse.Namespace) -> int:
         code, stopped = SUCCESS, stopping.is_set()
         if options.files or options.files_from is not None or stopped:
             code = summarise(batch_run.summary, options, progress.seconds, None, stopped=stopped, lost=lost is not None)
+        if name:
+            command = f"keyframer search {name} --where \"verdict IN ('damaged', 'not readable')\""
+            _show_damaged(options, catalogue.count_damaged(), command)
         _show_lost(lost)
         return code
 
@@ -186,21 +194,12 @@ def _show_renamed(batch_run: ResumableRun, options: argparse.Namespace) -> None:
         note(options, f"{counted(len(renamed), 'output')} renamed; keyframer batch report lists all of them")
 
 
-@contextmanager
-def _tidy(batch_run: ResumableRun, ledger: Ledger, options: argparse.Namespace) -> Iterator[None]:
-    """Before and after the work, show rows that were refused and remove the temporary files of killed writers."""
-
-    def tidy() -> None:
-        report.show_refused(ledger)
-        removed = batch_run.sweep(older_than=_OTHERS_AGE if options.cluster or options.shard else 0.0)
-        if removed:
-            detail(options, f"removed {counted(removed, 'temporary file')} of interrupted runs")
-
-    tidy()
-    try:
-        yield
-    finally:
-        tidy()
+def _tidy(batch_run: ResumableRun, ledger: Ledger, options: argparse.Namespace) -> None:
+    """Show the rows that were refused, and remove the temporary files of killed writers."""
+    report.show_refused(ledger)
+    removed = batch_run.sweep(older_than=_OTHERS_AGE if options.cluster or options.shard else 0.0)
+    if removed:
+        detail(options, f"removed {counted(removed, 'temporary file')} of interrupted runs")
 
 
 def _show_damaged(options: argparse.Namespace, count: int, command: str) -> None:

@@ -543,7 +543,7 @@ complete -c keyframer -n '_shtab_keyframer_using batch catalogue' -l files-from 
 complete -c keyframer -n '_shtab_keyframer_using batch catalogue' -l include -x -d 'take only files whose name matches; if GLOB has a /, whose path below IN matches (may be repeated)'
 complete -c keyframer -n '_shtab_keyframer_using batch catalogue' -l exclude -x -d 'leave out files whose name matches; if GLOB has a /, whose path below IN matches (may be repeated)'
 complete -c keyframer -n '_shtab_keyframer_using batch catalogue' -s o -l output -xka "(__fish_complete_path (commandline -ct))" -d 'the catalogue to make or to bring up to date, such as archive.sqlite'
-complete -c keyframer -n '_shtab_keyframer_using batch catalogue' -l retry-failed -d 'process again the files that failed in an earlier run'
+complete -c keyframer -n '_shtab_keyframer_using batch catalogue' -l retry-failed -d 'process again the files that failed in an earlier run with the same options'
 complete -c keyframer -n '_shtab_keyframer_using batch catalogue' -l verify -d 'detect changed files by their hash instead of size and time'
 complete -c keyframer -n '_shtab_keyframer_using batch catalogue' -s j -l jobs -x -d 'number of local worker processes (default: one per core)'
 complete -c keyframer -n '_shtab_keyframer_using batch catalogue' -l time-limit -x -d 'time limit per file (default: 60)'
