@@ -16,9 +16,12 @@ from keyframer.checking import check
 from keyframer.formats import detect
 from keyframer.formats.horde3d.document import Animation, Entity, Geometry, MorphTarget, OldEntity, Stream, Triangles
 from keyframer.salvaging import salvage
+from tests.building.images import encoded
 from tests.corpus import CORPUS, needs_corpus
+from tests.exchange.reading.test_embedded import picture
 from tests.exchange.truth import assert_valid
 from tests.oracles import horde3d as oracle
+from tests.oracles.gltf.sampler import Gltf
 from tests.samples.horde3d.make import HERE, animation, arm_mesh, arm_scene, cut, entity, frame, morphing, old, wave
 
 FILES = sorted(path for path in (CORPUS / "horde3d").glob("*") if path.name.endswith((".anim", ".geo", ".scene.xml")))
@@ -75,6 +78,65 @@ def test_a_model_in_another_folder_is_named(tmp_path: Path) -> None:
     scene = keyframer.load(tmp_path / "wave.anim", model=tmp_path / "models" / "arm.scene.xml", fps=24)
     assert (len(scene.meshes), scene.clips[0].rate) == (3, 24.0)
     assert len(keyframer.load(tmp_path / "models" / "arm.scene.xml").meshes) == 3
+
+
+CLOTH = b"""<Material class="Cloth">
+<Shader source="shaders/model.shader" />
+<ShaderFlag name="_F02_NormalMapping" />
+<Sampler name="normalMap" map="textures/weave.tga" allowCompression="false" />
+<Sampler name="albedoMap" map="models/arm/cloth.png" />
+<Uniform name="matSpecParams" a="0.5" b="0.25" c="x" d="30" />
+</Material>
+"""
+STEEL = b'<Material><Uniform name="matDiffuseCol" a="0.25" b="0.5" c="0.75" d="0.5"/></Material>'
+
+
+def write_arm(folder: Path, **materials: bytes) -> Path:
+    (folder / "arm.scene.xml").write_bytes(arm_scene())
+    (folder / "body.geo").write_bytes(arm_mesh())
+    for name, data in materials.items():
+        (folder / f"{name}.material.xml").write_bytes(data)
+    return folder / "arm.scene.xml"
+
+
+def test_materials_are_those_of_the_files_beside_the_scene_file(tmp_path: Path) -> None:
+    """The texture and the colour; what only a shader understands is kept, and reported by formats that cannot."""
+    path = write_arm(tmp_path, cloth=CLOTH, steel=STEEL)
+    (tmp_path / "arm.anim").write_bytes(wave())
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "wave.anim").write_bytes(wave())
+    scenes = [keyframer.load(path), keyframer.load(tmp_path / "arm.anim")]
+    scenes.append(keyframer.load(tmp_path / "elsewhere" / "wave.anim", model=path))
+    for scene in scenes:
+        steel, cloth = scene.materials
+        assert (steel.name, steel.diffuse, steel.maps) == ("steel", (0.25, 0.5, 0.75), {})
+        assert steel.extras["horde3d"]["alpha"] == 0.5
+        assert (cloth.name, cloth.diffuse) == ("cloth", (1.0, 1.0, 1.0))
+        assert {slot: texture.file_name for slot, texture in cloth.maps.items()} == {"texture1": "models/arm/cloth.png"}
+        kept = cloth.extras["horde3d"]
+        assert (kept["shader"], kept["shader_flags"]) == ("shaders/model.shader", ["_F02_NormalMapping"])
+        assert (kept["samplers"], kept["class"]) == ({"normalMap": "textures/weave.tga"}, "Cloth")
+        assert kept["uniforms"] == {"matSpecParams": [0.5, 0.25, 0.0, 30.0]}
+        assert "link" not in kept
+    dropped = {loss.path for loss in keyframer.save(scenes[0], tmp_path / "arm.3ds")}
+    assert {f"/materials/{name}" for name in ("alpha", "samplers", "shader", "shader_flags", "uniforms")} <= dropped
+
+
+def test_images_of_materials_are_found_in_the_content_of_the_engine(tmp_path: Path) -> None:
+    path = write_arm(tmp_path, cloth=CLOTH)
+    (tmp_path / "content" / "models" / "arm").mkdir(parents=True)
+    (tmp_path / "content" / "models" / "arm" / "cloth.png").write_bytes(encoded(picture((2, 2))))
+    keyframer.save(keyframer.load(path), tmp_path / "arm.glb", texture_path=tmp_path / "content")
+    assert len(Gltf((tmp_path / "arm.glb").read_bytes()).json["images"]) == 1
+
+
+@pytest.mark.parametrize("data", [b"<Material", b"<Model />", b"", b"\xff\xfe", CLOTH[:-4]])
+def test_material_files_that_cannot_be_read_are_reported(tmp_path: Path, data: bytes) -> None:
+    scene = keyframer.load(write_arm(tmp_path, cloth=data))
+    assert [material.diffuse for material in scene.materials] == [(1.0, 1.0, 1.0)] * 2
+    (issue,) = scene.issues
+    assert (issue.code, issue.severity) == ("STRUCT_SYNTAX", Severity.WARNING)
+    assert "cloth.material.xml" in issue.path
 
 
 def test_a_skinned_mesh_with_a_transform_of_its_own_is_moved_after_its_joints(tmp_path: Path) -> None:

@@ -1,8 +1,8 @@
 """The bridge between Horde3D documents and scenes: `scene` reads what one to three files have, with the tree of
-`scene_graph`.
+`scene_graph` and the material files that it names.
 
-There is no writer: the engine's own converter makes its files from Collada, and a scene file refers to materials and
-shaders that a scene does not have.
+There is no writer: the engine's own converter makes its files from Collada, and materials refer to shaders that a scene
+does not have.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from keyframer.formats.bridge import Bridge, KeyLocation
 from keyframer.formats.document import Document
 from keyframer.formats.horde3d import SCENE_ENDING
 from keyframer.formats.horde3d import document as d
+from keyframer.formats.horde3d.bridge.materials import materials_beside
 from keyframer.formats.horde3d.bridge.scene import KINDS, Options, geometry_beside, kind_of, to_scene
 from keyframer.formats.kit.common_rules import check_name, check_numbers, check_unique
 from keyframer.formats.kit.scene_reading import Reporter, companion_paths
@@ -39,7 +40,7 @@ _COLUMNS = {"rotation": (0, 16), "position": (16, 12), "scale": (28, 12)}
 
 class HordeBridge(Bridge[Options]):
     options = Options
-    internal_options = ("found",)
+    internal_options = ("found", "materials")
     read = staticmethod(to_scene)
 
     def check(self, document: Document, scene: Scene | None, reporter: Reporter) -> None:
@@ -103,6 +104,10 @@ class HordeBridge(Bridge[Options]):
                 if companion.first(KINDS[kind]) is not None:
                     found[kind] = companion
                     break
+        model = document if own == "model" else found.get("model")
+        materials = materials_beside(path, model) if isinstance(model, Document) else {}
+        if materials:
+            found["materials"] = materials
         return {**found, "found": tuple(found)} if found else {}
 
     def summarise(self, document: Document) -> list[Table]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +19,13 @@ from keyframer.catalogue import (
     LINK_SKELETON_MISMATCH,
     LINK_UNRESOLVED_NAME,
     SCENE_NO_HIERARCHY,
+    STRUCT_SYNTAX,
 )
 from keyframer.curves import RotationForm, Track
 from keyframer.errors import FormatError
 from keyframer.files import PathLike
 from keyframer.formats.document import Document
+from keyframer.formats.horde3d.bridge.materials import materials_beside, read_material
 from keyframer.formats.horde3d.bridge.scene_graph import Part, SceneFile
 from keyframer.formats.horde3d.bridge.surface import Surface
 from keyframer.formats.horde3d.document import (
@@ -66,6 +68,8 @@ class Options:
     """the ``.anim`` that moves a model"""
     fps: float = 30.0
     """frames per second, which animations do not store"""
+    materials: Mapping[str, bytes] = field(default_factory=dict)
+    """the material files beside the scene file, by the paths that it states"""
     found: tuple[str, ...] = ()
     """options whose files were found beside the file: if one cannot be used, this is a warning, not an error"""
 
@@ -105,6 +109,8 @@ def to_scene(document: Document, options: Options) -> Scene:
             if path is not None:
                 documents[other] = decode(read_companion(path, "the geometry"))
                 reporters[other] = Reporter(documents[other], scene.issues, companion_prefix(path))
+    if isinstance(options.model, (str, os.PathLike)) and "model" in documents:
+        options = replace(options, materials=materials_beside(Path(options.model), documents["model"]))
     _Reader(scene, documents, reporters, options).read()
     return scene
 
@@ -210,10 +216,26 @@ class _Reader:
             match = _MATERIAL.fullmatch(path)
             name = match[1] if match else path
             material = Material(name, raw_name=path.encode("utf-8", "replace"), diffuse=(1.0, 1.0, 1.0))
-            self.reporters["model"].mark(material, "horde3d", self.documents["model"].records[0], {"path": path})
+            extras = {"path": path, **self._material_file(material, path)}
+            self.reporters["model"].mark(material, "horde3d", self.documents["model"].records[0], extras)
             self.materials[path] = len(self.scene.materials)
             self.scene.materials.append(material)
         return self.materials[path]
+
+    def _material_file(self, material: Material, path: str) -> dict[str, Any]:
+        """Read the file of a material, if it was found; return its extras. One that cannot be read is reported."""
+        if path not in self.options.materials:
+            return {}
+        try:
+            return read_material(material, self.options.materials[path], path, self.documents["model"].limits)
+        except FormatError as error:
+            self.scene.issues.add(
+                *(STRUCT_SYNTAX, f"{companion_prefix(path)}{error.path}", error.offset),
+                severity=Severity.WARNING,
+                wanted="a material of Horde3D",
+                found=f"{error.code}: {error.message}",
+            )
+            return {}
 
     def _geometry_alone(self, surface: Surface) -> None:
         """Add one mesh with all triangles, and the joints side by side in their bind pose."""
