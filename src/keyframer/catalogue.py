@@ -175,7 +175,7 @@ SEM_MOTION_NOT_PLAYED = issue_type(
 SCENE_DEFAULT_RIG = issue_type(
     "SCENE_DEFAULT_RIG",
     _I,
-    "the clip has no usable skeleton: {bones: bone} placed by a default rig (pass the skeleton file)",
+    "no usable skeleton: {bones: bone} placed by a default rig (pass the skeleton file)",
 )
 SCENE_NO_HIERARCHY = issue_type(
     "SCENE_NO_HIERARCHY", _I, "the hierarchy is in another file ({missing}): {count: node} side by side"

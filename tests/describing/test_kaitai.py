@@ -22,9 +22,8 @@ from tests.corpus import CORPUS, needs_corpus, threeds_files
 from tests.describing.kaitai_reading import Values, compiled, needs_compiler, values_of, values_read
 from tests.samples import all_samples
 
-SAMPLES = [
-    path for _, path in all_samples() if path.suffix not in (".ase", ".md5mesh", ".md5anim", ".md5camera", ".vue")
-]
+TEXTS = (".ase", ".md5mesh", ".md5anim", ".md5camera", ".vue", ".skel", ".mod")
+SAMPLES = [path for _, path in all_samples() if path.suffix not in TEXTS]
 CORPUS_FILES, LARGEST = 150, 1 << 15
 
 # Sampled controllers look like any other controller (see `uto3d.section_reader`); Keyframer finds them by trial.

@@ -41,6 +41,8 @@ REASONS = (
     "a node has two tracks of one kind",
     "the root bone changed",
     "no animated bone of the original is left",
+    "models cannot be edited",  # of Midtown Madness 2
+    "the original has no motion",
     "tracks were added to an animation without frames",
     "a joint is scaled",
     "a mesh has vertices without a joint",

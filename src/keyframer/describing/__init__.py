@@ -44,12 +44,11 @@ def described_layouts() -> Iterator[Described]:
 
 
 def own_extensions() -> dict[str, tuple[str, ...]]:
-    """Return the extensions of each format without dots; one that several formats have identifies none of them."""
+    """Return the extensions of each format without dots; one that several formats have identifies none of them. Of a
+    format without signatures, only the first can: its other files are companions, whose extensions are in wide use."""
     owners = Counter(extension for known in FORMATS for extension in known.extensions)
-    return {
-        known.name: tuple(extension[1:] for extension in known.extensions if owners[extension] == 1)
-        for known in FORMATS
-    }
+    told = {known.name: known.extensions if known.signatures else known.extensions[:1] for known in FORMATS}
+    return {name: tuple(each[1:] for each in extensions if owners[each] == 1) for name, extensions in told.items()}
 
 
 def _magic() -> dict[str, str]:

@@ -352,6 +352,20 @@ class Blob(Kind):
         return hex_to_bytes(value)
 
 
+class Lines(Blob):
+    """All remaining bytes, which are text; in JSON a list of lines."""
+
+    type_name = "text"
+
+    def to_json(self, value: bytes) -> object:
+        return [bytes_to_ascii(line) for line in value.split(b"\n")]
+
+    def from_json(self, value: object) -> bytes:
+        if not isinstance(value, list) or not all(isinstance(line, str) for line in value):
+            raise ValueError("expected a list of lines")
+        return b"\n".join(ascii_to_bytes(line) for line in value)
+
+
 class Array(Kind):
     """Entries of one dtype, as a view of the file. Subclasses define how many.
 
@@ -600,6 +614,10 @@ def chars(size: int, description: str) -> Any:
 
 def blob(description: str) -> Any:
     return declare(Blob(), description)
+
+
+def lines(description: str) -> Any:
+    return declare(Lines(), description)
 
 
 def counted_array(dtype: npt.DTypeLike, count_code: str, description: str) -> Any:

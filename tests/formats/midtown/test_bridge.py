@@ -252,5 +252,5 @@ def test_a_clip_of_raw_channels_only() -> None:
 
 
 def test_the_error_for_an_unknown_option_lists_those_for_users() -> None:
-    with pytest.raises(ValueError, match=r"no option 'rate' \(it has: skeleton, in_place, euler_order, fps\)"):
+    with pytest.raises(ValueError, match=r"no option 'rate' \(it has: skeleton, model, in_place, euler_order, fps\)"):
         load(retail(walk()), rate=24)

@@ -263,7 +263,7 @@ def test_any_shape_of_the_beta_layout(frames: int, type: int, widths: list[int])
 def test_invalid_records_are_refused() -> None:
     document = keyframer.decode(RETAIL)
     document.records.append(Clip())
-    with pytest.raises(ValueError, match="holds one clip, not 2"):
+    with pytest.raises(ValueError, match="holds one clip or text, not 2"):
         keyframer.encode(document)
     document = keyframer.decode(RETAIL)
     document.records[0].children.append(OldChannel())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.building.midtown import beta, channel, old, retail, walk
+from tests.building.midtown import beta, channel, model_text, old, retail, skeleton_text, walk
 
 
 def samples() -> dict[str, bytes]:
@@ -18,6 +18,11 @@ def samples() -> dict[str, bytes]:
         ),
         "document-long-channels.anim": beta(30, channel(walk(30, 19)), channel(walk(30, 2), 0.0, 7)),
         "old.anim": old(walk(3, 2)),
+        "figure.anim": retail(walk(3, 3)),
+        "figure.skel": skeleton_text(),
+        "figure.mod": model_text(),
+        "flat.mod": model_text(packets=False),
+        "flat.skel": skeleton_text(),
     }
 
 

@@ -1,13 +1,13 @@
-"""Decode, encode and make documents of Midtown Madness 2 clips.
+"""Decode, encode and make documents of Midtown Madness 2: clips, and the texts of skeletons and models.
 
-The format has no signature, so decoding reads a file in the layouts that it may have and takes the best reading.
+A clip has no signature, so decoding reads a file in the layouts that it may have and takes the best reading.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from keyframer.catalogue import (
     IO_UNRECOGNISED,
@@ -19,20 +19,24 @@ from keyframer.errors import FormatError
 from keyframer.formats.contract import Codec
 from keyframer.formats.document import Document, RawRun, drop_damage
 from keyframer.formats.midtown import FORMAT
+from keyframer.formats.midtown.model import read_model, readable_part
 from keyframer.formats.midtown.records import (
     RPH,
     Channel,
     Clip,
     Dialect,
+    ModelText,
     OldChannel,
     OldClip,
+    SkeletonText,
     bones_in,
 )
-from keyframer.formats.midtown.sniff import COMPRESSED, is_text
+from keyframer.formats.midtown.skeleton import read_skeleton
+from keyframer.formats.midtown.sniff import COMPRESSED, MODEL, SKELETON, is_text
 from keyframer.limits import DEFAULT_LIMITS, Limits
 from keyframer.text import counted
 from keyframer.wire.cursor import Cursor, Place
-from keyframer.wire.record import Record, blank, read_fields, take_record, write_fields
+from keyframer.wire.record import NO_CHILDREN, Record, blank, read_fields, take_record, write_fields
 from keyframer.wire.rows import as_rows
 from keyframer.wire.sink import Sink
 from keyframer.wire.structure import TRAILING, Part, Structure, structure_of
@@ -55,12 +59,14 @@ class _Reading(NamedTuple):
 
 
 def decode(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Document:
-    """Decode a Midtown Madness 2 clip. Raises `FormatError` if the data is not one or exceeds a limit.
+    """Decode a clip, a skeleton or a model. Raises `FormatError` if the data is not one or exceeds a limit.
 
-    An exact end is preferred to bytes left over, then type byte 1 to others, then the retail and beta layouts to the
-    old one. If no complete layout has type byte 1, a file whose head describes roll, pitch and heading is read as a
-    truncated clip, because a file may end by chance where another layout does.
+    An exact end of a clip is preferred to bytes left over, then type byte 1 to others, then the retail and beta layouts
+    to the old one. If no complete layout has type byte 1, a file whose head describes roll, pitch and heading is read
+    as a truncated clip, because a file may end by chance where another layout does.
     """
+    if MODEL.match(data) or SKELETON.match(data):
+        return _read_text(data, limits)
     _reject_other_files(data)
     clip, refusal = None, None
     try:
@@ -82,6 +88,24 @@ def decode(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Document:
         reason = f"a size of {counted(len(data), 'byte')} fits no layout of a Midtown Madness 2 clip"
         raise IO_UNRECOGNISED.failure(0, "/", reason=reason)
     return best.document
+
+
+def _read_text(data: bytes, limits: Limits) -> Document:
+    """Read a skeleton or a model; one with an error is a raw run."""
+    document = Document(FORMAT, limits=limits)
+    read: Any = read_model if MODEL.match(data) else read_skeleton
+    try:
+        read(data, limits)
+    except FormatError as error:
+        if error.code.startswith("LIMIT_"):
+            raise
+        document.add_failure(error)
+        document.records.append(RawRun(data, error.code, offset=0))
+    else:
+        record = ModelText(data) if read is read_model else SkeletonText(data)
+        record.offset, record.children = 0, NO_CHILDREN
+        document.records.append(record)
+    return document
 
 
 def _reject_other_files(data: bytes) -> None:
@@ -178,9 +202,15 @@ def _read_channel(cursor: Cursor, frames: int) -> Channel:
 
 
 def recover(data: bytes, limits: Limits) -> Document:
-    """Return the whole channels of a damaged clip, or the whole frames of the first channel if it is damaged."""
+    """Return the whole channels of a damaged clip, or the whole frames of the first channel if it is damaged; the
+    statements of a damaged model before the first that cannot be read."""
+    if MODEL.match(data):
+        return _read_text(readable_part(data, limits), limits)
     document = decode(data, limits)
     top = document.records[0]
+    if document.dialect is None:
+        drop_damage(document)
+        return document
     rest = top.children[-1] if top.children else None
     drop_damage(document)
     if not top.children and isinstance(rest, RawRun) and len(rest.data) >= Channel.plan.minimum:
@@ -205,12 +235,16 @@ def new_document(channels: Sequence[Channel], *, layout: Dialect = Dialect.BETA)
 def encode(document: Document) -> bytes:
     """Return the bytes of a document: its records in the layout of its dialect, then its trailing bytes."""
     layout = document.dialect
-    if not isinstance(layout, Dialect):
-        raise ValueError(f"expected a layout of Midtown, not {layout!r}")
     sink = Sink()
     if len(document.records) != 1:
-        raise ValueError(f"a Midtown file holds one clip, not {len(document.records)}")
+        raise ValueError(f"a Midtown file holds one clip or text, not {len(document.records)}")
     top = document.records[0]
+    if isinstance(top, (SkeletonText, ModelText, RawRun)):
+        write_fields(top, sink)
+        sink.write(document.trailing)
+        return sink.getvalue()
+    if not isinstance(layout, Dialect):
+        raise ValueError(f"expected a layout of Midtown, not {layout!r}")
     if not isinstance(top, OldClip if layout is Dialect.OLD else Clip):
         raise ValueError(f"{top!r} is not a clip of the {layout} layout")
     assert isinstance(top, (Clip, OldClip))
@@ -269,7 +303,7 @@ def structure(dialect: Dialect) -> Structure:
 CODEC = Codec(
     decode,
     encode,
-    (Clip, Channel, OldClip, OldChannel, RawRun),
+    (Clip, Channel, OldClip, OldChannel, SkeletonText, ModelText, RawRun),
     Dialect,
     recover,
     structure=structure,

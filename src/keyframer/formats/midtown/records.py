@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.arrays import Array, Singles
-from keyframer.wire.field_types import exact_floats, u8, u32
+from keyframer.wire.field_types import exact_floats, lines, u8, u32
 from keyframer.wire.record import Record, record
 from keyframer.wire.rows import float_rows
 
@@ -95,6 +95,24 @@ class OldChannel(Record):
     @property
     def bones(self) -> int | None:
         return bones_in(self.type, self.rows.shape[1])
+
+
+@record
+class SkeletonText(Record):
+    """A ``.skel`` file: the bones of a figure. `skeleton.read_skeleton` reads the text."""
+
+    segment = "skeleton"
+
+    text: bytes = lines("the text")
+
+
+@record
+class ModelText(Record):
+    """A ``.mod`` file: the body of a figure. `model.read_model` reads the text."""
+
+    segment = "model"
+
+    text: bytes = lines("the text")
 
 
 def make_channel(rows: npt.ArrayLike, distance: float = 0.0, type: int = RPH) -> Channel:

@@ -1,4 +1,6 @@
-"""Detect Midtown Madness 2 clips. They have no signature, so size, header words and floats must all agree.
+"""Detect Midtown Madness 2 clips, and the texts of skeletons and models, which begin with their keywords.
+
+Clips have no signature, so size, header words and floats must all agree.
 
 The size of the file must be exactly that of a layout; only a retail clip, whose header is the most specific, may be
 followed by less than one frame of trailing bytes. The header words must also be plausible. The floats in the first
@@ -12,12 +14,15 @@ the size of the rest must be possible for the number of channels. Rejected files
 
 from __future__ import annotations
 
+import re
 import struct
 
 from keyframer.formats.contract import Match
 from keyframer.text import counted
 
 COMPRESSED = b"cmp\0"
+MODEL = re.compile(rb"version:[ \t]*(1\.(?:06|08|09|10))[ \t]*\r?\nverts:[ \t]*\d")
+SKELETON = re.compile(rb"\s*(?:numbones\s+\d+\s+)?bone\s+[^\s{}]+\s*\{\s*offset\s", re.IGNORECASE)
 
 _RETAIL = struct.Struct("<IIIfB")
 """channels (0), frames, floats, distance, type"""
@@ -40,7 +45,12 @@ _SMALLEST = 1e-30
 
 
 def sniff(head: bytes, size: int) -> Match | None:
-    """Return a match for the first layout that fits; None if no layout does."""
+    """Return a match for a text, or for the first layout that fits; None if none does."""
+    model = MODEL.match(head)
+    if model is not None:
+        return Match(0.95, "model: begins with its version and the number of vertices", model[1].decode("ascii"))
+    if SKELETON.match(head):
+        return Match(0.9, "skeleton: begins with a bone and its offset")
     if len(head) < _OLD.size or head[:4] == COMPRESSED or is_text(head):
         return None
     return _sniff_retail(head, size) or _sniff_beta(head, size) or _sniff_old(head, size)

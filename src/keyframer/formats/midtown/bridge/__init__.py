@@ -1,4 +1,6 @@
-"""The bridge between Midtown Madness 2 clips and scenes: `scene` reads, `writing` writes and merges edits."""
+"""The bridge between the files of Midtown Madness 2 and scenes: `scene` reads, with `body`; `writing` writes and merges
+edits of clips and skeletons. Models are only read.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +14,10 @@ from keyframer.formats.bridge import Bridge, KeyLocation
 from keyframer.formats.document import Document
 from keyframer.formats.kit.common_rules import check_angles, check_fields, check_numbers
 from keyframer.formats.kit.scene_reading import Reporter, companion_paths
-from keyframer.formats.midtown.bridge.scene import Options, posed_channel, to_scene
+from keyframer.formats.midtown.bridge.scene import Options, own_text, posed_channel, to_scene
+from keyframer.formats.midtown.document import decode
 from keyframer.formats.midtown.records import Channel as FrameChannel
-from keyframer.formats.midtown.records import Clip, OldChannel
+from keyframer.formats.midtown.records import Clip, ModelText, OldChannel, SkeletonText
 from keyframer.formats.midtown.skeleton import read_skeleton
 from keyframer.scene import Channel, Scene
 from keyframer.wire.record import Record
@@ -29,7 +32,7 @@ _NUMBERS = ("rows", "distance")
 
 class MidtownBridge(Bridge[Options]):
     options = Options
-    internal_options = ("found", "skeleton_error")
+    internal_options = ("found", "model_found", "skeleton_error")
     read = staticmethod(to_scene)
 
     def check(self, document: Document, scene: Scene | None, reporter: Reporter) -> None:
@@ -49,9 +52,26 @@ class MidtownBridge(Bridge[Options]):
                 check_fields(reporter, channel, _NUMBERS)
 
     def companions(self, document: Document, path: Path) -> dict[str, object]:
-        """Return options: the skeleton with the same stem in the folder of the clip, or why it cannot be read."""
+        """Return options: the skeleton and the model beside a file, or why the skeleton cannot be read."""
+        text = own_text(document)
+        found: dict[str, object] = {} if isinstance(text, ModelText) else self._model_beside(path)
+        return found if isinstance(text, SkeletonText) else found | self._skeleton_beside(path)
+
+    @staticmethod
+    def _model_beside(path: Path) -> dict[str, object]:
+        for candidate in _beside(path, ".mod"):
+            try:
+                model = decode(read_bytes(candidate))
+            except (OSError, FormatError):
+                continue
+            if model.first(ModelText) is not None:
+                return {"model": model, "model_found": candidate.name}
+        return {}
+
+    @staticmethod
+    def _skeleton_beside(path: Path) -> dict[str, object]:
         skeleton_error = ""
-        for candidate in companion_paths(path, ".skel"):
+        for candidate in _beside(path, ".skel"):
             try:
                 return {"skeleton": read_skeleton(read_bytes(candidate)), "found": candidate.name}
             except OSError as error:
@@ -69,6 +89,16 @@ class MidtownBridge(Bridge[Options]):
         from keyframer.formats.midtown.bridge.writing import Merger, Writer
 
         return Writer(Merger())
+
+
+def _beside(path: Path, ending: str) -> list[Path]:
+    """Return files with the stem of a file and this ending; for clips of the game also that of their figure: it has
+    34 clips of ``pedmodel_man`` and 33 of ``pedmodel_woman``."""
+    paths = companion_paths(path, ending)
+    for start, model in (("pedanim_man", "pedmodel_man"), ("pedanim_wom", "pedmodel_woman")):
+        if path.name.lower().startswith(start):
+            paths += companion_paths(path.with_name(f"{model}.anim"), ending)
+    return paths
 
 
 BRIDGE = MidtownBridge()

@@ -1,4 +1,5 @@
-"""Read a scene from a clip: the bones of a figure and their motion; and convert the numbers in frames and back."""
+"""Read a scene from a clip, a skeleton or a model: the bones of a figure, their motion, and its body; and convert the
+numbers in frames and back."""
 
 from __future__ import annotations
 
@@ -23,6 +24,7 @@ from keyframer.errors import FormatError
 from keyframer.files import PathLike
 from keyframer.formats.document import Document
 from keyframer.formats.kit.scene_reading import (
+    COMPANION,
     Reporter,
     UniqueNames,
     companion_error,
@@ -30,6 +32,8 @@ from keyframer.formats.kit.scene_reading import (
     read_companion,
 )
 from keyframer.formats.midtown import records as r
+from keyframer.formats.midtown.bridge.body import Body
+from keyframer.formats.midtown.document import decode
 from keyframer.formats.midtown.skeleton import Skeleton, default_skeleton, read_skeleton
 from keyframer.issues import Severity
 from keyframer.maths import quat
@@ -51,6 +55,8 @@ class Options:
 
     skeleton: PathLike | Skeleton | None = None
     """the ``.skel`` with the bones' names, offsets and tree"""
+    model: PathLike | Document | None = None
+    """the ``.mod`` with the body"""
     in_place: bool = False
     """remove the forward motion, as the game does: a walk then stays in place"""
     euler_order: str = "YZX"
@@ -64,6 +70,8 @@ class Options:
 
     skeleton_error: str = ""
     """why a skeleton in the folder of the clip cannot be read; empty without such a problem"""
+    model_found: str = ""
+    """name of a model that was found in the folder; empty if the user gave it"""
 
     def __post_init__(self) -> None:
         if sorted(self.euler_order) != ["X", "Y", "Z"]:
@@ -73,12 +81,16 @@ class Options:
 
 
 def to_scene(document: Document, options: Options) -> Scene:
-    """Return the scene of a clip.
+    """Return the scene of a clip, or that of a skeleton or a model at rest.
 
-    At most one channel moves a figure (see `posed_channel`); all others are raw channels.
+    At most one channel of a clip moves a figure (see `posed_channel`); all others are raw channels.
     """
     scene = Scene(source_format="midtown", space=_SPACE)
     reporter = Reporter(document, scene.issues)
+    text = own_text(document)
+    if text is not None:
+        _add_still_figure(scene, reporter, text, options)
+        return scene
     clip = Clip(rate=options.fps)
     scene.clips.append(clip)
     channels = [record for record in document.find(Record) if isinstance(record, (r.Channel, r.OldChannel))]
@@ -101,6 +113,72 @@ def to_scene(document: Document, options: Options) -> Scene:
     return scene
 
 
+def own_text(document: Document) -> r.SkeletonText | r.ModelText | None:
+    """Return the record of a skeleton or a model; None for a clip."""
+    return document.first(r.SkeletonText) or document.first(r.ModelText)
+
+
+def _add_still_figure(scene: Scene, reporter: Reporter, text: r.SkeletonText | r.ModelText, options: Options) -> None:
+    """Add the bones of a skeleton with the body of its model, or the other way round."""
+    if isinstance(text, r.ModelText):
+        if options.model is not None:
+            raise ValueError("this file is the model itself: its companion is the skeleton")
+        body = Body(text, reporter)
+        bones = min(body.model.bone_count, _MOST_BONES)
+        skeleton = _skeleton(scene, reporter, text, bones, options) if bones else None
+        _add_bones(scene, skeleton)
+        body.add_to(scene, skeleton)
+        return
+    if options.skeleton is not None:
+        raise ValueError("this file is the skeleton itself: its companion is the model")
+    skeleton = read_skeleton(text.text)
+    _check_count(scene, skeleton, f"{reporter.path(text)}/numbones")
+    _add_bones(scene, skeleton)
+    _add_body(scene, reporter, text, skeleton, options)
+
+
+def _add_bones(scene: Scene, skeleton: Skeleton | None) -> None:
+    names = UniqueNames()
+    for bone in () if skeleton is None else skeleton.bones:
+        node = Node(names.claim(decode_name(bone.name)), NodeKind.BONE, None if bone.parent < 0 else bone.parent)
+        node.position, node.raw_name = np.array(bone.offset), bone.name
+        if bone.words:
+            node.extras["midtown"] = {"words": [decode_name(word) for word in bone.words]}
+        scene.nodes.append(node)
+
+
+def _add_body(scene: Scene, reporter: Reporter, record: Record, skeleton: Skeleton, options: Options) -> None:
+    """Add the body in the options, if it has the bones of the skeleton."""
+    given = options.model
+    if given is None:
+        return
+    document, reason = model_document(given), ""
+    text, unsafe = document.first(r.ModelText), document.issues.first_unsafe()
+    if text is None:
+        reason = "the file given as the model is another kind of file"
+        if unsafe is not None:
+            reason = f"the model cannot be read: {unsafe.code} at {unsafe.offset:#x}: {unsafe.message}"
+    else:
+        body = Body(text, Reporter(document, scene.issues, companion_prefix(options.model_found or given)))
+        if body.model.bone_count == len(skeleton.bones):
+            body.add_to(scene, skeleton)
+            return
+        reason = f"the model is for {counted(body.model.bone_count, 'bone')}, the figure has {len(skeleton.bones)}"
+    severity = Severity.WARNING if options.model_found else None
+    reporter.report(LINK_SKELETON_MISMATCH, record, severity=severity, reason=reason)
+
+
+def model_document(given: PathLike | Document) -> Document:
+    """Return the document of a model in the options."""
+    if isinstance(given, Document):
+        return given
+    role = "the model"
+    try:
+        return decode(read_companion(given, role))
+    except FormatError as error:
+        raise error if error.path.startswith(COMPANION) else companion_error(error, role) from None
+
+
 def posed_channel(channels: Iterable[r.Channel | r.OldChannel]) -> r.Channel | r.OldChannel | None:
     """Return the channel that moves the figure: the first with frames of 1 to `_MOST_BONES` bones; None without one."""
     usable = (channel for channel in channels if channel.bones and channel.bones <= _MOST_BONES and len(channel.rows))
@@ -118,13 +196,8 @@ def _add_figure(scene: Scene, reporter: Reporter, channel: r.Channel | r.OldChan
     if not np.isfinite(distance):
         reporter.report(DATA_NON_FINITE, channel, "distance", count=1, index=0)
     skeleton = _skeleton(scene, reporter, channel, count, options)
-    names = UniqueNames()
-    for bone in skeleton.bones:
-        node = Node(names.claim(decode_name(bone.name)), NodeKind.BONE, None if bone.parent < 0 else bone.parent)
-        node.position, node.raw_name = np.array(bone.offset), bone.name
-        if bone.words:
-            node.extras["midtown"] = {"words": [decode_name(word) for word in bone.words]}
-        scene.nodes.append(node)
+    _add_bones(scene, skeleton)
+    _add_body(scene, reporter, channel, skeleton, options)
     clip = scene.clips[0]
     clip.extras["midtown"] = {"distance": distance, "in_place": options.in_place}
     clip.channels.append(Channel(0, Track.sampled("position", root_path(rows[:, :3], distance, options.in_place))))
@@ -172,25 +245,29 @@ def skeleton_of(options: Options) -> Skeleton | None:
     return _read(given) if isinstance(given, (str, os.PathLike)) else given
 
 
-def _skeleton(
-    scene: Scene, reporter: Reporter, channel: r.Channel | r.OldChannel, bones: int, options: Options
-) -> Skeleton:
+def _check_count(scene: Scene, skeleton: Skeleton, path: str) -> None:
+    count = len(skeleton.bones)
+    if skeleton.declared_count is not None and skeleton.declared_count != count:
+        scene.issues.add(LINK_COUNT_MISMATCH, path, 0, claimed=skeleton.declared_count, what="bones", found=count)
+
+
+def _skeleton(scene: Scene, reporter: Reporter, record: Record, bones: int, options: Options) -> Skeleton:
+    """Return the skeleton in the options if it has this number of bones, or else a default rig."""
     skeleton = skeleton_of(options)
     if skeleton is not None:
-        if skeleton.declared_count is not None and skeleton.declared_count != len(skeleton.bones):
-            path, count = f"{companion_prefix(options.found or options.skeleton)}/numbones", len(skeleton.bones)
-            scene.issues.add(LINK_COUNT_MISMATCH, path, 0, claimed=skeleton.declared_count, what="bones", found=count)
+        _check_count(scene, skeleton, f"{companion_prefix(options.found or options.skeleton)}/numbones")
         if len(skeleton.bones) == bones:
             return skeleton
-        reason = f"the clip animates {counted(bones, 'bone')}, the skeleton has {len(skeleton.bones)}"
+        moves = "the model is for" if isinstance(record, r.ModelText) else "the clip animates"
+        reason = f"{moves} {counted(bones, 'bone')}, the skeleton has {len(skeleton.bones)}"
         if len(skeleton.bones) > bones:
             reason += f"; nothing animates bone {bones} ({decode_name(skeleton.bones[bones].name)!r})"
         severity = Severity.WARNING if options.found else None
-        reporter.report(LINK_SKELETON_MISMATCH, channel, severity=severity, reason=reason)
+        reporter.report(LINK_SKELETON_MISMATCH, record, severity=severity, reason=reason)
     elif options.skeleton_error:
         reason = f"the skeleton next to the clip cannot be read: {options.skeleton_error}"
-        reporter.report(LINK_SKELETON_MISMATCH, channel, severity=Severity.WARNING, reason=reason)
-    reporter.report(SCENE_DEFAULT_RIG, channel, bones=bones)
+        reporter.report(LINK_SKELETON_MISMATCH, record, severity=Severity.WARNING, reason=reason)
+    reporter.report(SCENE_DEFAULT_RIG, record, bones=bones)
     return default_skeleton(bones)
 
 

@@ -1,5 +1,5 @@
-"""Write a scene as a Midtown clip (the path of the first bone and the rotations of all bones), new or with the
-conventions of the original clip and skeleton.
+"""Write a scene as a Midtown clip (the path of the first bone and the rotations of all bones) and its skeleton, new or
+with the conventions of the original clip and skeleton. Models are not written.
 
 A clip is one table: an edited one is written anew. Header fields, channels that move no bones, and the numbers of
 tracks that did not change are those of the original. Names, offsets and the tree of bones are in the text of the
@@ -48,13 +48,15 @@ from keyframer.formats.kit.unsupported_features import report_dropped
 from keyframer.formats.midtown import records as r
 from keyframer.formats.midtown.bridge.scene import (
     Options,
+    model_document,
+    own_text,
     posed_channel,
     skeleton_of,
     stored_path,
     to_scene,
 )
-from keyframer.formats.midtown.document import new_document
-from keyframer.formats.midtown.records import Dialect, make_channel
+from keyframer.formats.midtown.document import decode, encode, new_document
+from keyframer.formats.midtown.records import Dialect, ModelText, make_channel
 from keyframer.formats.midtown.skeleton import Bone, Skeleton, default_skeleton, read_skeleton, write_skeleton
 from keyframer.formats.midtown.sniff import FARTHEST
 from keyframer.maths.euler import angles_of, continuous_angles_of
@@ -72,6 +74,8 @@ from keyframer.text import encode_name
 from keyframer.wire.record import Record
 
 CAPABILITIES = Capabilities(("parents", "frames"))
+_FILES = {".anim": "clip", ".skel": "skeleton", ".mod": "model"}
+"""the file that an extension selects"""
 NOISE = 1e-9
 """metres or radians: smaller numbers are rounding errors of matrices and become 0"""
 
@@ -82,6 +86,10 @@ class WriteOptions:
 
     dialect: str = "retail"
     """``retail``, ``beta`` or ``old``"""
+    file: str = "clip"
+    """what is written under the name of the output: the ``clip``, or its ``skeleton``; the other is written next to it.
+    The extension of the output decides (``.anim``, ``.skel``)
+    """
     skeleton: bool = True
     """whether the bones' names, offsets and tree are written next to the clip, as a ``.skel``"""
     distance: float | None = None
@@ -103,6 +111,8 @@ class WriteOptions:
         if self.dialect not in {dialect.value for dialect in Dialect}:
             known = ", ".join(dialect.value for dialect in Dialect)
             raise ValueError(f"dialect must be one of {known}, not {self.dialect!r}")
+        if self.file not in _FILES.values():
+            raise ValueError(f"file must be clip or skeleton, not {self.file!r}")
 
 
 class Writer(SceneWriter[WriteOptions]):
@@ -111,6 +121,8 @@ class Writer(SceneWriter[WriteOptions]):
 
     def write(self, scene: Scene, options: WriteOptions) -> Written:
         """Write a scene as a clip with its skeleton, and report losses."""
+        if options.file == "model":
+            raise CannotWrite("models of Midtown Madness 2 cannot be written: choose .anim, .skel or another format")
         report = LossReport("midtown")
         converted = in_space(scene, Space("y", metres_per_unit=1.0, v_up=scene.space.v_up))
         if scene.space.metres_per_unit != 1.0:
@@ -131,15 +143,21 @@ class Writer(SceneWriter[WriteOptions]):
             raise CannotWrite(
                 f"a position or angle of {largest:g} is too large for a Midtown clip (limit: {FARTHEST:g})"
             )
-        if not (rows != rows[:1]).any() and scene.source_format != "midtown":
+        is_clip = options.file == "clip"
+        if is_clip and not (rows != rows[:1]).any() and scene.source_format != "midtown":
             raise CannotWrite("nothing to write: no bone or object rotates, and the first one does not move")
         report_lost_motion(converted, joints, Tolerance.of(converted, options.max_error), report, set(joints.nodes))
         channels = [make_channel(rows, _distance(clip, options))]
         if layout is Dialect.BETA:
             channels += _raw_channels(clip, len(rows), report)
         report_frames(converted, clip, options.fps, joints, "bone", report, positioned=1)
-        companions = ((".skel", write_skeleton(_skeleton(converted, joints, report))),) if options.skeleton else ()
-        if not options.skeleton:
+        document = new_document(channels, layout=layout)
+        companions: tuple[tuple[str, bytes], ...] = ()
+        if options.skeleton or not is_clip:
+            skeleton = write_skeleton(_skeleton(converted, joints, report))
+            companions = ((".skel", skeleton),) if is_clip else ((".anim", encode(document)),)
+            document = document if is_clip else decode(skeleton)
+        else:
             report.add(NODES_UNSUPPORTED["skeleton"], "/parents")
         reader_options: dict[str, object] = {}
         if options.euler_order != "YZX":
@@ -148,7 +166,10 @@ class Writer(SceneWriter[WriteOptions]):
             reader_options["fps"] = options.fps
         for name, value in reader_options.items():
             report.add(READER_OPTION_NEEDED, "/reading", name=name, value=value)
-        return Written(new_document(channels, layout=layout), report, companions, reader_options)
+        return Written(document, report, companions, reader_options)
+
+    def options_for(self, suffix: str) -> dict[str, object]:
+        return {"file": _FILES[suffix]} if suffix in _FILES else {}
 
 
 def angles(joints: Joints, order: str) -> Floats:
@@ -237,22 +258,29 @@ class Merger(bridge.Merger[Options]):
     def write(self, scene: Scene, original: bridge.Original) -> Written:
         """Return the clip with new frames, and the options for reading its skeleton if that changed."""
         channels: list[AnyChannel] = original.links
-        report, posed, old_nodes = LossReport("midtown"), posed_channel(channels), original.matching.nodes
-        if posed is None or not scene.clips or not old_nodes:
+        report, posed, text = LossReport("midtown"), posed_channel(channels), own_text(original.document)
+        old_nodes = _old_bones(original)
+        if isinstance(text, ModelText):
+            raise CannotMerge("models cannot be edited")
+        if not old_nodes or (text is None and (posed is None or not scene.clips)):
             raise CannotMerge("no animated bone of the original is left")
         bones, parents = joints_in_original_order(scene, old_nodes, depth_first=True)
         if old_nodes.keys() - set(bones) or old_nodes.get(bones[0]) != 0:
             raise CannotMerge("the root bone changed")
-        times = np.arange(frame_count(scene.clips[0]), dtype=np.float64)
+        times = np.zeros(1) if posed is None else np.arange(frame_count(scene.clips[0]), dtype=np.float64)
         joints = unscaled_joints_at(scene, bones, times, old_nodes)
         moved = {node for node in bones if node not in old_nodes or _is_changed(original, node, "position")}
         if moved:
             report_lost_motion(scene, joints, Tolerance.of(scene, DEFAULT_MAX_ERROR), report, moved)
+        skeleton = _edited_skeleton(scene, original, joints, parents, report)
+        parts = {number: ("nodes", node) for number, node in enumerate(bones)}
+        if posed is None:
+            document = original.document if skeleton is None else decode(write_skeleton(skeleton))
+            return Written(document, report, parts=parts)
         rows = {id(posed): _rows(joints, posed, original)}
         rows |= _raw_rows(scene, original.scene, [channel for channel in channels if channel is not posed])
         document = _with_rows(original.document, rows)
-        options = _skeleton_options(scene, original, joints, parents, report)
-        parts = {number: ("nodes", node) for number, node in enumerate(bones)}
+        options: dict[str, object] = {} if skeleton is None else {"skeleton": skeleton, "found": ""}
         return Written(document, report, reader_options=options, parts=parts)
 
     def stores(self, scene: Scene, path: Path) -> bool:
@@ -267,6 +295,8 @@ class Merger(bridge.Merger[Options]):
 
     def normalise(self, scene: Scene, before: Scene, report: LossReport) -> Scene:
         """Return the scene with a value for every frame: position of the first bone, rotations of all, raw channels."""
+        if scene.clips and not before.clips:
+            raise CannotMerge("the original has no motion")
         if not scene.clips or not scene.nodes:
             return scene
         scene = at_whole_frames(scene, before.clips[0].rate, report)
@@ -284,15 +314,38 @@ class Merger(bridge.Merger[Options]):
         clip = replace(clip, raw_channels=raw_channels, channels=[*clip.channels, *constant])
         return replace(scene, clips=[clip, *scene.clips[1:]])
 
+    def keeps_layout(self, original: Document, requested: Mapping[str, object], options: Mapping[str, object]) -> bool:
+        others = {name: value for name, value in requested.items() if name != "file"}
+        own = _kind_of(original)
+        return requested.get("file", own) == own and super().keeps_layout(original, others, options)
+
     def companion_files(self, document: Document, options: Mapping[str, Any]) -> tuple[tuple[str, bytes], ...]:
-        """Return the text of the skeleton in the options, if any."""
-        skeleton = skeleton_of(Options(**options))
-        if skeleton is None:
-            return ()
-        return ((".skel", write_skeleton(skeleton) if skeleton.text is None else skeleton.text),)
+        """Return the texts of the skeleton and of the model in the options, if any."""
+        given = Options(**options)
+        skeleton, files = skeleton_of(given), []
+        if skeleton is not None:
+            files.append((".skel", write_skeleton(skeleton) if skeleton.text is None else skeleton.text))
+        if given.model is not None:
+            files.append((".mod", encode(model_document(given.model))))
+        return tuple(files)
 
     def companion_options(self, written: Written) -> dict[str, object]:
-        return {"skeleton": read_skeleton(written.companions[0][1])} if written.companions else {}
+        options: dict[str, object] = {}
+        for suffix, data in written.companions:
+            if suffix != ".anim":
+                options |= {"skeleton": read_skeleton(data)} if suffix == ".skel" else {"model": decode(data)}
+        return options
+
+
+def _kind_of(document: Document) -> str:
+    text = own_text(document)
+    return "clip" if text is None else "model" if isinstance(text, ModelText) else "skeleton"
+
+
+def _old_bones(original: bridge.Original) -> dict[int, int]:
+    """Return the original numbers of the bones that are left; the node of a body is none."""
+    nodes = original.scene.nodes
+    return {new: old for new, old in original.matching.nodes.items() if nodes[old].kind is NodeKind.BONE}
 
 
 def _with_frame_count(channel: RawChannel, count: int, report: LossReport) -> RawChannel:
@@ -367,21 +420,23 @@ def _with_rows(document: Document, rows: Mapping[int, npt.NDArray[np.float32]]) 
     return replace(document, records=[clip, *document.records[1:]])
 
 
-def _skeleton_options(
+def _edited_skeleton(
     scene: Scene, original: bridge.Original, joints: Joints, parents: list[int], report: LossReport
-) -> dict[str, object]:
-    """Return the reader options for a skeleton with the bones of the scene; empty if the skeleton is unchanged.
+) -> Skeleton | None:
+    """Return a skeleton with the bones of the scene; None if the skeleton is unchanged.
 
     If the original has no matching skeleton, the default rig is used.
     """
-    given, before = skeleton_of(original.options), original.scene
-    count = len(before.nodes)
+    text, before = own_text(original.document), original.scene
+    given = skeleton_of(original.options) if text is None else read_skeleton(text.text)
+    count = sum(node.kind is NodeKind.BONE for node in before.nodes)
     skeleton = default_skeleton(count) if given is None or len(given.bones) != count else given
-    unrenamed = original.unrenamed(scene)
+    old_bones = _old_bones(original)
+    unrenamed = {new: old for new, old in original.unrenamed(scene).items() if new in old_bones}
     bone_maker = BoneMaker(scene, report, [skeleton.bones[old].name for old in unrenamed.values()])
     bones = []
     for place, (node, parent) in enumerate(zip(joints.nodes, parents, strict=True)):
-        old = original.matching.nodes.get(node)
+        old = old_bones.get(node)
         if old is None:
             bones.append(bone_maker.bone(joints, place))
             continue
@@ -394,5 +449,5 @@ def _skeleton_options(
                 raise CannotMerge("a bone has a non-finite offset")
         bones.append(Bone(bone.name if node in unrenamed else bone_maker.claim(node), parent, offset, bone.words))
     if tuple(bones) == skeleton.bones:
-        return {}
-    return {"skeleton": Skeleton(tuple(bones), None if skeleton.declared_count is None else len(bones)), "found": ""}
+        return None
+    return Skeleton(tuple(bones), None if skeleton.declared_count is None else len(bones))
