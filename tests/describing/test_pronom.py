@@ -106,7 +106,7 @@ def test_submissions_are_complete(tmp_path: Path) -> None:
     names = {path.stem for path in files}
     containers: list[str] = []
     assert names >= {"3d-studio-material-library", "u3d-uto-scene", "3ds-max-ascii-scene", "mvr-show", "gdtf-fixture"}
-    assert names >= {"doom-3-md5-mesh-or-animation", "horde3d-geometry", "horde3d-animation"}
+    assert names >= {"doom-3-md5-mesh-animation-or-camera", "horde3d-geometry", "horde3d-animation"}
     assert not any("blitz" in name or name == "3d-studio-scene" for name in names)
     for path in files:
         values = json.loads(path.read_text())
