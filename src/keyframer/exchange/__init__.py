@@ -21,18 +21,12 @@ if TYPE_CHECKING:
 
 DEFAULT_EXPORTER: Exporter = gltf.EXPORTER
 """what is written if neither a name nor an option chooses a format"""
-_BUILT_IN_EXPORTERS = (
-    gltf.EXPORTER,
-    usd.EXPORTER,
-    bvh.EXPORTER,
-    *(NativeExporter(format) for format in FORMATS),
-    *stage.EXPORTERS,
-)
+_OF_TODAY: tuple[Exporter, ...] = (gltf.EXPORTER, usd.EXPORTER, bvh.EXPORTER)
+"""the exporters of formats that have no documents"""
+_BUILT_IN_EXPORTERS = (*_OF_TODAY, *(NativeExporter(format) for format in FORMATS), *stage.EXPORTERS)
 _BUILT_IN_IMPORTERS = (gltf.IMPORTER, *stage.IMPORTERS)
-_BUILT_IN_IDS = {known.name for known in BUILT_IN} | {
-    *(known.name for known in _BUILT_IN_IMPORTERS),
-    *(known.name for known in (usd.EXPORTER, bvh.EXPORTER)),
-}
+_BUILT_IN_IDS = {format.name for format in BUILT_IN} | {exporter.name for exporter in _OF_TODAY}
+_BUILT_IN_IDS |= {importer.name for importer in _BUILT_IN_IMPORTERS}
 EXPORTERS: tuple[Exporter, ...] = (
     *_BUILT_IN_EXPORTERS,
     *load_plugins("keyframer.exporters", Exporter, {exporter.name for exporter in _BUILT_IN_EXPORTERS}),

@@ -15,6 +15,7 @@ from typing import IO
 from keyframer.errors import wrong_type
 from keyframer.exchange import EXPORTERS, exporter_for
 from keyframer.exchange.kit.images import OPACITY, alpha_use, role_of
+from keyframer.exchange.kit.surfaces import GltfMap
 from keyframer.exchange.opening import load, size_in_memory
 from keyframer.files import PathLike, check_writable, running, write_set
 from keyframer.formats import Format
@@ -259,14 +260,14 @@ class UnpackedImages:
         except ImageRefused as refused:
             self._losses.add(IMAGES_UNSUPPORTED["refused"], path, image=_location(map), reason=refused.reason)
             # in files that Keyframer exported, the image was made from a map with a file name, which is kept
-            is_only_in_gltf = role is not None and role not in _LEGACY_ROLES and "gltf" in map.extras
+            is_only_in_gltf = role is not None and role not in _LEGACY_ROLES and GltfMap.of(map) is not None
             return None if is_only_in_gltf else replace(map, embedded=None)
         name = self._name(self._image_names, map, role or "color", data, extension)
         self.files[name] = data
         outcome = Outcome.APPROXIMATED if note else Outcome.EXACT
         self._losses.add(IMAGE_WRITTEN["file"], path, outcome=outcome, file=name, change=note)
         # pixels that Keyframer exported are already inverted
-        negative = map.negative and (role is None or "gltf" in map.extras)
+        negative = map.negative and (role is None or GltfMap.of(map) is not None)
         alpha_source = map.alpha_source or is_clear
         return replace(
             map, file_name=name, raw_file_name=b"", embedded=None, negative=negative, alpha_source=alpha_source

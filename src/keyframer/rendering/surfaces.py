@@ -11,7 +11,7 @@ import numpy as np
 from keyframer.arrays import Flags, Indices, Singles
 from keyframer.exchange.kit.colors import shown_rgb
 from keyframer.exchange.kit.images import IGNORED, OPACITY, alpha_use, covering, is_shown_once, role_of
-from keyframer.exchange.kit.surfaces import image_matrix, metalness, original_gltf_values
+from keyframer.exchange.kit.surfaces import GltfMap, GltfMaterial, image_matrix, metalness
 from keyframer.scene import Material, Scene, TextureMap
 from keyframer.textures import TextureSource
 
@@ -97,25 +97,22 @@ class GltfSurface:
 
 def gltf_surface_of(material: Material) -> GltfSurface:
     """Return how a material differs if it was read from glTF, or has an emission map; otherwise the defaults."""
-    gltf_values = original_gltf_values(material.extras)
-    base, glow = material.maps.get("texture1"), gltf_values.get("emissive")
+    original, base = GltfMaterial.of(material), material.maps.get("texture1")
     emission: Rgb | None = (1.0, 1.0, 1.0) if emits(material.maps.get("self_illumination")) else None
-    if gltf_values.get("unlit") is True:
+    if original.unlit:
         emission = None
-    elif isinstance(glow, list) and len(glow) == 3 and all(map(_is_number, glow)):
-        strength = gltf_values.get("emissive_strength", 1.0)
-        emission = shown_rgb([component * (strength if _is_number(strength) else 1.0) for component in glow])
-    cutoff = gltf_values.get("alpha_cutoff", 0.5) if gltf_values.get("alpha_mode") == "MASK" else None
-    return GltfSurface(base is not None and "gltf" in base.extras, cutoff if _is_number(cutoff) else None, emission)
+    elif original.emissive is not None:
+        strength = 1.0 if original.emissive_strength is None else original.emissive_strength
+        emission = shown_rgb([component * strength for component in original.emissive])
+    cutoff = None
+    if original.alpha_mode == "MASK":
+        cutoff = 0.5 if original.alpha_cutoff is None else original.alpha_cutoff
+    return GltfSurface(base is not None and GltfMap.of(base) is not None, cutoff, emission)
 
 
 def emits(map: TextureMap | None) -> bool:
     """Return whether the pixels of a map are light, not fractions of the colour of the surface."""
     return map is not None and role_of(map) == "emission"
-
-
-def _is_number(value: object) -> bool:
-    return type(value) in (int, float) and math.isfinite(value)  # type: ignore[arg-type]
 
 
 PLAIN = (0.70, 0.71, 0.74)

@@ -16,7 +16,7 @@ import numpy as np
 
 from keyframer.arrays import Bytes, Floats
 from keyframer.exchange.kit.numbers import fraction
-from keyframer.exchange.kit.surfaces import original_gltf_values
+from keyframer.exchange.kit.surfaces import GltfMap, GltfMaterial
 from keyframer.formats import properties_of
 from keyframer.scene import Material, Scene, TextureMap
 from keyframer.scene.loss_report import LossType
@@ -119,8 +119,8 @@ def role_of(map: TextureMap) -> str | None:
     """Return the role of an embedded image, or of a map that was read from glTF; None for other maps."""
     if map.embedded is not None:
         return map.embedded.role or None
-    role = original_gltf_values(map.extras).get("role")
-    return role if isinstance(role, str) else None
+    original = GltfMap.of(map)
+    return None if original is None else original.role
 
 
 _ALPHA_TOLERANCE = 8
@@ -153,7 +153,7 @@ class Pictures:
             _key(map),
             material.diffuse if slot in ("base_color", "emissive") else None,
             *(_key(merged_map) for merged_map in merged_maps),
-            original_gltf_values(material.extras).get("alpha_mode"),
+            GltfMaterial.of(material).alpha_mode,
         )
         if key not in self._images:
             try:
@@ -278,7 +278,7 @@ class Pictures:
         alpha = "opaque"
         if texture.has_alpha and alpha_is_opacity and slot in ("base_color", "alpha"):
             alpha = self._alpha_kind(texture)
-            stated = original_gltf_values(material.extras).get("alpha_mode")
+            stated = GltfMaterial.of(material).alpha_mode
             alpha = stated.lower() if stated in ("MASK", "BLEND") else alpha
         return self._copied(texture, notes, alpha, SLOTS[slot])
 
@@ -360,7 +360,7 @@ def _weighted_opacity(levels: Floats, map: TextureMap) -> Floats:
 
 def covering(map: TextureMap) -> float:
     """Return how much of the colour of the material an image replaces. Those of glTF files are multiplied by it."""
-    return 1.0 if "gltf" in map.extras else fraction(map.amount, 1.0)
+    return 1.0 if GltfMap.of(map) is not None else fraction(map.amount, 1.0)
 
 
 def _material_color(material: Material) -> tuple[float, float, float]:

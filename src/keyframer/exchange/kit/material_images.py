@@ -10,7 +10,7 @@ import numpy as np
 from keyframer.exchange.kit.colors import linear_level
 from keyframer.exchange.kit.images import SLOTS, Image, ImageSource, Missing, Pictures, is_shown_once
 from keyframer.exchange.kit.numbers import fraction
-from keyframer.exchange.kit.surfaces import DEFAULT_DIFFUSE, image_matrix, metalness, original_gltf_values, roughness
+from keyframer.exchange.kit.surfaces import DEFAULT_DIFFUSE, GltfMap, GltfMaterial, image_matrix, metalness, roughness
 from keyframer.scene import Material, Scene, TextureMap
 from keyframer.scene.loss_report import LossReport
 
@@ -78,16 +78,16 @@ class Surface:
     """
 
     def __init__(self, material: Material, images: dict[str, Image]) -> None:
-        original = original_gltf_values(material.extras)
+        original = GltfMaterial.of(material)
         diffuse = DEFAULT_DIFFUSE if material.diffuse is None else material.diffuse
         factor = [linear_level(float(level)) for level in diffuse]
         # today's formats multiply image and colour; in the original programs the image covers the colour, and the
         # pixels have what is left of it
-        if "base_color" in images and "gltf" not in material.maps["texture1"].extras:
+        if "base_color" in images and GltfMap.of(material.maps["texture1"]) is None:
             factor = [1.0, 1.0, 1.0]
-        glow = 0.0 if original.get("unlit") is True else fraction(material.self_illumination)
+        glow = 0.0 if original.unlit else fraction(material.self_illumination)
         reflected = factor
-        if "emissive" not in images and "emissive" not in original:
+        if "emissive" not in images and original.emissive is None:
             reflected = [level * (1.0 - glow) for level in factor]  # a surface that glows fully reflects no light
         self.color = _rounded(reflected)
         """factor of the base colour, which an image may have"""
@@ -96,21 +96,20 @@ class Surface:
         self.emissive = _rounded(level * (1.0 if "emissive" in images else glow) for level in factor)
         """factor of the emission, which the image ``emissive_slot`` may have"""
         self.emissive_slot = "emissive" if "emissive" in images else ""
-        if not self.emissive_slot and glow > 0 and "base_color" in images and "emissive" not in original:
+        if not self.emissive_slot and glow > 0 and "base_color" in images and original.emissive is None:
             self.emissive_slot = "base_color"
-        for name in ("metallic", "roughness"):
-            if type(original.get(name)) is float:
-                setattr(self, name, round(fraction(original[name]), 6))
-        stated = original.get("emissive")
-        if isinstance(stated, list) and len(stated) == 3 and all(type(level) is float for level in stated):
-            self.emissive = [round(fraction(level), 6) for level in stated]
+        if original.metallic is not None:
+            self.metallic = round(fraction(original.metallic), 6)
+        if original.roughness is not None:
+            self.roughness = round(fraction(original.roughness), 6)
+        if original.emissive is not None:
+            self.emissive = [round(fraction(level), 6) for level in original.emissive]
         image = images.get("base_color", images.get("alpha"))
         self.alpha_mode = "opaque" if image is None else image.alpha
         """``opaque``, ``mask`` or ``blend``"""
         if self.alpha < 1.0:
             self.alpha_mode = "blend"
-        cutoff = original.get("alpha_cutoff")
-        self.alpha_cutoff = max(cutoff, 0.0) if type(cutoff) is float else 0.5
+        self.alpha_cutoff = 0.5 if original.alpha_cutoff is None else max(original.alpha_cutoff, 0.0)
 
 
 def _rounded(levels: Iterable[float]) -> list[float]:

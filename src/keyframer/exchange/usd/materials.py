@@ -9,6 +9,7 @@ import numpy as np
 from keyframer.exchange.kit.images import SLOTS, Image, Notes
 from keyframer.exchange.kit.material_images import MaterialImages, Surface
 from keyframer.exchange.kit.numbers import fraction
+from keyframer.exchange.kit.surfaces import GltfMap
 from keyframer.exchange.usd.context import Context
 from keyframer.exchange.usd.layer import Prim, asset, number, row
 from keyframer.scene import Material, TextureMap
@@ -100,7 +101,7 @@ class Materials:
             image = textures.output("occlusion", "Occlusion", "r", (amount,) * 4, (1.0 - amount,) * 4)
             _input(surface, "float inputs:occlusion", "1", image)
         if "normal" in images:
-            amount = material.maps["bump"].amount if "gltf" in material.maps["bump"].extras else 1.0
+            amount = material.maps["bump"].amount if GltfMap.of(material.maps["bump"]) is not None else 1.0
             amount = amount if math.isfinite(amount) else 1.0
             scale, bias = (2.0 * amount, 2.0 * amount, 2.0, 1.0), (-amount, -amount, -1.0, 0.0)
             _input(

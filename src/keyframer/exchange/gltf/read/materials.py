@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 from urllib.parse import unquote
 
@@ -19,7 +20,7 @@ from keyframer.exchange.gltf.read.container import Buffers, advice, decode_data_
 from keyframer.exchange.gltf.read.json_text import Findings, Item
 from keyframer.exchange.gltf.write.materials import CLAMP, MIRRORED, REPEAT
 from keyframer.exchange.kit.colors import shown_rgb
-from keyframer.exchange.kit.surfaces import DEFAULT_DIFFUSE, metalness
+from keyframer.exchange.kit.surfaces import DEFAULT_DIFFUSE, GltfMap, GltfMaterial, gltf_extras, metalness
 from keyframer.exchange.kit.surfaces import roughness as derived_roughness
 from keyframer.issues import Severity
 from keyframer.limits import Budget
@@ -113,26 +114,27 @@ class MaterialReader:
             two_sided=item.flag("doubleSided"),
             shininess=_shininess(roughness),
         )
-        gltf_values = {"metallic": metallic, "roughness": roughness, "alpha_mode": mode}
-        if not glows_itself:
-            gltf_values["emissive"] = list(glow)
-        if mode == "MASK" and item.has("alphaCutoff"):
-            gltf_values["alpha_cutoff"] = item.number("alphaCutoff")
-        if strength != 1.0:
-            gltf_values["emissive_strength"] = strength
-        if unlit:
-            gltf_values["unlit"] = True
+        original = GltfMaterial(
+            metallic,
+            roughness,
+            mode,
+            emissive=None if glows_itself else list(glow),
+            alpha_cutoff=item.number("alphaCutoff") if mode == "MASK" and item.has("alphaCutoff") else None,
+            emissive_strength=None if strength == 1.0 else strength,
+            unlit=unlit or None,
+        )
         self._restore(material, item, extras, roughness)
         if self._from_keyframer:  # only what the material does not express
-            is_derived = {
-                "metallic": metallic == metalness(material),
-                "roughness": abs(derived_roughness(material) - roughness) <= 1e-5,
-                "alpha_mode": "alpha_cutoff" not in gltf_values,
-                "emissive": glow_image is not None and _is_close(glow, color),  # as written with a map
-            }
-            gltf_values = {name: value for name, value in gltf_values.items() if not is_derived.get(name)}
-        if gltf_values:
-            material.extras["gltf"] = gltf_values
+            is_from_map = glow_image is not None and _is_close(glow, color)
+            original = replace(
+                original,
+                metallic=None if metallic == metalness(material) else metallic,
+                roughness=None if abs(derived_roughness(material) - roughness) <= 1e-5 else roughness,
+                alpha_mode=None if original.alpha_cutoff is None else mode,
+                emissive=None if is_from_map else original.emissive,
+            )
+        if values := gltf_extras(original):
+            material.extras["gltf"] = values
         for slot, name, role in _SLOTS:
             reference = (surface if slot in _IN_PBR_OBJECT else item).child(name)
             if reference is None:
@@ -300,10 +302,13 @@ class TextureReader:
             return None
         is_embedded = self.images.is_embedded(source)
         name = self.images.name(source) if is_embedded else unquote(self.images.items[source].text("uri"))
-        texture_map = TextureMap(name, extras={"gltf": {"image": source, "embedded": is_embedded, "role": role}})
+        texture_map = TextureMap(name)
         texture_map.embedded = self._issues.attempt(self.images.take, source, role, alpha_is_opacity)
         texture_map.second_coordinates = self._coordinates(reference) == 1
-        self._set_wrap_mode(texture_map, self._texture(reference))
+        sampling = self._sampling(self._texture(reference))
+        wrap = sampling.get("wrapS", REPEAT)  # that of U: maps of a scene have one
+        texture_map.mirror, texture_map.tiled = wrap == MIRRORED, wrap != CLAMP
+        texture_map.extras["gltf"] = gltf_extras(GltfMap(source, is_embedded, role, sampling or None))
         _apply_transform(texture_map, reference.extension("KHR_texture_transform"))
         if reference.has("scale") or reference.has("strength"):
             texture_map.amount = reference.number("scale", reference.number("strength", 1.0))
@@ -328,16 +333,11 @@ class TextureReader:
     def _texture(self, reference: Item) -> Item:
         return self._textures[reference.needed_index("index", len(self._textures), "texture")]
 
-    def _set_wrap_mode(self, texture_map: TextureMap, texture: Item) -> None:
-        """Set the wrap mode: that of U, because maps of a scene have only one. The sampler is kept in extras."""
+    def _sampling(self, texture: Item) -> dict[str, int]:
+        """Return the wrap modes and filters that a texture states."""
         number = texture.index("sampler", len(self._samplers), "sampler")
         sampler = Item({}, texture.path) if number is None else self._samplers[number]
-        stated = {name: sampler.integer(name) for name in _SAMPLING if sampler.has(name)}
-        wrap = stated.get("wrapS", REPEAT)
-        texture_map.mirror, texture_map.tiled = wrap == MIRRORED, wrap != CLAMP
-        if stated:
-            gltf_values: dict[str, Any] = texture_map.extras["gltf"]
-            gltf_values["sampler"] = stated
+        return {name: sampler.integer(name) for name in _SAMPLING if sampler.has(name)}
 
     def _coordinates(self, reference: Item) -> int:
         """Return the number of the set of texture coordinates; report a third one: meshes of a scene have two."""

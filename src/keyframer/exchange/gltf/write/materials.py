@@ -15,7 +15,8 @@ from keyframer.exchange.kit.material_images import MaterialImages, Surface
 from keyframer.exchange.kit.numbers import fraction
 from keyframer.exchange.kit.surfaces import (
     METALNESS,
-    original_gltf_values,
+    GltfMap,
+    GltfMaterial,
 )
 from keyframer.maths.trigonometry import sine_and_cosine
 from keyframer.scene import Material, TextureMap
@@ -155,52 +156,59 @@ class Materials:
         return written
 
     def _gltf_material(self, material: Material, images: dict[str, Image]) -> Json:
+        """Return the material: its numbers, then its textures, then its extensions."""
         shown = Surface(material, images)
         surface: Json = {"metallicFactor": shown.metallic, "roughnessFactor": shown.roughness}
-        written: Json = {"pbrMetallicRoughness": surface}
-        name = safe_text(material.name)
-        if name:
-            written = {"name": name, **written}
-        textures = {slot: self._textures.write(image, material.maps[SLOTS[slot]]) for slot, image in images.items()}
-        if "base_color" in images or "alpha" in images:
-            surface["baseColorTexture"] = textures["base_color" if "base_color" in images else "alpha"]
+        written: Json = {"name": safe_text(material.name)} if safe_text(material.name) else {}
+        written["pbrMetallicRoughness"] = surface
         if min(shown.color) < 1.0 or shown.alpha < 1.0:
             surface["baseColorFactor"] = [*shown.color, shown.alpha]
         if shown.alpha_mode != "opaque":
             written["alphaMode"] = shown.alpha_mode.upper()
-        if "normal" in images:
-            written["normalTexture"] = textures["normal"]
-            if "gltf" in material.maps["bump"].extras:  # in a map made from heights the amount is in the pixels
-                _set_unless_default(written["normalTexture"], "scale", material.maps["bump"].amount)
-        if "metallic_roughness" in images:
-            surface["metallicRoughnessTexture"] = textures["metallic_roughness"]
-        if "occlusion" in images:
-            written["occlusionTexture"] = textures["occlusion"]
-            amount = fraction(material.maps["occlusion"].amount, 1.0)
-            _set_unless_default(written["occlusionTexture"], "strength", amount)
-        if shown.emissive_slot:
-            written["emissiveTexture"] = textures[shown.emissive_slot]
+        if shown.alpha_mode == "mask":
+            _set_unless_default(written, "alphaCutoff", shown.alpha_cutoff, 0.5)
         if any(shown.emissive):
             written["emissiveFactor"] = shown.emissive
         if material.two_sided:
             written["doubleSided"] = True
-        if shown.alpha_mode == "mask":
-            _set_unless_default(written, "alphaCutoff", shown.alpha_cutoff, 0.5)
-        self._add_extensions(written, original_gltf_values(material.extras))
+        self._add_textures(written, surface, material, images, shown.emissive_slot)
+        self._add_extensions(written, GltfMaterial.of(material))
         return written
 
-    def _add_extensions(self, written: Json, original: Json) -> None:
+    def _add_textures(
+        self, written: Json, surface: Json, material: Material, images: dict[str, Image], emissive_slot: str
+    ) -> None:
+        """Write the images, and refer to them; ``emissive_slot`` is that of the image that glows."""
+        textures = {slot: self._textures.write(image, material.maps[SLOTS[slot]]) for slot, image in images.items()}
+        for slot in ("alpha", "base_color"):  # the second if there are both
+            if slot in images:
+                surface["baseColorTexture"] = textures[slot]
+        if "metallic_roughness" in images:
+            surface["metallicRoughnessTexture"] = textures["metallic_roughness"]
+        if "normal" in images:
+            written["normalTexture"] = textures["normal"]
+            if GltfMap.of(material.maps["bump"]) is not None:  # in a map made from heights the amount is in the pixels
+                _set_unless_default(written["normalTexture"], "scale", material.maps["bump"].amount)
+        if "occlusion" in images:
+            written["occlusionTexture"] = textures["occlusion"]
+            amount = fraction(material.maps["occlusion"].amount, 1.0)
+            _set_unless_default(written["occlusionTexture"], "strength", amount)
+        if emissive_slot:
+            written["emissiveTexture"] = textures[emissive_slot]
+
+    def _add_extensions(self, written: Json, original: GltfMaterial) -> None:
         """Restore emissive strength and unlit surfaces, which need extensions."""
-        strength = original.get("emissive_strength")
         if not self._context.may_use_extensions:
             return
-        if type(strength) is float and math.isfinite(strength) and strength >= 0 and "emissiveFactor" in written:
-            name = "KHR_materials_emissive_strength"
-            written.setdefault("extensions", {})[name] = {"emissiveStrength": strength}
-            self._context.asset.extensions.add(name)
-        if original.get("unlit") is True:
-            written.setdefault("extensions", {})["KHR_materials_unlit"] = {}
-            self._context.asset.extensions.add("KHR_materials_unlit")
+        strength = original.emissive_strength
+        if strength is not None and strength >= 0 and "emissiveFactor" in written:
+            self._extend(written, "KHR_materials_emissive_strength", emissiveStrength=strength)
+        if original.unlit:
+            self._extend(written, "KHR_materials_unlit")
+
+    def _extend(self, written: Json, extension: str, **values: float) -> None:
+        written.setdefault("extensions", {})[extension] = values
+        self._context.asset.extensions.add(extension)
 
     def _extras(self, material: Material, images: dict[str, Image], written_name: str | None) -> Json:
         """Return what glTF has no place for."""
@@ -221,7 +229,7 @@ class Materials:
         maps = {
             slot: self._map_extras(slot, texture_map, textures.get(slot))
             for slot, texture_map in material.maps.items()
-            if slot not in textures or "gltf" not in texture_map.extras  # those of glTF are in the texture
+            if slot not in textures or GltfMap.of(texture_map) is None  # those of glTF are in the texture
         }
         if maps:
             content["maps"] = maps
@@ -375,9 +383,10 @@ class Textures:
 def _sampling(texture_map: TextureMap, has_border: bool) -> Json:
     """Return wrap modes and filters for a map; those of the original glTF file if its wrap mode is still the same."""
     wrap = MIRRORED if texture_map.mirror else REPEAT if texture_map.tiled and not texture_map.decal else CLAMP
-    original = original_gltf_values(texture_map.extras).get("sampler")
-    if type(original) is dict:
-        known = {name: int(original[name]) for name, allowed in _ALLOWED.items() if original.get(name) in allowed}
+    original = GltfMap.of(texture_map)
+    if original is not None and original.sampler is not None:
+        stated = original.sampler
+        known = {name: int(stated[name]) for name, allowed in _ALLOWED.items() if stated.get(name) in allowed}
         if known.get("wrapS", REPEAT) == wrap:
             return known
     return {"magFilter": _LINEAR, "minFilter": _LINEAR if has_border else _LINEAR_MIPMAPS, "wrapS": wrap, "wrapT": wrap}
