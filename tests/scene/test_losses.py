@@ -141,6 +141,43 @@ def test_outcome_advice_and_unit_come_from_the_type() -> None:
     assert (entry["code"], entry["case"], entry["args"]) == ("SKINS_UNSUPPORTED", "bending", {"bent": 3, "count": 12})
 
 
+SENTENCES: list[tuple[LossType, dict[str, object], str]] = [
+    (LOSSES["LIGHTS_UNSUPPORTED"]["lights"], {"target": "USD", "what": "2 lights"}, "USD cannot store 2 lights"),
+    (FIELD_UNSUPPORTED["value"], {"what": "lens shift"}, "this format cannot store lens shift"),
+    (
+        FIELD_UNSUPPORTED["field"],
+        {"field": "edges", "parts": "4 meshes"},
+        "this format cannot store 'edges' of 4 meshes",
+    ),
+    (KEYS_CONVERTED["wrap"], {"wrap": "loop", "keys": "9 linear keys"}, (
+        "tracks with the wrap 'loop' cannot be stored in this format: written as 9 linear keys"
+    )),
+    (KEYS_CONVERTED["other keys"], {"count": 1, "keys": "4 keys"}, "1 key became 4 keys"),
+    (TIMES_ROUNDED["keys"], {"seconds": 1 / 30000}, "times were rounded by up to 3.3e-05 s"),
+    (LOSSES["NAME_CHANGED"]["rule"], {"name": "it's", "rule": ""}, 'renamed to "it\'s"'),
+    (LOSSES["KEYS_LEFT_OUT"]["too late"], {"last": 1e7}, "keys after frame 10,000,000 are ignored"),
+    (LOSSES["MESH_SPLIT"]["pieces"], {"pieces": 2, "reason": "one for each material"}, (
+        "written as 2 meshes: one for each material"
+    )),
+    (LOSSES["ORIGINAL_DATA_LOST"]["more bytes"], {"count": 525, "places": 1}, "525 more unknown bytes in 1 place"),
+    (LOSSES["ORIGINAL_REWRITTEN"][""], {"reason": "a joint is scaled"}, (
+        "the original could not be edited in place (a joint is scaled): a new file was written"
+    )),
+    (LOSSES["CLIP_RANGE_CHANGED"]["segment"], {"unit_name": "frames", "first": 0.0, "last": 9.0}, (
+        "the active segment became frames 0 to 9"
+    )),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "args", "wanted"), SENTENCES, ids=lambda value: getattr(value, "key", ""))
+def test_sentences(kind: LossType, args: dict[str, object], wanted: str) -> None:
+    report = LossReport("example")
+    report.add(kind, "/nodes/a", **args)  # type: ignore[arg-type]
+    assert report.losses[0].detail == wanted
+    assert str(report.losses[0]).startswith(f"{kind.outcome.value}: /nodes/a: {wanted}")
+    assert report.as_dict()["losses"][0]["args"] == args
+
+
 def summary(*losses: tuple[Any, ...], **measured: float) -> str:
     """Return the summary of losses: type, path, and values of its sentence or options."""
     report = LossReport("example")
