@@ -94,6 +94,8 @@ def make_folder(
     }
     source = None if finder is None else TextureSource(finder)
     is_damaged = report.verdict == "damaged"
+    is_moving = any(clip.channels or clip.raw_channels for clip in scene.clips)
+    loaded = LoadedFile(opened, scene, textures=source, report=report)
 
     def add(file: str, what: str, make: Callable[[], bytes]) -> None:
         try:
@@ -102,8 +104,9 @@ def make_folder(
             problems.append(f"{what}: {error}")
 
     def pictures() -> bytes:
-        strip, frames, still = _strip(scene, source, is_animated)
-        files[PICTURE], is_empty = _picture(scene, source)
+        renderer = Renderer(scene, Settings(_SIDE, _SIDE), textures=source)
+        strip, frames, still = _strip(renderer, is_animated)
+        files[PICTURE], is_empty = _picture(renderer.sized(_WIDTH, _HEIGHT))
         if is_empty:
             readable = "what could be read" if is_damaged else "the file"
             has_faces = any(len(mesh.corners) for mesh in scene.meshes)
@@ -114,10 +117,14 @@ def make_folder(
 
     def model() -> bytes:
         textures = None if finder is None else TextureSource(finder)  # not the source of the pictures: it has a budget
-        return b"".join(glb_parts(export(scene, GltfOptions(**source_options(opened, textures)))[0]))
+        asset, losses = export(scene, GltfOptions(**source_options(opened, textures)))
+        data = b"".join(glb_parts(asset))
+        # the page plays other keys, and has the pixels of images
+        has_images = textures is not None and any(opening.texture is not None for opening in textures.opened)
+        loaded.exported = None if has_images or is_moving else (data, losses)
+        return data
 
     def viewer() -> bytes:
-        loaded = LoadedFile(opened, scene, textures=source)
         return packed_page([ViewedFile(name, lambda: loaded)], shared=f"{up}{ASSETS}/")
 
     if not scene.nodes:
@@ -128,7 +135,7 @@ def make_folder(
     if scene.nodes and not is_quick:
         add(MODEL, "no GLB", model)
         add(VIEWER, "no viewer", viewer)
-    if not is_quick and any(clip.channels or clip.raw_channels for clip in scene.clips):
+    if not is_quick and is_moving:
         add(CURVES, "no curves", lambda: _curves(scene))
     left_out = " (without the parts that could not be read)" if is_damaged else ""
     page = "".join(_page(name, up, facts, report.issues, scene, files, problems, left_out))
@@ -153,17 +160,15 @@ def _words(scene: Scene, writer: Any) -> str:
     return shortened(f"{words}\n{names}".replace("\n", " ").strip(), _LONGEST_WORDS)
 
 
-def _picture(scene: Scene, textures: TextureSource | None) -> tuple[bytes, bool]:
+def _picture(renderer: Renderer) -> tuple[bytes, bool]:
     """Return the picture, and whether it is empty."""
-    renderer = Renderer(scene, Settings(_WIDTH, _HEIGHT), textures=textures)
     picture = renderer.picture(renderer.default_frame)
     pixels = np.asarray(picture)
     return encode_still(picture, "jpg"), bool((pixels == pixels[:, :1]).all())  # only the gradient behind the scene
 
 
-def _strip(scene: Scene, textures: TextureSource | None, is_animated: bool) -> tuple[bytes, int, int]:
+def _strip(renderer: Renderer, is_animated: bool) -> tuple[bytes, int, int]:
     """Return the pictures of the playback next to each other, their number, and the index of the default one."""
-    renderer = Renderer(scene, Settings(_SIDE, _SIDE), textures=textures)
     renderer.frames = frames = renderer.spread(_FRAMES, with_last=False) if is_animated else [renderer.default_frame]
     strip = pillow.Image.new("RGB", (_SIDE * len(frames), _SIDE))
     for number, picture in enumerate(renderer.pictures(frames)):

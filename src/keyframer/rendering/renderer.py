@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any
@@ -119,6 +120,15 @@ class Renderer:
         if self.settings.camera not in ("auto", "fit", *self._cameras):
             suggestion = did_you_mean(self.settings.camera, ("auto", "fit", *self._cameras))
             raise LookupError(f"no camera is named {self.settings.camera!r}{suggestion}")
+
+    def sized(self, width: int, height: int) -> Renderer:
+        """Return a renderer of other pictures, with its own view and exposure; what both need is not prepared again."""
+        other = copy(self)
+        other.settings = replace(self.settings, width=width, height=height)
+        other.frames, other._exposure = None, Exposure(self.settings.lights)
+        for name in ("_camera", "_size", "_fitted", "_backdrop"):
+            vars(other).pop(name, None)
+        return other
 
     @cached_property
     def _camera(self) -> int | None:

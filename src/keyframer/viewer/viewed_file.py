@@ -58,6 +58,10 @@ class LoadedFile:
     failure: FormatError | None = None
     """why there is no document or no scene"""
     textures: TextureSource | None = None
+    report: Report | None = None
+    """of its check, if it was made before"""
+    exported: tuple[bytes, LossReport] | None = None
+    """GLB and losses, if they were made before"""
     beside: tuple[object, ...] = ()
     """keeps the files in memory that were dropped with it"""
 
@@ -110,6 +114,8 @@ class ViewedFile:
     @cached_property
     def report(self) -> Report:
         loaded = self.loaded
+        if loaded.report is not None:
+            return loaded.report
         if loaded.document is None and loaded.importer is None:
             if loaded.scene is not None:  # a scene built by hand
                 return Report(loaded.scene.issues.sorted_by(sort_key), None, 0)
@@ -166,7 +172,7 @@ class ViewedFile:
         loaded = self.loaded
         with self._lock, self._budget.opened():
             scene = loaded.opened.scene(salvage=True)
-        recovered = replace(loaded, scene=scene, failure=None)
+        recovered = replace(loaded, scene=scene, failure=None, exported=None)
         return ViewedFile(f"{self.name} (recovered)", lambda: recovered, self._new_budget())
 
     @property
@@ -233,8 +239,8 @@ class ViewedFile:
     def _exported(self) -> tuple[bytes, LossReport] | None:
         """The GLB, and its loss report."""
         loaded = self.loaded
-        if loaded.scene is None:
-            return None
+        if loaded.scene is None or loaded.exported is not None:
+            return loaded.exported
         source = {"name": self.name, "sha256": hashlib.sha256(loaded.data).hexdigest()}
         images = no_images if loaded.textures is None else images_from(loaded.textures)
         # three.js plays cubic keys exactly; the page requests authored keys track by track
