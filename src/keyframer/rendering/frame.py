@@ -352,8 +352,9 @@ class Canvas:
         """Paint some rows of the oversampled picture into (n, 4) pixels of the final one; returns the light on them."""
         planes = self._oversampling**2
         solid, layers = self._planes(self._buffer, rows), list(self._layers_in(rows))
-        shown: Flags = np.asarray((solid >= 0).any(axis=0))
-        is_plain: Flags = np.asarray((solid >= 0).all(axis=0) & (solid == solid[0]).all(axis=0))
+        last = solid.max(axis=0)
+        shown: Flags = last >= 0
+        is_plain = shown & (solid.min(axis=0) == last)
         sticks = None if self._sticks is None else self._planes(self._sticks, rows)
         if sticks is not None:
             has_stick = (sticks >= 0).any(axis=0)
@@ -411,8 +412,9 @@ class Canvas:
 
     def _first_pixels(self, final: Indices, top: int) -> tuple[Indices, Indices]:
         """Return the first of the pixels that become pixels of the final picture: across and, below ``top``, down."""
-        down, across = np.divmod(final, self._width // self._oversampling)
-        return across * self._oversampling, down * self._oversampling + top
+        size, width = self._oversampling, self._width // self._oversampling
+        down = final // width
+        return (final - down * width) * size, down * size + top
 
     def _distinct(self, planes: Numbers, final: Indices, top: int) -> tuple[Indices, list[Pixels]]:
         """Return (planes, n) indices of each pixel among the opaque ones that must be shaded, -1 for none, and these:
