@@ -40,6 +40,7 @@ _STEPS = 100_000
 """steps of a query after which Python looks for Ctrl-C"""
 _CONTENT = ("files", *LISTS, "fingerprints", "resume")
 """tables with content, besides the full-text search"""
+_INSERTIONS = {table: f"INSERT INTO {table} VALUES ({', '.join('?' * len(COLUMNS[table]))})" for table in _CONTENT}
 
 
 Rows = dict[str, Any]
@@ -247,9 +248,9 @@ class Catalogue:
         known = self._forget(path)
         values = {**file.rows["file"], "path": path, "size": file.size, "sha256": file.sha256, "id": known}
         number = self._insert("files", [values[name] for name in COLUMNS["files"]])
-        for table in LISTS:
+        for table in filter(file.rows.get, LISTS):
             rows = ((number, at, *row) for at, row in enumerate(file.rows[table]))
-            self._database.executemany(_insertion(table), rows)
+            self._database.executemany(_INSERTIONS[table], rows)
         found = file.rows["fingerprint"]
         if found is not None:
             self._insert("fingerprints", [number, *found[:-1], base64.b64decode(found[-1])])
@@ -258,7 +259,7 @@ class Catalogue:
         self._index(number, path, *file.rows["search"])
 
     def _insert(self, table: str, values: Sequence[Any]) -> int:
-        return self._database.execute(_insertion(table), values).lastrowid or 0
+        return self._database.execute(_INSERTIONS[table], values).lastrowid or 0
 
     def _index(self, number: int, path: str, names: str, words: str) -> None:
         text = "INSERT INTO search (rowid, path, names, words) VALUES (?, ?, ?, ?)"
@@ -359,10 +360,6 @@ class Catalogue:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def _insertion(table: str) -> str:
-    return f"INSERT INTO {table} VALUES ({', '.join('?' * len(COLUMNS[table]))})"
 
 
 def _empty_catalogue() -> bytes:

@@ -115,10 +115,9 @@ def check_flags(reporter: Reporter, record: Record, field: str, flags: int, know
 
 def check_key_flags(reporter: Reporter, record: Record, field: str, flags: Array, known: int) -> None:
     """Report the unknown flag bits of all keys, at the first key that has some."""
-    unknown = (flags | known) != known
-    if unknown.any():
-        index = int(unknown.argmax())
-        bits = int(np.bitwise_or.reduce(flags)) & ~known & 0xFFFFFFFF
+    bits = int(np.bitwise_or.reduce(flags)) & ~known & 0xFFFFFFFF
+    if bits:
+        index = int(((flags | known) != known).argmax())
         reporter.report(SEM_UNKNOWN_FLAG_BITS, record, f"{field}[{index}]/flags", bits=bits)
 
 

@@ -28,6 +28,9 @@ _SURELY_SAME = 0.0099
 NEAR = 0.03
 """largest displacements of vertices, as fractions of the mesh's size"""
 
+_IDENTITY = np.eye(4)
+_NEAR_IDENTITY = 1e-6 + 1e-5 * _IDENTITY
+
 
 @dataclass(frozen=True, slots=True)
 class Choice:
@@ -102,7 +105,7 @@ def choose(
         return Choice(geometry == "keyframer", f"the option geometry={geometry}", difference)
     if difference <= SAME:
         return Choice(True, "both agree", difference)
-    identity = np.array_equal(mesh_object.matrix, np.eye(4))
+    identity = np.array_equal(mesh_object.matrix, _IDENTITY)
     if writer.revision is not None and writer.revision < 4 and identity:
         return Choice(False, "keyframer revision below 4 with an identity matrix", difference)
     inverse = affine.inverse(mesh_object.matrix)
@@ -112,7 +115,7 @@ def choose(
         )
     if settled:
         return Choice(True, settled, difference)
-    if identity and not np.allclose(world_at_rest, np.eye(4), atol=1e-6):
+    if identity and not (np.abs(world_at_rest - _IDENTITY) <= _NEAR_IDENTITY).all():
         return Choice(True, "vertices are local: the mesh's matrix is the identity", difference)
     return Choice(False, "the file lost the position of the node", difference, is_guess=True)
 
