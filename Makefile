@@ -58,7 +58,7 @@ $(BIN)/.league: $(BIN)/.test
 	PYTHON=$(PYTHON) sh tools/make_venv.sh $(VENV) '.[test,league]'
 	@touch $@
 
-league: $(BIN)/.league  ## what eleven other programs make of these files (a quarter of an hour): build/league.md
+league: $(BIN)/.league  ## what ten other programs make of these files (a quarter of an hour): build/league.md
 	sh tools/install_test_tools.sh
 	sh tools/install_node_tools.sh
 	PYTHON=$(PYTHON) sh tools/install_blender.sh

@@ -237,6 +237,6 @@ def test_the_page_counts_outcomes_and_says_what_rests_on_our_own_reading() -> No
     assert "| `3ds/b` | own reading | wrong |" in text
     assert "* `3ds/b`, VTK: Box is off" in text
     assert "those of the 2 `.3ds` files" in text
-    assert "* Panda3D was not installed (PyPI: panda3d)." in text
+    assert "Panda3D was not installed (PyPI: panda3d)." in text
     assert "VTK was not installed" not in text
     assert "2001-02-03" in text

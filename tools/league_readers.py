@@ -149,13 +149,6 @@ def assimp_reader(program: str) -> Callable[[Path, Floats, Floats], Answer]:
     return read
 
 
-def assimp_version(program: str) -> str | None:
-    if shutil.which(program) is None:
-        return None
-    said = subprocess.run([program, "version"], capture_output=True, text=True, check=False).stdout
-    return (re.search(r"Version (\S+)", said) or ["", "?"])[1]
-
-
 def panda_reader(path: Path, frames: Floats, times: Floats) -> Answer:
     """Panda3D reads these formats by its plugin of assimp, whose own root node turns the scene."""
     from panda3d import core
@@ -301,8 +294,12 @@ def build_irrlicht(folder: Path) -> None:
     subprocess.run(["g++", "-O1", "-o", str(folder / "irrlicht"), str(source), "-lIrrlicht"], check=True)
 
 
-def header_version(header: str, compiler: str, version: str) -> str | None:
-    return version if Path("/usr/include", header).exists() and shutil.which(compiler) else None
+def debian_version(package: str) -> str | None:
+    if shutil.which("dpkg-query") is None:
+        return None
+    command = ["dpkg-query", "-W", "-f", "${Version}", package]
+    said = subprocess.run(command, capture_output=True, text=True, check=False)
+    return None if said.returncode else re.split("[^0-9.]", said.stdout)[0] or None
 
 
 READERS = {
@@ -321,17 +318,17 @@ READERS = {
         install_addon,
     ),
     "assimp 5": Reader(
-        assimp_reader("/usr/bin/assimp"), lambda: assimp_version("/usr/bin/assimp"), "Debian: assimp-utils", suffixes=()
+        assimp_reader("/usr/bin/assimp"), lambda: debian_version("assimp-utils"), "Debian: assimp-utils", suffixes=()
     ),
     "assimp 6": Reader(
         assimp_reader(NEW_ASSIMP), lambda: package_version("cmeel-assimp"), "PyPI: cmeel-assimp", suffixes=()
     ),
     "Panda3D": Reader(panda_reader, lambda: package_version("panda3d"), "PyPI: panda3d", suffixes=()),
-    "lib3ds": Reader(lib3ds_reader, lambda: header_version("lib3ds", "gcc", "1.3"), "Debian: lib3ds-dev", build),
+    "lib3ds": Reader(lib3ds_reader, lambda: debian_version("lib3ds-dev"), "Debian: lib3ds-dev and gcc", build),
     "Irrlicht": Reader(
         irrlicht_reader,
-        lambda: header_version("irrlicht", "g++", "1.8.5"),
-        "Debian: libirrlicht-dev",
+        lambda: debian_version("libirrlicht-dev"),
+        "Debian: libirrlicht-dev and g++",
         build_irrlicht,
         (".3ds", ".b3d"),
     ),

@@ -292,7 +292,7 @@ SAMPLE_LINES = {
 STUDIO = "3D Studio for DOS: frames that it rendered and whose matrices it wrote down have this feature"
 LIB3DS = "lib3ds, which shares no code with Keyframer, comes to the same matrices"
 IRRLICHT = "Irrlicht, which shares no code with Keyframer, comes to the same vertices"
-MD5_FILE = "the MD5 file from which the only known real animation was made"
+MD5_FILE = "an MD5 file: the only known real animation was made from it"
 STUDIO_FILES = {
     **dict.fromkeys(("position", "tension", "continuity", "ease", "rotation", "rotation_270"), STUDIO),
     **dict.fromkeys(("scale", "loop", "hierarchy", "camera"), STUDIO),
@@ -305,10 +305,19 @@ EVIDENCE = {
     "b3d/swaying.b3d": IRRLICHT,
     "hale3d/wave-length.anim": MD5_FILE,
     "hale3d/wave-nul-ended.anim": MD5_FILE,
+    "horde3d/wave.anim": "the source of Horde3D: a slow computation after it comes to the same matrices",
+    **dict.fromkeys(
+        ("md5/body.md5mesh", "md5/wave.md5anim"),
+        "the source of Doom 3: a slow computation after it comes to the same places",
+    ),
+    **dict.fromkeys(
+        ("midtown/document.anim", "midtown/old.anim"),
+        "two decompilations of the game: a slow computation after them comes to the same matrices",
+    ),
     "vue/turning.vue": "3D Studio for DOS: the matrices that its VUE renderer wrote mean the same",
 }
-"""What tests compare the same feature with in real files (tests/truth), or the same file (tests/test_league.py). Where
-nothing is said, the values rest on our own reading of the format."""
+"""What tests compare the same feature with in real files (tests/truth), or the same file (tests/test_league.py, and
+``poses.py`` of the samples). Where nothing is said, the values rest on our own reading of the format."""
 
 
 def cases() -> list[Case]:

@@ -36,7 +36,9 @@ The counts are those of the {studio} `.3ds` files. *Other formats* are those of 
 
 {counts}
 
-{missing}{nothing}
+{missing}Not in the league:
+
+{nothing}
 
 ## File by file
 
@@ -50,14 +52,14 @@ compare with the same feature in real files.
 {words}
 """
 NOTHING = {
-    "Babylon.js 9.28": "its loaders read glTF, OBJ, STL, BVH, FBX, USD and splats",
-    "Open3D 0.20": "it has assimp inside, but without the importers of these formats",
-    "trimesh 5.2, and pyrender, which loads with it": "OBJ, STL, PLY, OFF, DXF, glTF and XYZ",
-    "F3D 4.0, PyVista 0.49, vedo 2026.6": "they read `.3ds` by VTK, which is in the league; F3D gives pictures only",
+    "Babylon.js 9.28": "its loaders read glTF, OBJ, STL, BVH, FBX, USD and splats, nothing of the pack",
+    "Open3D 0.20": "has assimp inside, but without the importers of these formats",
+    "trimesh 5.2, and pyrender, which loads by it": "OBJ, STL, PLY, OFF, DXF, glTF and XYZ, nothing of the pack",
+    "F3D 4.0, PyVista 0.49, vedo 2026.6": "read `.3ds` by VTK, which is in the league",
     "three-stdlib 2.36": "its TDSLoader is a copy of that of three.js",
-    "Aspose.3D 26.9": "not free, not tried",
+    "Aspose.3D 26.9": "not free, and not tried",
 }
-"""programs that read nothing of the pack by themselves, with the reason; seen in November 2026"""
+"""other programs of PyPI and npm, and why they have no reader here; seen in November 2026"""
 
 
 def digest(programs: Mapping[str, str], scores: Mapping[str, Sequence[Score]]) -> list[list[str]]:
@@ -99,11 +101,11 @@ def page(
         studio=sum(file.startswith("3ds/") for file in evidence),
         counts=_table(digest(programs, scores)),
         missing="".join(
-            f"* {name} was not installed ({reader.needs}).\n"
+            f"{name} was not installed ({reader.needs}).\n\n"
             for name, reader in READERS.items()
             if name not in programs
         ),
-        nothing="\n".join(f"* {name}: reads nothing of the pack by itself: {why}." for name, why in NOTHING.items()),
+        nothing="\n".join(f"* {name}: {why}." for name, why in NOTHING.items()),
         outcomes=_table(outcomes),
         words="\n".join(words),
     )
