@@ -260,7 +260,7 @@ def test_shards_write_the_index_one_after_the_other(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(gallery_index, "_write_all", write_all)
     with Ledger(str(tmp_path / "keyframer-batch.0-of-2.sqlite"), str(tmp_path)) as ledger:
-        gallery_index.Gallery().after(str(tmp_path), ledger, [])
+        gallery_index.write(str(tmp_path), ledger, [])
     os.close(lock_ledger(str(tmp_path / LEDGER)) or -1)
     assert locked == [True]
 
@@ -283,7 +283,7 @@ def test_a_gallery_in_a_store(tmp_path: Path) -> None:
     assert result["error"] is None
     with Ledger(str(tmp_path / "ledger.sqlite"), out) as ledger:
         ledger.record(result)
-        assert gallery_index.Gallery().after(out, ledger, [str(EXAMPLE)]) == (f"{out}/index.html", 0)
+        assert gallery_index.write(out, ledger, [str(EXAMPLE)]) == (f"{out}/index.html", 0)
     store = fsspec.filesystem("memory")
     assert b"files/deep/a.3ds" in store.cat("/gallery-test/gallery/data.js")
     assert store.exists("/gallery-test/files/deep/a.3ds/model.glb")

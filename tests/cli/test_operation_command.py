@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from keyframer.batch import Job, operation_table, perform
-from keyframer.operations import Operation, WorkFile, reading_options
+from keyframer.operations import Operation, WorkFile
 from tests.cli.running import EXAMPLE, Run
 
 
@@ -19,12 +16,8 @@ class Count(Operation):
     help = "count the nodes of every file"
     about = "Count the nodes of a file."
     examples = ("keyframer count scene.3ds",)
-
-    def add_options(self, parser: argparse.ArgumentParser, *, in_batch: bool = False) -> None:
-        reading_options.add_scene_arguments(parser)
-
-    def suffix(self, values: Mapping[str, Any]) -> str:
-        return ".count"
+    ending = ".count"
+    reads_scenes = True
 
     def perform(self, file: WorkFile) -> None:
         nodes = len(file.scene().nodes)

@@ -1,4 +1,4 @@
-"""Operations on scenes: their effect on the motion; none changes its input."""
+"""Edits of scenes: their effect on the motion; none changes its input."""
 
 from __future__ import annotations
 

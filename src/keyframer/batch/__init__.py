@@ -19,44 +19,33 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing import Any
 
-    from keyframer.batch.base_run import InputFile, Summary
-    from keyframer.batch.job import Job, Result
-    from keyframer.batch.job_execution import perform
-    from keyframer.batch.job_submission import perform_all, run
-    from keyframer.batch.ledger import Ledger, LedgerError
-    from keyframer.batch.local_executor import LocalExecutor
-    from keyframer.batch.operation_table import OPERATIONS
-    from keyframer.batch.resumable_run import ResumableRun
+    from keyframer.batch.base_run import InputFile as InputFile
+    from keyframer.batch.base_run import Summary as Summary
+    from keyframer.batch.job import Job as Job
+    from keyframer.batch.job import Result as Result
+    from keyframer.batch.job_execution import perform as perform
+    from keyframer.batch.job_submission import perform_all as perform_all
+    from keyframer.batch.job_submission import run as run
+    from keyframer.batch.ledger import Ledger as Ledger
+    from keyframer.batch.ledger import LedgerError as LedgerError
+    from keyframer.batch.local_executor import LocalExecutor as LocalExecutor
+    from keyframer.batch.operation_table import OPERATIONS as OPERATIONS
+    from keyframer.batch.resumable_run import ResumableRun as ResumableRun
 
 _MODULES = {
-    "OPERATIONS": "operation_table",
-    "ResumableRun": "resumable_run",
-    "InputFile": "base_run",
-    "Job": "job",
-    "Ledger": "ledger",
-    "LedgerError": "ledger",
-    "LocalExecutor": "local_executor",
-    "Result": "job",
-    "Summary": "base_run",
-    "perform": "job_execution",
-    "perform_all": "job_submission",
-    "run": "job_submission",
+    name: module
+    for module, names in (
+        ("base_run", ("InputFile", "Summary")),
+        ("job", ("Job", "Result")),
+        ("job_execution", ("perform",)),
+        ("job_submission", ("perform_all", "run")),
+        ("ledger", ("Ledger", "LedgerError")),
+        ("local_executor", ("LocalExecutor",)),
+        ("operation_table", ("OPERATIONS",)),
+        ("resumable_run", ("ResumableRun",)),
+    )
+    for name in names
 }
-
-__all__ = [
-    "OPERATIONS",
-    "InputFile",
-    "Job",
-    "Ledger",
-    "LedgerError",
-    "LocalExecutor",
-    "Result",
-    "ResumableRun",
-    "Summary",
-    "perform",
-    "perform_all",
-    "run",
-]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""Galleries: a folder for each file, and an index, one page that shows, filters and sorts all files.
+"""The index of a gallery: one page that shows, filters and sorts all files.
 
 Its data is made from the ledgers of all shards. It is a script that the page loads, because a page from a disk may not
 read other files.
@@ -6,29 +6,23 @@ read other files.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from importlib.resources import files
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 from keyframer.batch import storage
+from keyframer.batch.base_run import InputFile
 from keyframer.batch.job import FAILED, PAYLOAD
 from keyframer.batch.ledger import LOCK, Ledger, LedgerError, lock_ledger
 from keyframer.batch.shards import other_shards
 from keyframer.files import write_bytes
-from keyframer.operations import READING, Operation, WorkFile, reading_options
-from keyframer.operations.convert import SAVING
-from keyframer.operations.thumbnail import RENDERING
 from keyframer.text import safe_text
-
-if TYPE_CHECKING:
-    from keyframer.batch.base_run import InputFile
 
 PAGE = "index.html"
 """name of the index, and of the page in the folder of each file"""
@@ -48,83 +42,32 @@ _DETAILS: dict[str, Any] = {
 """details of a row that are in its entry, with their types: a ledger is not trusted"""
 
 
-class Gallery(Operation):
-    name = "gallery"
-    help = "make web pages that show, filter and play all files"
-    loads = (*READING, *RENDERING, *SAVING, "keyframer.batch.gallery_page")
-    plain = ("quick",)
-    needs = "PIL"
-    shows_pictures = True
+def inputs_of(inputs: Iterable[InputFile], out: str) -> Iterator[InputFile]:
+    """Yield the inputs with paths below the folder of all files; files that a gallery at ``out`` has written are left
+    out."""
+    own = tuple(os.path.join(out, part, "") for part in (FOLDER, os.path.join(PAYLOAD, FOLDER)))
+    for file in inputs:
+        if not file.source.startswith(own):
+            yield file._replace(relative=f"{FOLDER}/{file.relative}")
 
-    def add_options(self, parser: argparse.ArgumentParser, *, in_batch: bool = False) -> None:
-        reading_options.add_arguments(parser)
-        parser.add_argument(
-            "--quick",
-            action="store_true",
-            help="only pictures, facts and the index; the same command without --quick adds GLB, viewer and curves",
-        )
-        reading_options.add_textures(parser)
 
-    def own_values(self, options: argparse.Namespace) -> dict[str, Any]:
-        """Return nothing; raises ValueError if the viewer is missing."""
-        from keyframer.viewer.standalone_page import Assets, PageMissing  # loads numpy
+def check(out: str, ledger: Ledger, *, force: bool) -> None:
+    """Raise `LedgerError` if the output folder has an index that no gallery wrote, unless ``force``."""
+    index = os.path.join(out, PAGE)
+    if force or storage.is_url(out) or not os.path.lexists(index) or ledger.outputs_of("gallery"):
+        return
+    if not any(True for _ in _rows_elsewhere(ledger)):
+        raise LedgerError(f"{index} exists and was not written by an earlier run (--force replaces it)")
 
-        try:
-            Assets()
-        except PageMissing as missing:
-            raise ValueError(str(missing)) from None
-        return {}
 
-    def suffix(self, values: Mapping[str, Any]) -> str:
-        return "/index.html"
+def write(out: str, ledger: Ledger, sources: Iterable[str]) -> tuple[str, int]:
+    """Write the index of these sources and those of the other shards, with scripts and styles; returns its path, and
+    how many of the files are damaged or not readable.
 
-    def perform(self, file: WorkFile) -> None:
-        """Write the folder of a file in a gallery; a file that cannot be read has one, too."""
-        from keyframer.batch.gallery_page import make_folder
-
-        folder = os.path.dirname(file.output)
-        below = folder.removeprefix(file.out or folder).replace(os.sep, "/").strip("/")
-        date = storage.modified(file.name, file.occurrence)
-        is_quick = bool(file.values.get("quick"))
-        files, details, issues = make_folder(
-            file.opened, file.opened.sha256, file.finder(), below, date, is_quick=is_quick
-        )
-        for name, data in files.items():
-            file.write(data, os.path.join(folder, name))
-        file.note_issues(issues)
-        file.details = details
-
-    def inputs_of(self, inputs: Iterable[InputFile], out: str) -> Iterator[InputFile]:
-        """Yield the inputs with paths below the folder of all files; files that a gallery at ``out`` has written are
-        left out."""
-        own = tuple(os.path.join(out, part, "") for part in (FOLDER, os.path.join(PAYLOAD, FOLDER)))
-        for file in inputs:
-            if not file.source.startswith(own):
-                yield file._replace(relative=f"{FOLDER}/{file.relative}")
-
-    def before(self, out: str, ledger: Ledger, *, force: bool) -> None:
-        """Raise `LedgerError` if the output folder has an index that no gallery wrote, unless ``force``."""
-        index = os.path.join(out, PAGE)
-        if force or storage.is_url(out) or not os.path.lexists(index) or ledger.outputs_of(self.name):
-            return
-        if not any(True for _ in _rows_elsewhere(ledger)):
-            raise LedgerError(f"{index} exists and was not written by an earlier run (--force replaces it)")
-
-    def after(self, out: str, ledger: Ledger, sources: Iterable[str]) -> tuple[str, int]:
-        """Write the index of these sources and those of the other shards, with scripts and styles.
-
-        Shards that end at the same time write one after the other, so that the last of them has read the rows of all.
-        """
-        with _taking_turns(ledger):
-            return _write_all(out, ledger, set(sources))
-
-    def index(self, out: str) -> list[str]:
-        if storage.is_url(out):
-            names = [f"{ASSETS}/{name}" for name in storage.list_sizes(f"{out}/{ASSETS}")]
-        else:
-            folder = os.path.join(out, ASSETS)
-            names = [f"{ASSETS}/{name}" for name in os.listdir(folder) if os.path.isfile(os.path.join(folder, name))]
-        return [PAGE, *sorted(names)]
+    Shards that end at the same time write one after the other, so that the last of them has read the rows of all.
+    """
+    with _taking_turns(ledger):
+        return _write_all(out, ledger, set(sources))
 
 
 @contextmanager
@@ -176,6 +119,16 @@ def _write(out: str, name: str, data: bytes) -> None:
         write_bytes(path, data, overwrite=True)
     except OSError as error:
         raise LedgerError(f"{path} cannot be written: {error.strerror or error}") from None
+
+
+def files_of(out: str) -> list[str]:
+    """Return the files of an index, below its folder."""
+    if storage.is_url(out):
+        names = [f"{ASSETS}/{name}" for name in storage.list_sizes(f"{out}/{ASSETS}")]
+    else:
+        folder = os.path.join(out, ASSETS)
+        names = [f"{ASSETS}/{name}" for name in os.listdir(folder) if os.path.isfile(os.path.join(folder, name))]
+    return [PAGE, *sorted(names)]
 
 
 def path_below(folder: str) -> str:

@@ -110,27 +110,21 @@ class _Output:
                 note(options, f"{name}: no table {missing!r} (available: {_table_list(tables)})")
         if listing.style in ("json", "jsonl"):
             listing.json(info_record(name, summary, wanted, options.encoding))
+        elif listing.style == "csv" and not self._shows_tables:
+            listing.row([name, *(summary[column] for column in COLUMNS), None])
+        elif listing.style == "csv" and self._has_one_table:
+            _csv_of_one_table(listing, name, wanted, options)
         elif listing.style == "csv":
-            self._csv(name, summary, wanted)
+            _csv(listing, name, wanted)
         else:
-            self._text(name, wanted if self._shows_tables else [summary_table(summary, tables)], tables)
-
-    def _csv(self, name: str, summary: Summary, tables: list[Table]) -> None:
-        if not self._shows_tables:
-            self.listing.row([name, *(summary[column] for column in COLUMNS), None])
-        elif self._has_one_table:
-            _csv_of_one_table(self.listing, name, tables, self._options)
-        else:
-            _csv(self.listing, name, tables)
-
-    def _text(self, name: str, shown: list[Table], tables: list[Table]) -> None:
-        if self.listing.style == "md":
-            _markdown(self.listing, name, shown, self._options.encoding)
-            return
-        self.listing.text("" if self._is_first else "\n")
-        _pretty(name, shown, self._options)
-        if self._is_first and not self._shows_tables and sys.stdout.isatty():
-            note(self._options, f"--table NAME or --all shows more: {_table_list(tables)}")
+            wanted = wanted if self._shows_tables else [summary_table(summary, tables)]
+            if listing.style == "md":
+                _markdown(listing, name, wanted, options.encoding)
+            else:
+                listing.text("" if self._is_first else "\n")
+                _pretty(name, wanted, options)
+            if listing.style == "pretty" and self._is_first and not self._shows_tables and sys.stdout.isatty():
+                note(options, f"--table NAME or --all shows more: {_table_list(tables)}")
         self._is_first = False
 
 

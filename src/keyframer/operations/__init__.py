@@ -102,8 +102,12 @@ class Operation:
     examples: tuple[str, ...] = ()
     noun, is_text = "file", True
     """what its outputs are"""
+    ending = ""
+    """the suffix of output names, if it does not depend on options"""
     replaces_extension = False
     """whether ``a.3ds`` becomes ``a.glb``; otherwise the suffix is added: ``a.3ds.check.json``"""
+    reads_scenes = finds_images = False
+    """whether it has the options of loading scenes, and those of images"""
     reads_companions = True
     needs = "keyframer"
     """a package without which the operation is not offered"""
@@ -114,7 +118,16 @@ class Operation:
 
     def add_options(self, parser: argparse.ArgumentParser, *, in_batch: bool = False) -> None:
         """Add the options that the operation has as a command and in a batch."""
-        reading_options.add_arguments(parser)
+        if self.reads_scenes:
+            reading_options.add_scene_arguments(parser)
+        else:
+            reading_options.add_arguments(parser)
+        self.add_own_options(parser, in_batch=in_batch)
+        if self.finds_images:
+            reading_options.add_textures(parser)
+
+    def add_own_options(self, parser: argparse.ArgumentParser, *, in_batch: bool) -> None:
+        """Add the options that only this operation has."""
 
     def values_of(self, options: argparse.Namespace) -> dict[str, Any]:
         """Return the given options as JSON values, which can be hashed and sent to workers; raises ValueError."""
@@ -131,7 +144,7 @@ class Operation:
 
     def suffix(self, values: Mapping[str, Any]) -> str:
         """Return the suffix of output names; raises ValueError for invalid options."""
-        raise NotImplementedError
+        return self.ending
 
     def skipped_extensions(self, values: Mapping[str, Any]) -> tuple[str, ...]:
         """Return extensions of files that are not taken from folders and archives, although they could be read."""

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from typing import Any
 
 from keyframer.catalogue import CATALOGUE
-from keyframer.operations import READING, Operation, WorkFile, reading_options
+from keyframer.operations import READING, Operation, WorkFile
 from keyframer.text import did_you_mean
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
 
 VERDICT_WORDS = {"damaged": "damaged", "problems": "readable with problems", "unreadable": "not readable"}
 """the verdicts that ``--only`` selects"""
@@ -22,12 +18,12 @@ class Check(Operation):
     name = "check"
     help = "check every file and write its report as JSON"
     loads = READING
+    ending = ".check.json"
     plain = ("fail_on", "ignore", "only")
     counts_findings = True
 
-    def add_options(self, parser: argparse.ArgumentParser, *, in_batch: bool = False) -> None:
-        """Add the options; a batch writes something for every file, so it does not select files by their verdict."""
-        reading_options.add_arguments(parser)
+    def add_own_options(self, parser: argparse.ArgumentParser, *, in_batch: bool) -> None:
+        # a batch writes something for every file, so it does not select files by their verdict
         _add_issues(parser, for_verdicts=not in_batch)
 
     def own_values(self, options: argparse.Namespace) -> dict[str, Any]:
@@ -36,9 +32,6 @@ class Check(Operation):
             raise ValueError(f"--only takes codes here; for a verdict: keyframer batch report OUT --only {verdicts[0]}")
         _refuse_unknown_codes((*options.only, *options.ignore))
         return {}
-
-    def suffix(self, values: Mapping[str, Any]) -> str:
-        return ".check.json"
 
     def perform(self, file: WorkFile) -> None:
         """Write the report on a file, readable or not."""

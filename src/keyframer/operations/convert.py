@@ -32,17 +32,15 @@ class Convert(Operation):
     help = "convert every file to glTF 2.0 or another format"
     loads = (*READING, *SAVING)
     plain = ("dialect", "max_error")
-    replaces_extension = True
+    reads_scenes = finds_images = replaces_extension = True
 
-    def add_options(self, parser: argparse.ArgumentParser, *, in_batch: bool = False) -> None:
-        reading_options.add_scene_arguments(parser, reads_fps=False)
+    def add_own_options(self, parser: argparse.ArgumentParser, *, in_batch: bool) -> None:
+        parser.set_defaults(reads_fps=False)  # --fps is set after loading, also for formats that store a frame rate
         _add_writing(parser)
         _add_steps(parser)
-        reading_options.add_textures(parser)
 
     def own_values(self, options: argparse.Namespace) -> dict[str, Any]:
-        own = {"to": options.to, "fps": options.fps, "steps": _steps(options), "write": dict(options.write)}
-        return own | reading_options.scene_values(options)
+        return {"to": options.to, "fps": options.fps, "steps": _steps(options), "write": dict(options.write)}
 
     def suffix(self, values: Mapping[str, Any]) -> str:
         """Return the suffix without loading the code of the format."""

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import argparse
 
 from keyframer.operations import Operation, WorkFile
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Mapping
-    from typing import Any
 
 
 class Identify(Operation):
     name = "identify"
     help = "identify every file and write JSON"
     loads = ("keyframer.inspecting.identity", "keyframer.inspecting.listing")
+    ending = ".identify.json"
     reads_companions = False
 
     def add_options(self, parser: argparse.ArgumentParser, *, in_batch: bool = False) -> None:
         """There are none."""
-
-    def suffix(self, values: Mapping[str, Any]) -> str:
-        return ".identify.json"
 
     def perform(self, file: WorkFile) -> None:
         """Recognise the format of a file."""

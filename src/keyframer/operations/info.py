@@ -12,9 +12,6 @@ from keyframer.operations import READING, Operation, WorkFile, reading_options
 from keyframer.text import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
     from keyframer.checking import Report
     from keyframer.exchange.opening import OpenedFile
     from keyframer.formats.kit.summary_tables import Table
@@ -26,19 +23,13 @@ class Info(Operation):
     name = "info"
     help = "write the summary and the tables of every file as JSON"
     loads = (*READING, "keyframer.inspecting.document_tables")
+    ending = ".info.json"
+    finds_images = True
     plain = ("table", "encoding")
 
-    def add_options(self, parser: argparse.ArgumentParser, *, in_batch: bool = False) -> None:
-        reading_options.add_arguments(parser)
+    def add_own_options(self, parser: argparse.ArgumentParser, *, in_batch: bool) -> None:
         _add_tables(parser)
         reading_options.add_format_options(parser)
-        reading_options.add_textures(parser)
-
-    def own_values(self, options: argparse.Namespace) -> dict[str, Any]:
-        return reading_options.scene_values(options)
-
-    def suffix(self, values: Mapping[str, Any]) -> str:
-        return ".info.json"
 
     def perform(self, file: WorkFile) -> None:
         """Write the summary and the tables of a file."""

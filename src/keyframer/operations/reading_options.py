@@ -82,12 +82,11 @@ def _limit(text: str) -> tuple[str, str]:
     return name, value
 
 
-def add_scene_arguments(parser: argparse.ArgumentParser, *, reads_fps: bool = True) -> None:
-    """Add the arguments for loading scenes. Unless ``reads_fps``, the rate of ``--fps`` is set after loading, also for
-    formats whose readers have no such option."""
+def add_scene_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments for loading scenes."""
     add_arguments(parser)
     scenes = parser.add_argument_group("scene")
-    parser.set_defaults(salvaged=False, reads_fps=reads_fps)
+    parser.set_defaults(salvaged=False, reads_fps=True)
     scenes.add_argument(
         "--salvage", action="store_true", help="leave out the unsafe parts of a damaged file instead of refusing it"
     )
@@ -120,19 +119,15 @@ def bridge_options(options: argparse.Namespace) -> dict[str, object]:
 
 
 def values_of(options: argparse.Namespace) -> dict[str, Any]:
-    """Return the shared options as JSON values, without those of loading scenes; empty ones are not left out."""
+    """Return the shared options as JSON values; empty ones are not left out."""
     given = vars(options)
     values = {name: given.get(name) for name in ("no_textures", "texture_recursive", "salvage")}
     values["from"] = given.get("from_format")
     values["limit"] = dict(given.get("limit") or ())
     values["texture_path"] = [os.path.abspath(folder) for folder in given.get("texture_path") or ()]
-    return values
-
-
-def scene_values(options: argparse.Namespace) -> dict[str, Any]:
-    """Return the options of loading scenes as JSON values."""
     scene = bridge_options(options)
-    return {"scene": scene | {name: os.path.abspath(str(scene[name])) for name in COMPANIONS if name in scene}}
+    values["scene"] = scene | {name: os.path.abspath(str(scene[name])) for name in COMPANIONS if name in scene}
+    return values
 
 
 def add_clip(group: argparse._ArgumentGroup) -> None:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import Any
 
 from keyframer.operations import READING, Operation, WorkFile, reading_options
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
 
 PICTURE_KINDS = ("png", "jpg", "gif", "apng", "webp", "mp4")
 """kinds of picture that can be written"""
@@ -44,7 +41,7 @@ class Thumbnail(Operation):
     help = "render a picture of every file"
     loads = (*READING, *RENDERING)
     plain = ("clip",)
-    shows_pictures = True
+    reads_scenes = finds_images = shows_pictures = True
     needs = "PIL"
     noun, is_text = "picture", False
     about, examples = ABOUT, EXAMPLES
@@ -58,13 +55,11 @@ class Thumbnail(Operation):
             raise ValueError(f"{options.output} is the name of a {kind} picture, but --to is {options.to}")
         options.to = options.to or kind
 
-    def add_options(self, parser: argparse.ArgumentParser, *, in_batch: bool = False) -> None:
-        reading_options.add_scene_arguments(parser)
+    def add_own_options(self, parser: argparse.ArgumentParser, *, in_batch: bool) -> None:
         _add_picture(parser)
-        reading_options.add_textures(parser)
 
     def own_values(self, options: argparse.Namespace) -> dict[str, Any]:
-        return _picture(options) | reading_options.scene_values(options)
+        return _picture(options)
 
     def suffix(self, values: Mapping[str, Any]) -> str:
         from keyframer.rendering.renderer import picture_options
