@@ -291,6 +291,7 @@ SAMPLE_LINES = {
 
 STUDIO = "3D Studio for DOS: frames that it rendered and whose matrices it wrote down have this feature"
 LIB3DS = "lib3ds, which shares no code with Keyframer, comes to the same matrices"
+MAX = "3ds Max: matrices that it wrote of 472 nodes, most of them below dummies"
 IRRLICHT = "Irrlicht, which shares no code with Keyframer, comes to the same vertices"
 MD5_FILE = "an MD5 file: the only known real animation was made from it"
 STUDIO_FILES = {
@@ -300,6 +301,7 @@ STUDIO_FILES = {
 }
 EVIDENCE = {
     **{f"3ds/{name}.3ds": source for name, source in STUDIO_FILES.items()},
+    "3ds/dummy.3ds": MAX,
     "ase/controllers.ase": "3ds Max: it exported the same scenes as ASE and as 3DS",
     "b3d/layered.b3d": IRRLICHT,
     "b3d/swaying.b3d": IRRLICHT,
