@@ -35,6 +35,8 @@ from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.scene.losses import (
     AIM_BAKED,
     FIELD_KEPT,
+    KEYS_CONVERTED,
+    KEYS_RESAMPLED,
     LENGTHS_CONVERTED,
     LIGHT_CHANGED,
     MOTION_WRITTEN,
@@ -670,16 +672,15 @@ class _Builder:
 
     def _report_conversion(self, clips: list[ClipCurves]) -> None:
         """Report how motion was converted, which parts were dropped, and which targets were baked."""
-        outcomes = {"exact": Outcome.EXACT, "fitted": Outcome.APPROXIMATED, "sampled": Outcome.BAKED}
+        kinds = {"fitted": KEYS_CONVERTED["fitted"], "sampled": KEYS_RESAMPLED["sampled"]}
         for converted in clips:
             for curves in converted.curves:
                 path = f"/nodes/{self.scene.nodes[curves.node].name}/{curves.name}"
                 keys = f"{len(curves.frames)} key{'s' if len(curves.frames) > 1 else ''}"
                 error = curves.error if curves.how == "fitted" else None
                 if (curves.node, curves.name) in self.targets:
-                    outcome, unit = outcomes[curves.how], _UNITS.get(curves.name, "1")
-                    keys = keys if curves.how == "exact" else f"{curves.how}: {keys}"
-                    self.report.add(MOTION_WRITTEN["keys"], path, outcome=outcome, error=error, unit=unit, keys=keys)
+                    kind, unit = kinds.get(curves.how, MOTION_WRITTEN["keys"]), _UNITS.get(curves.name, "1")
+                    self.report.add(kind, path, error=error, unit=unit, keys=keys)
         for clip in self.scene.clips:
             for channel in clip.raw_channels:
                 path = f"/clips/{clip.name}/{channel.name}"

@@ -457,6 +457,7 @@ KEYS_RESAMPLED = loss_cases(
             "--embed-source keeps them",
         ),
         "frames": "{frames: frame} of {joints}, sampled from keys",
+        "sampled": ("sampled: {keys}", ""),
     },
     "authored keys",
 )
@@ -465,6 +466,7 @@ KEYS_CONVERTED = loss_cases(
     _NEAR,
     {
         "other keys": "{count: key} became {keys}",
+        "fitted": "fitted: {keys}",
         "frames": "{frames: frame} became {keys}",
         "between frames": "keys between frames: written as {keys}",
         "tangents": "keys with tangents cannot be stored in this format: written as {keys}",

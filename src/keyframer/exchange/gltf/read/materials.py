@@ -124,32 +124,30 @@ class MaterialReader:
             unlit=unlit or None,
         )
         self._restore(material, item, extras, roughness)
-        if self._from_keyframer:  # only what the material does not express
+        if self._from_keyframer:
             is_from_map = glow_image is not None and _is_close(glow, color)
-            original = replace(
-                original,
-                metallic=None if metallic == metalness(material) else metallic,
-                roughness=None if abs(derived_roughness(material) - roughness) <= 1e-5 else roughness,
-                alpha_mode=None if original.alpha_cutoff is None else mode,
-                emissive=None if is_from_map else original.emissive,
-            )
+            original = _not_expressed(original, material, is_from_map=is_from_map)
         if values := gltf_extras(original):
             material.extras["gltf"] = values
+        self._add_maps(material, item, mode, color[:3], except_glow=glows_itself)
+        _remove_absent(material, extras)
+        return material
+
+    def _add_maps(
+        self, material: Material, item: Item, mode: str, factor: tuple[float, ...], *, except_glow: bool
+    ) -> None:
+        """Add the maps of all textures; ``except_glow``: the image that glows is that of the colour."""
         for slot, name, role in _SLOTS:
-            reference = (surface if slot in _IN_PBR_OBJECT else item).child(name)
-            if reference is None:
+            reference = (_surface(item) if slot in _IN_PBR_OBJECT else item).child(name)
+            if reference is None or (slot == "self_illumination" and except_glow):
                 continue
-            if slot == "self_illumination" and glows_itself:
-                continue  # it is the image of the colour
-            if self._use_map(material, item, reference, slot, name, role, color[:3]):
+            if self._use_map(material, item, reference, slot, name, role, factor):
                 continue
             texture = self._issues.attempt(self._textures.read, reference, role, mode != "OPAQUE")
             if texture is not None:
                 material.maps[slot] = texture
                 if slot == "texture1":
                     texture.ignore_alpha = mode == "OPAQUE"
-        _remove_absent(material, extras)
-        return material
 
     def _restore(self, material: Material, item: Item, extras: Item, roughness: float) -> None:
         """Set what glTF has no place for: properties of the original programs, maps without an image."""
@@ -240,6 +238,19 @@ def _is_default(item: Item) -> bool:
     surface = {"metallicFactor": 0, "roughnessFactor": 1}
     return item.value.keys() <= {"name", "extras", "pbrMetallicRoughness"} and (
         item.value.get("pbrMetallicRoughness") == surface
+    )
+
+
+def _not_expressed(original: GltfMaterial, material: Material, *, is_from_map: bool) -> GltfMaterial:
+    """Return the values of a file of our own that its material does not express; ``is_from_map``: the emission is
+    written as with a map."""
+    stated = original.roughness or 0.0
+    return replace(
+        original,
+        metallic=None if original.metallic == metalness(material) else original.metallic,
+        roughness=None if abs(derived_roughness(material) - stated) <= 1e-5 else original.roughness,
+        alpha_mode=None if original.alpha_cutoff is None else original.alpha_mode,
+        emissive=None if is_from_map else original.emissive,
     )
 
 

@@ -71,6 +71,7 @@ from keyframer.scene.losses import (
     CLIP_RANGE_CHANGED,
     ENVIRONMENT_UNSUPPORTED,
     FIELD_UNSUPPORTED,
+    KEYS_CONVERTED,
     KIND_CHANGED,
     MOTION_WRITTEN,
     NAME_CHANGED,
@@ -352,8 +353,8 @@ class _SceneWriter:
                 track.interpolation is Interpolation.STEP or len(times) < 2
             )
             path = f"{plain_path('nodes', node.name)}/visible"
-            outcome = Outcome.EXACT if exact else Outcome.APPROXIMATED
-            self.report.add(MOTION_WRITTEN["keys"], path, outcome=outcome, keys=counted(len(times), "step key"))
+            kind = MOTION_WRITTEN["keys"] if exact else KEYS_CONVERTED["other keys"]
+            self.report.add(kind, path, count=len(track.times), keys=counted(len(times), "step key"))
             if len(times) == 1:  # one key would be read as the rest state
                 times, shown = np.array([times[0], times[0] + self.ticks_per_frame]), np.repeat(shown, 2, axis=0)
         return block("NODE_VISIBILITY_TRACK", Keys(b"CONTROL_FLOAT_SAMPLE", times.astype(np.int64), shown))
