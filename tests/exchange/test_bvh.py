@@ -22,7 +22,7 @@ from tests.exchange.bvh_reader import Bvh, read_bvh
 from tests.exchange.players import PYTHON, needs_blender
 from tests.exchange.test_gltf_corpus import strict_scene
 from tests.exchange.test_gltf_samples import loadable
-from tests.exchange.truth import to_file_axes
+from tests.exchange.truth import ORACLES, needs_node_tools, to_file_axes
 from tests.slow import SLOW
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "windmill.3ds"
@@ -253,21 +253,39 @@ print("FOUND " + json.dumps(found))
 """
 
 
+@needs_node_tools
+@pytest.mark.parametrize("source", ["windmill", *REAL[:4:2], REAL[4]])
+def test_three_js_shows_joints_where_the_pose_has_them(source: str, tmp_path: Path) -> None:
+    """It adds positions to offsets, and reads one root."""
+    scene, (bvh, report) = loaded(source), written(loaded(source), tmp_path)
+    command = ["node", str(ORACLES / "three" / "bvh.mjs"), str(tmp_path / "scene.bvh")]
+    found = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    assert away_from_the_pose(scene, bvh, report, found, np.eye(3), slice(-1)) < NEAR  # the end is the begin
+
+
+def loaded(source: str) -> Scene:
+    if source != "windmill" and not CORPUS.is_dir():
+        pytest.skip("the shared corpus of real files is not on this machine")
+    return keyframer.load(EXAMPLE if source == "windmill" else CORPUS / source)
+
+
+def away_from_the_pose(
+    scene: Scene, bvh: Bvh, report: LossReport, found: dict[str, list[list[float]]], turned: Floats, frames: slice
+) -> float:
+    """Return the largest distance of joints that a program shows, ``turned`` from Y up, as a fraction of the size."""
+    wanted, nodes = wanted_world(scene, bvh)[..., :3, 3] @ turned.T, candidates(scene, report)
+    shown = {name: np.array(places)[frames] for name, places in found.items() if name in nodes}
+    assert shown
+    away = [min(np.abs(places - wanted[frames, node]).max() for node in nodes[name]) for name, places in shown.items()]
+    return float(max(away) / np.abs(wanted).max())
+
+
 @needs_blender
 @pytest.mark.parametrize("source", ["windmill", *REAL[:4:2], REAL[4]])
 def test_blender_shows_joints_where_the_pose_has_them(source: str, tmp_path: Path) -> None:
-    if source != "windmill" and not CORPUS.is_dir():
-        pytest.skip("the shared corpus of real files is not on this machine")
-    scene = keyframer.load(EXAMPLE if source == "windmill" else CORPUS / source)
-    bvh, report = written(scene, tmp_path)
+    scene, (bvh, report) = loaded(source), written(loaded(source), tmp_path)
     command = [str(PYTHON), "-c", _SCRIPT, str(tmp_path / "scene.bvh")]
     said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     found = json.loads(next(line for line in said.splitlines() if line.startswith("FOUND ")).removeprefix("FOUND "))
-    wanted, nodes = wanted_world(scene, bvh)[..., :3, 3], candidates(scene, report)
     turned = np.array([[1, 0, 0], [0, 0, -1], [0, 1, 0.0]])  # Y up to Z up, as the importer does
-    largest = 0.0
-    for name, places in found.items():
-        if name in nodes:
-            away = [np.abs(np.array(places) - wanted[:, node] @ turned.T).max() for node in nodes[name]]
-            largest = max(largest, min(away))
-    assert largest < 1e-5 * np.abs(wanted).max()
+    assert away_from_the_pose(scene, bvh, report, found, turned, slice(None)) < 1e-5
