@@ -165,6 +165,7 @@ def test_added_or_removed_companion_repeats_a_file(tmp_path: Path, operation: st
     put(place.source / "a.anim", samples["wave-length.anim"])
     put(place.source / "b.anim", samples["wave-length.anim"])
     put(place.source / "c.anim", samples["retail.anim"])
+    put(place.source / "pedanim_manwalk.anim", samples["retail.anim"])
     alone = place.run(operation)[0]
     assert place.run(operation)[0] == []
     put(place.source / "A.MDL", samples["arm-length.mdl"])
@@ -173,9 +174,11 @@ def test_added_or_removed_companion_repeats_a_file(tmp_path: Path, operation: st
     put(place.source / "c.skel", b"a skeleton that cannot be read")
     put(place.source / "unrelated.txt", b"beside them")
     assert place.run(operation)[0] == ["c.anim", "c.skel", "unrelated.txt"]
+    put(place.source / "pedmodel_man.skel", b"bone root { offset 0 0 0 }")  # clips of the game share a skeleton
+    assert place.run(operation)[0] == ["pedanim_manwalk.anim", "pedmodel_man.skel"]
     (place.source / "A.MDL").unlink()
     assert place.run(operation)[0] == ["a.anim"]
-    assert alone == ["a.anim", "b.anim", "c.anim"]
+    assert alone == ["a.anim", "b.anim", "c.anim", "pedanim_manwalk.anim"]
 
 
 @pytest.mark.parametrize("operation", ["convert", "info", "thumbnail"])

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 from keyframer.batch.storage import is_url
 from keyframer.files import members
 from keyframer.files.member_names import file_on_disk, may_be_member
-from keyframer.formats import COMPANION_ENDINGS
+from keyframer.formats import COMPANION_ENDINGS, COMPANION_STEMS
 from keyframer.formats.contract import companion_names
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def _place(finder: TextureFinder, match: TextureMatch) -> str | None:
 def _companions(path: str) -> list[str]:
     """Return the names of the existing companions of a file."""
     folder, name = os.path.split(path)
-    names = companion_names(name, COMPANION_ENDINGS)
+    names = companion_names(name, COMPANION_ENDINGS, COMPANION_STEMS)
     paths = {other: os.path.join(folder, other) for other in names}
     return [other for other, path in paths.items() if os.path.lexists(path) or members.is_file(path)]
 

@@ -16,7 +16,7 @@ from keyframer.exchange import IMPORTERS, importer_for
 from keyframer.files.containers import EXTENSIONS as CONTAINER_EXTENSIONS
 from keyframer.files.containers import kind_of
 from keyframer.files.member_names import file_on_disk, member_name, safe_parts, split_member
-from keyframer.formats import COMPANION_ENDINGS, FORMATS
+from keyframer.formats import COMPANION_ENDINGS, COMPANION_STEMS, FORMATS
 from keyframer.formats.contract import HEAD_SIZE, companion_names
 from keyframer.formats.foreign_files import is_apple_double
 from keyframer.text import counted
@@ -311,7 +311,7 @@ def _register_inputs(names: list[str], recursive: bool, extensions: tuple[str, .
                     item.read()
             if isinstance(item, FileInput):
                 folder, file_name = os.path.split(item.name)
-                for other in companion_names(file_name, COMPANION_ENDINGS):
+                for other in companion_names(file_name, COMPANION_ENDINGS, COMPANION_STEMS):
                     note_input(os.path.join(folder, other))
 
 

@@ -44,6 +44,9 @@ COMPANION_ENDINGS = tuple(
 """extensions of formats with companions and of these companions: files of one stem in a folder belong together"""
 
 
+COMPANION_STEMS = tuple(stem for known in FORMATS for stem in known.companion_stems)
+"""see `Format.companion_stems`"""
+
 UNKNOWN = "not a file of a known format"
 SURE = 0.9
 """a match with at least this score is accepted without asking the remaining formats"""

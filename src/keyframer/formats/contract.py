@@ -34,16 +34,19 @@ class Match(NamedTuple):
     dialect: str | None = None
 
 
-def companion_names(name: str, endings: Iterable[str]) -> list[str]:
+def companion_names(name: str, endings: Iterable[str], stems: Iterable[tuple[str, str]] = ()) -> list[str]:
     """Return the possible names of companions of a file: its stem with each ending, in the usual spellings.
 
-    The ending of an XML file has two parts: the stem of ``man.scene.xml`` is ``man``.
+    The ending of an XML file has two parts: the stem of ``man.scene.xml`` is ``man``. ``stems`` are further ones, as in
+    `Format.companion_stems`.
     """
     stem = name[: name.rfind(".")] if "." in name[1:] else name
     if name.lower().endswith(".xml") and "." in stem[1:]:
         stem = stem[: stem.rfind(".")]
     spellings = [ending for lower in endings for ending in (lower, lower.upper())]
-    names = dict.fromkeys(start + ending for start in (stem, stem.lower(), stem.upper()) for ending in spellings)
+    all_stems = [stem, *(other for beginning, other in stems if stem.lower().startswith(beginning))]
+    starts = [spelling for each in all_stems for spelling in (each, each.lower(), each.upper())]
+    names = dict.fromkeys(start + ending for start in starts for ending in spellings)
     return [candidate for candidate in names if candidate != name]
 
 
@@ -144,6 +147,8 @@ class Format:
     """layouts that the writer can write; the first is the default"""
     companions: tuple[Companion, ...] = ()
     """companions: files of the same stem in the same folder"""
+    companion_stems: tuple[tuple[str, str], ...] = ()
+    """another stem that companions may have, by the beginning of the stem of a file, in lower case"""
     image_names: ImageNames | None = None
     """None if the format stores no image names"""
     smooth_without_groups: bool = True

@@ -24,7 +24,7 @@ from keyframer.formats.horde3d import (
 )
 from keyframer.limits import DEFAULT_LIMITS, Limits
 from keyframer.wire.cursor import Cursor, frozen
-from keyframer.wire.field_types import Chars, blob, chars, declare, linked_array, u8, u32
+from keyframer.wire.field_types import Chars, chars, declare, lines, linked_array, u8, u32
 from keyframer.wire.record import Record, record, write_fields
 from keyframer.wire.rows import Column, rows
 from keyframer.wire.sink import Sink
@@ -165,7 +165,7 @@ class MorphStream(Record):
 class SceneGraph(Record):
     """A scene file: XML with nested ``Model``, ``Joint``, ``Mesh`` and other elements."""
 
-    text: bytes = blob("the text")
+    text: bytes = lines("the text")
 
 
 def decode(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Document:

@@ -233,9 +233,10 @@ def check_weights(
         reporter.report(DATA_WEIGHT_SUM, record, field, count=len(wrong), index=index, total=float(total[index]))
 
 
-def companion_paths(path: Path, suffix: str) -> list[Path]:
-    """Return files with the stem of ``path`` and this suffix, in the usual spellings, without listing the folder."""
-    return files_among(path.parent / name for name in companion_names(path.name, (suffix,)))
+def companion_paths(path: Path, suffix: str, stems: Iterable[tuple[str, str]] = ()) -> list[Path]:
+    """Return files with the stem of ``path`` and this suffix, in the usual spellings, without listing the folder;
+    ``stems`` as in `companion_names`."""
+    return files_among(path.parent / name for name in companion_names(path.name, (suffix,), stems))
 
 
 def files_among(paths: Iterable[Path]) -> list[Path]:

@@ -20,6 +20,7 @@ class Midtown(Format):
         Companion("skeleton", ".skel", "the .skel of a Midtown Madness 2 clip or model"),
         Companion("model", ".mod", "the .mod that a Midtown Madness 2 clip or skeleton moves"),
     )
+    companion_stems = (("pedanim_man", "pedmodel_man"), ("pedanim_wom", "pedmodel_woman"))  # the clips of the game
     plays_between_frames = False
 
     def sniff(self, head: bytes, size: int) -> Match | None:

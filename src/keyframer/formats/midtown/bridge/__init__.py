@@ -14,6 +14,7 @@ from keyframer.formats.bridge import Bridge, KeyLocation
 from keyframer.formats.document import Document
 from keyframer.formats.kit.common_rules import check_angles, check_fields, check_numbers
 from keyframer.formats.kit.scene_reading import Reporter, companion_paths
+from keyframer.formats.midtown import FORMAT
 from keyframer.formats.midtown.bridge.scene import Options, own_text, posed_channel, to_scene
 from keyframer.formats.midtown.document import decode
 from keyframer.formats.midtown.records import Channel as FrameChannel
@@ -59,7 +60,7 @@ class MidtownBridge(Bridge[Options]):
 
     @staticmethod
     def _model_beside(path: Path) -> dict[str, object]:
-        for candidate in _beside(path, ".mod"):
+        for candidate in companion_paths(path, ".mod", FORMAT.companion_stems):
             try:
                 model = decode(read_bytes(candidate))
             except (OSError, FormatError):
@@ -71,7 +72,7 @@ class MidtownBridge(Bridge[Options]):
     @staticmethod
     def _skeleton_beside(path: Path) -> dict[str, object]:
         skeleton_error = ""
-        for candidate in _beside(path, ".skel"):
+        for candidate in companion_paths(path, ".skel", FORMAT.companion_stems):
             try:
                 return {"skeleton": read_skeleton(read_bytes(candidate)), "found": candidate.name}
             except OSError as error:
@@ -89,16 +90,6 @@ class MidtownBridge(Bridge[Options]):
         from keyframer.formats.midtown.bridge.writing import Merger, Writer
 
         return Writer(Merger())
-
-
-def _beside(path: Path, ending: str) -> list[Path]:
-    """Return files with the stem of a file and this ending; for clips of the game also that of their figure: it has
-    34 clips of ``pedmodel_man`` and 33 of ``pedmodel_woman``."""
-    paths = companion_paths(path, ending)
-    for start, model in (("pedanim_man", "pedmodel_man"), ("pedanim_wom", "pedmodel_woman")):
-        if path.name.lower().startswith(start):
-            paths += companion_paths(path.with_name(f"{model}.anim"), ending)
-    return paths
 
 
 BRIDGE = MidtownBridge()
