@@ -266,11 +266,12 @@ def save(scene: Scene, path: Path, format: str) -> tuple[Scene, LossReport]:
 SAMPLES = [
     pytest.param(format, path, id=f"{format}-{path.name}")
     for format, path in all_samples()
-    if path.name not in ("signalling-nan.anim", "bare_editor.3ds") and path.suffix not in (".mli", ".mdl", ".md5mesh")
+    if path.name not in ("signalling-nan.anim", "bare_editor.3ds")
+    and path.suffix not in (".mli", ".mdl", ".md5mesh", ".mod")
     if format_by_name(format).writes_scenes and type(format_by_name(format).scene_writer().merger) is not Merger
 ]
 """of formats that can be written; without a joint whose orientation is no number, which is read as at rest; and without
-files that cannot be edited in place: an editor section, a library, models with a bind pose only"""
+files that cannot be edited in place: an editor section, a library, models with a bind pose only or none"""
 TABLES = ("hale3d", "midtown")
 NO_SCALE = ("hale3d", "midtown", "md5")
 
@@ -285,6 +286,8 @@ def test_own_format_has_the_change_and_nothing_else(format: str, path: Path, nam
         pytest.skip("a damaged sample")
     if name == "resize" and format in NO_SCALE:
         pytest.skip("the format stores no scale")
+    if name == "turn" and path.suffix == ".skel":
+        pytest.skip("a skeleton stores no rotations")
     for number in range(len(original.nodes) if SLOW else min(len(original.nodes), 4)):
         scene = keyframer.load(path, format=format)
         if scene.nodes[number].kind is NodeKind.AMBIENT:  # light without a place
