@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import re
 from pathlib import Path
 from types import ModuleType
 
@@ -91,3 +92,14 @@ def test_reports_of_one_and_of_many_conversions_have_one_form() -> None:
     assert {name: converted[name] for name in one["properties"].keys() - own} == {
         name: one["properties"][name] for name in one["properties"].keys() - own
     }
+
+
+def test_every_output_with_a_schema_has_its_file() -> None:
+    source = "".join(path.read_text("utf-8") for path in (ROOT / "src").rglob("*.py"))
+    # samples have the version in the name, as in the files of expected poses
+    named = dict(re.findall(r'^SCHEMA = "keyframer\.(\w+)(?:/|"\nSCHEMA_VERSION = )(\d+)"?$', source, re.M))
+    assert len(named) == source.count('SCHEMA = "keyframer.')
+    shipped = {path.stem: json.loads(text) for path, text in PAGES.items() if path.suffix == ".json"}
+    assert named == {name: schema["$id"].rpartition(":")[2] for name, schema in shipped.items()}
+    assert all(schema["$id"] == f"urn:keyframer:schema:{name}:{named[name]}" for name, schema in shipped.items())
+    assert all({"title", "description"} <= schema.keys() for schema in shipped.values())

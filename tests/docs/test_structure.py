@@ -237,3 +237,35 @@ def test_no_page_or_module_has_marks_of_a_conflict() -> None:
     marked = [path.name for path in texts if re.search(r"^(<{7}|>{7}) ", path.read_text("utf-8"), re.MULTILINE)]
     assert len(texts) > 400
     assert not marked
+
+
+_ELEMENT = re.compile(
+    r"</?(?:a|b|body|code|div|h\d|head|html|iframe|img|li|link|main|meta|p|script|style|t[adhr]\w*|ul)\b"
+)
+
+
+def interpolated_html(source: str) -> list[str]:
+    """Return the f-strings and templates of a module in which values stand between elements of HTML."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.JoinedStr):
+            text = "".join(str(part.value) for part in node.values if isinstance(part, ast.Constant))
+            found += [text] if _ELEMENT.search(text) else []
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            found += [node.value] if re.search(r"<\w+[^<]*\{\w*\}", node.value) and _ELEMENT.search(node.value) else []
+    return found
+
+
+def test_search_for_html_finds_it() -> None:
+    assert interpolated_html('f"<td>{value}</td>"') == ["<td></td>"]
+    assert interpolated_html("'<p title=\"{name}\">'.format(name=1)")
+    assert not interpolated_html('f"a < {b} > c"; "<p>plain</p>"; tag("td", value)')
+
+
+def test_html_is_made_in_one_module() -> None:
+    """There, text is escaped. A closed element between other markup is written as it is."""
+    sources = {path: path.read_text(encoding="utf-8") for path in MODULES if path.name != "markup.py"}
+    assert {path.name: found for path, text in sources.items() if (found := interpolated_html(text))} == {
+        "gallery_page.py": ["</main>"],
+    }
+    assert [path.name for path, text in sources.items() if re.search(r"^(import|from) html\b", text, re.M)] == []
