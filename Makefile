@@ -92,7 +92,9 @@ fuzz: $(BIN)/.test  ## fuzz everything for SECONDS (60) from SEED (0); ledger an
 
 QUICK := wire maths curves scene posing reference_curves golden conformance editing inspecting formats/hale3d
 QUICK += formats/midtown exchange/reading test_api.py test_files.py test_issues.py
+QUICK += cli $(addprefix batch/test_,naming.py parity.py resumable_run.py run.py shards.py)
 NOT_QUICK := corpus hostile salvage embedded edited_files without_pillow text_form random_tracks  # words in names of files
+NOT_QUICK += moving bad_inputs desktop
 quick: $(BIN)/.test  ## after each change: lint the changed files, then run the tests that find most mistakes (about a minute on two quiet cores)
 	@changed=$$(git diff --name-only --diff-filter=d HEAD -- '*.py'); [ -z "$$changed" ] || { $(BIN)/ruff check $$changed && $(BIN)/ruff format --check $$changed; }
 	$(BIN)/python -m pytest -n auto -q $(addprefix tests/,$(QUICK)) $(NOT_QUICK:%='--ignore-glob=*%*')

@@ -88,15 +88,14 @@ def run(options: argparse.Namespace) -> int:
                 CONVERT.perform(file)
             except SharedExtension as error:
                 raise refused(f"{error}; --to chooses the format") from None
-            progress.clear()
-            note(
-                options, f"{shown_name(item.name)} -> {shown_name(file.output or '<stdout>')}: {file.losses.summary()}"
-            )
-            for loss in file.losses:
-                detail(options, f"  {loss} [{loss.type.key}]")
-            records.append({"file": safe_text(item.name), **file.losses.as_dict()})
+        progress.clear()
         if each.error is not None:
             records.append({"file": safe_text(item.name), "error": error_record(each.error, item.name)})
+            continue
+        note(options, f"{shown_name(item.name)} -> {shown_name(file.output or '<stdout>')}: {file.losses.summary()}")
+        for loss in file.losses:
+            detail(options, f"  {loss} [{loss.type.key}]")
+        records.append({"file": safe_text(item.name), **file.losses.as_dict()})
     if options.report is not None and not _write_report(options, records):
         return INPUTS_FAILED
     return each.code

@@ -6,20 +6,13 @@ import argparse
 import math
 import os
 from argparse import ArgumentTypeError
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import Any
 
 from keyframer.exchange import DEFAULT_EXPORTER, EXPORTERS, exporter_for
 from keyframer.exchange.contract import LENGTH, MAX_ERROR, UNITS
 from keyframer.operations import READING, Operation, WorkFile, reading_options
 from keyframer.operations.reading_options import LAST_FRAME, factor, rate, share
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from keyframer.exchange import Exporter
-    from keyframer.scene import Scene
-    from keyframer.scene.loss_report import Loss
 
 LENGTHS = (*UNITS, "file")
 AXES = ("x-up", "x-up-left", "y-up", "y-up-left", "z-up", "z-up-left")
@@ -55,44 +48,29 @@ class Convert(Operation):
         return exporter.extensions if exporter.takes_images else ()
 
     def perform(self, file: WorkFile) -> None:
-        """Write a file in another format and report losses."""
-        from keyframer.scene.loss_report import Outcome
+        """Write a file in another format and report losses: first those of the edits."""
+        from keyframer.scene.loss_report import LossReport, Outcome
 
-        scene = file.scene()
-        exporter = exporter_for(file.output, file.values.get("to", DEFAULT_EXPORTER.name), scene.source_format)
-        if "merge" in file.values.get("steps", {}):
-            file.depend_on(file.values["steps"]["merge"])
-        textures = file.textures()
-        scene, save_options, changes = prepare_conversion(scene, exporter, file.values)
-        report = file.save(scene, exporter, textures=textures, **save_options)
-        report.losses[:0] = changes
+        values, scene = file.values, file.scene()
+        steps, fps, max_error = values.get("steps") or {}, values.get("fps"), values.get("max_error")
+        exporter = exporter_for(file.output, values.get("to", DEFAULT_EXPORTER.name), scene.source_format)
+        save_options = {"textures": file.textures(), "dialect": values.get("dialect"), "max_error": max_error}
+        save_options |= exporter.options_from_text(values.get("write") or {})
+        if exporter.takes_images and fps is not None:
+            save_options["fps"], fps = fps, None
+        changes = LossReport(exporter.name)
+        if "merge" in steps:
+            file.depend_on(steps["merge"])
+        if steps or fps is not None:
+            from keyframer.editing import apply_edits
+
+            scene = apply_edits(scene, {**steps, "max_error": max_error}, fps, exporter.axes, changes)
+        report = file.save(scene, exporter, **save_options)
+        report.losses[:0] = changes.losses
         for change in changes:
             file.note(change.detail)
         losses = {outcome.value: report.count(outcome) for outcome in Outcome}
         file.details = {"losses": losses, "loss_codes": report.counts(), "measured": dict(report.measured)}
-
-
-def prepare_conversion(
-    scene: Scene, exporter: Exporter, values: Mapping[str, Any]
-) -> tuple[Scene, dict[str, Any], list[Loss]]:
-    """Return the scene after the edits of ``values["steps"]``, the options of `exchange.conversion.save_opened`, and
-    what the edits did: the beginning of its loss report.
-
-    Raises ValueError for an option that the format does not have, and for an edit that is impossible.
-    """
-    steps, fps, max_error = values.get("steps") or {}, values.get("fps"), values.get("max_error")
-    save_options = {"dialect": values.get("dialect"), "max_error": max_error}
-    save_options |= exporter.options_from_text(values.get("write") or {})
-    if exporter.takes_images and fps is not None:
-        save_options["fps"], fps = fps, None
-    if not steps and fps is None:
-        return scene, save_options, []
-    from keyframer.editing import apply_edits
-    from keyframer.scene.loss_report import LossReport
-
-    changes = LossReport(exporter.name)
-    scene = apply_edits(scene, {**steps, "max_error": max_error}, fps, exporter.axes, changes)
-    return scene, save_options, changes.losses
 
 
 def _add_writing(parser: argparse.ArgumentParser) -> None:

@@ -310,7 +310,8 @@ def _work(
                 failures += 1
                 if failures <= MOST_LINES:
                     progress.clear()
-                    _show_failure(result)
+                    code, offset, *place = (result["error"][name] for name in ("code", "offset", "path", "message"))
+                    failure(result["source"], FormatError(code, offset or 0, *place))
     except KeyboardInterrupt:
         stopping.set()
         if isinstance(executor, LocalExecutor):
@@ -320,8 +321,3 @@ def _work(
     finally:
         progress.clear()
     return None
-
-
-def _show_failure(result: dict[str, Any]) -> None:
-    error = result["error"]
-    failure(result["source"], FormatError(error["code"], error["offset"] or 0, error["path"], error["message"]))
