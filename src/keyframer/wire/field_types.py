@@ -141,8 +141,8 @@ class Numbers(Kind):
         sink.write(self.layout.pack(value) if self.count is None else self.layout.pack(*value))
 
     def to_json(self, value: Any) -> object:
-        if type(value) is int and not self.is_float:
-            return value
+        if not self.is_float:
+            return value if self.count is None else list(value)
         numbers = array_to_json(np.array([value] if self.count is None else value, self.dtype))
         return numbers[0] if self.count is None else numbers
 
