@@ -13,5 +13,7 @@ Singles = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
 Indices = npt.NDArray[np.int64]
 """row indices into other arrays"""
+Numbers = npt.NDArray[np.int32]
+"""row indices of which there are many"""
 Flags = npt.NDArray[np.bool_]
 Bytes = npt.NDArray[np.uint8]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from keyframer.arrays import Flags, Floats, Indices, Singles
+from keyframer.arrays import Flags, Floats, Indices, Numbers, Singles
 from keyframer.formats import properties_of
 from keyframer.limits import spend
 from keyframer.maths.smoothing_groups import smooth_clusters
@@ -91,7 +91,7 @@ _OPPOSITE_WINDING = -0.3
 """cosine below which two faces of one smooth surface are treated as having opposite winding"""
 
 
-def normal_groups(corners: Indices, masks: Indices | None, flat: Flags, smooth: bool) -> Indices:
+def normal_groups(corners: Indices, masks: Indices | None, flat: Flags, smooth: bool) -> Numbers:
     """Return (F, 3) the index of the normal of each corner.
 
     ``masks`` are the smoothing groups of faces, ``flat`` marks faces that are always flat, ``smooth`` applies to meshes
@@ -100,13 +100,13 @@ def normal_groups(corners: Indices, masks: Indices | None, flat: Flags, smooth: 
     face_masks = np.full(len(corners), int(smooth), np.int64) if masks is None else masks
     face_masks = np.where(flat, 0, face_masks)
     clusters, _ = smooth_clusters(corners, face_masks, int(corners.max(initial=-1)) + 1, smooth)
-    groups = clusters.reshape(-1, 3).copy()
+    groups = np.array(clusters.reshape(-1, 3), np.int32)
     sharp = face_masks & 0xFFFFFFFF == 0
     groups[sharp] = groups[sharp, :1]
     return groups
 
 
-def face_normals(points: Floats, corners: Indices) -> Floats:
+def face_normals(points: Floats, corners: Numbers) -> Floats:
     """Return (F, 3) unit normals; zero for faces without area."""
     out = np.empty((len(corners), 3))
     with np.errstate(all="ignore"):
@@ -125,25 +125,26 @@ def _portions(count: int) -> list[slice]:
     return [slice(at, at + FACES_AT_ONCE) for at in range(0, count, FACES_AT_ONCE)]
 
 
-def corner_normals(normals_of_faces: Floats, groups: Indices) -> Singles:
+def corner_normals(normals_of_faces: Floats, groups: Numbers) -> Singles:
     """Return (F, 3, 3) unit normals of corners: sums of the face normals (F, 3) of a group, as in 3D Studio.
 
     The winding of old files is not reliable: normals that clearly point away from the first one of their group are
     negated before they are added, and the sum then points to the side of the face of the corner.
     """
     count = int(groups.max(initial=-1)) + 1
-    first, total = np.zeros((count, 3)), np.zeros((count, 3))
+    first, total = np.zeros(count, np.int32), np.zeros((count, 3))  # the first face of each group, and the sum
     portions = _portions(len(groups))
 
-    def corners(rows: slice) -> tuple[Indices, Floats]:
+    def corners(rows: slice) -> tuple[Numbers, Floats]:
         return groups[rows].reshape(-1), np.repeat(normals_of_faces[rows], 3, axis=0)
 
     for rows in reversed(portions):
-        corner_groups, corner_face_normals = corners(rows)
-        first[corner_groups[::-1]] = corner_face_normals[::-1]
+        corner_groups = groups[rows].reshape(-1)
+        first[corner_groups[::-1]] = np.repeat(np.arange(rows.start, rows.start + len(groups[rows])), 3)[::-1]
     for rows in portions:
         corner_groups, corner_face_normals = corners(rows)
-        sign = np.where(_dot(corner_face_normals, first[corner_groups]) < _OPPOSITE_WINDING, -1.0, 1.0)
+        first_normals = normals_of_faces[first[corner_groups]]
+        sign = np.where(_dot(corner_face_normals, first_normals) < _OPPOSITE_WINDING, -1.0, 1.0)
         for axis in range(3):
             total[:, axis] += np.bincount(corner_groups, corner_face_normals[:, axis] * sign, count)
     del first
@@ -182,9 +183,9 @@ class Shape:
 
     points: Floats
     """(V, 3)"""
-    corners: Indices
+    corners: Numbers
     """(F, 3)"""
-    faces: Indices
+    faces: Numbers
     """(F,) their indices in the `DrawableScene`"""
     normals: Singles
     """(F, 3, 3) of each corner"""
@@ -231,12 +232,22 @@ class DrawableScene:
         self._joined, self._alone = stick_nodes(scene)
         count = 0 if bones is False else len(self._joined) + len(self._alone)
         self._stick_faces = sum(counts) + np.arange(8 * count)
-        corners = [np.asarray(_mesh(scene, n).corners, np.int64) + starts[i] for i, n in enumerate(self.mesh_nodes)]
-        self.corners: Indices = np.concatenate([*corners, stick_corners(count) + starts[-1]])
-        materials = [_materials(scene, number) for number in self.mesh_nodes]
-        stick_materials = np.full(8 * count, len(scene.materials) + 1, np.int64)
-        self.material: Indices = np.concatenate([*materials, stick_materials])
-        self._node = np.repeat(np.array(self.mesh_nodes, np.int64), counts)
+        # tables of faces have 32 bits: they are most of the memory of a large scene
+        self.corners: Numbers = np.concatenate(
+            [
+                *(
+                    np.asarray(_mesh(scene, n).corners, np.int32) + int(starts[i])
+                    for i, n in enumerate(self.mesh_nodes)
+                ),
+                stick_corners(count) + starts[-1],
+            ],
+            dtype=np.int32,
+        )
+        stick_materials = np.full(8 * count, len(scene.materials) + 1)
+        self.material: Numbers = np.concatenate(
+            [*(_materials(scene, number) for number in self.mesh_nodes), stick_materials], dtype=np.int32
+        )
+        self._node: Numbers = np.repeat(np.array(self.mesh_nodes, np.int32), counts)
         self.groups = self._groups()
         self.uv = self._corner_values("uv", "uv_corners", 2, 0.0) if self.surfaces.any_image else None
         self.colors = self._corner_values("colors", "color_corners", 3, 1.0)
@@ -248,8 +259,8 @@ class DrawableScene:
         """normals that the file states, by node; those of morphs are computed"""
         self._first_faces = dict(zip(self.mesh_nodes, np.cumsum([0, *counts]).tolist(), strict=False))
 
-    def _groups(self) -> Indices:
-        mesh_groups: list[Indices] = []
+    def _groups(self) -> Numbers:
+        mesh_groups: list[Numbers] = []
         next_number = 0
         smooth = properties_of(self.scene.source_format).smooth_without_groups
         for number in self.mesh_nodes:
@@ -257,10 +268,11 @@ class DrawableScene:
             flat = self.surfaces.flat[_materials(self.scene, number)]
             masks = None if mesh.smoothing is None else np.asarray(mesh.smoothing, np.int64)
             groups = normal_groups(np.asarray(mesh.corners, np.int64), masks, flat, smooth)
-            mesh_groups.append(groups + next_number)
-            next_number += int(groups.max(initial=-1)) + 1
-        mesh_groups.append(np.repeat(next_number + np.arange(len(self._stick_faces))[:, None], 3, axis=1))
-        return np.concatenate(mesh_groups)
+            groups += next_number
+            next_number = int(groups.max(initial=next_number - 1)) + 1
+            mesh_groups.append(groups)
+        stick_groups = np.repeat(next_number + np.arange(len(self._stick_faces))[:, None], 3, axis=1)
+        return np.concatenate([*mesh_groups, stick_groups], dtype=np.int32)
 
     def _corner_values(self, values: str, corners: str, width: int, default: float) -> Singles | None:
         """Return (F, 3, width) values of corners of all meshes, or None if no mesh has them."""
@@ -301,13 +313,14 @@ class DrawableScene:
             single.vertices(number)[0] if shown[number] else np.full((size, 3), np.nan)
             for number, size in zip(self.mesh_nodes, self._sizes, strict=True)
         ]
-        faces = np.flatnonzero(shown[self._node])
+        faces: Numbers = np.flatnonzero(shown[self._node]).astype(np.int32)
         bones = bool(len(self._stick_faces)) and (not len(faces) if self._bones is None else self._bones)
         if bones:
             parts.append(stick_points(pose.world[at], self._joined, self._alone))
         first_stick = len(faces)
-        faces = np.concatenate([faces, self._stick_faces]) if bones else faces
-        points = np.concatenate(parts) if parts else np.empty((0, 3))
+        faces = np.concatenate([faces, self._stick_faces], dtype=np.int32) if bones else faces
+        points = np.concatenate([np.empty((0, 3)), *parts])
+        del parts  # as large as the points
         all_shown = len(faces) == len(self.corners)
         corners, groups = (table if all_shown else table[faces] for table in (self.corners, self.groups))
         points[np.abs(points) > _FARTHEST] = np.nan
@@ -317,7 +330,7 @@ class DrawableScene:
         mirrored[[node.skin is not None for node in self.scene.nodes]] = False  # skins ignore the node of their mesh
         return Shape(points, corners, faces, normals, np.append(mirrored, False)[self.node_of(faces)], first_stick)
 
-    def _use_stated_normals(self, normals: Singles, faces: Indices, pose: Pose) -> None:
+    def _use_stated_normals(self, normals: Singles, faces: Numbers, pose: Pose) -> None:
         """Replace normals of the ``faces`` at the time of a pose by those that the file states, moved with their node
         or the bones of their vertex; without a direction they stay."""
         for number, stated in self._stated.items():
@@ -340,9 +353,10 @@ class DrawableScene:
             usable = directed.any(axis=1).reshape(-1, 3)
             normals[rows] = np.where(usable[:, :, None], directed.reshape(-1, 3, 3), normals[rows])
 
-    def node_of(self, faces: Indices) -> Indices:
+    def node_of(self, faces: Numbers) -> Numbers:
         """Return the node of each face; -1 for the skeleton."""
-        return np.append(self._node, np.full(len(self._stick_faces), -1))[faces]
+        skeleton = np.full(len(self._stick_faces), -1, np.int32)
+        return np.asarray(np.append(self._node, skeleton)[faces])
 
     def extent(self, pose: Pose) -> Floats:
         """Return (n, 3) points that a fitted view must show, over all times of the pose."""

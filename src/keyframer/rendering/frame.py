@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from keyframer.arrays import Bytes, Flags, Floats, Indices, Singles
+from keyframer.arrays import Bytes, Flags, Floats, Indices, Numbers, Singles
 from keyframer.posing import Pose
 from keyframer.rendering.drawable_scene import DrawableScene, Shape
 from keyframer.rendering.lighting import Lighting, Place, dot, file_lighting, studio_lighting
-from keyframer.rendering.raster import DepthBuffer, Numbers, Screen, project_faces
+from keyframer.rendering.raster import DepthBuffer, Screen, project_faces
 from keyframer.rendering.viewpoint import View
 
 LAYERS = 12

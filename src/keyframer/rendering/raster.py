@@ -11,9 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from keyframer.arrays import Flags, Floats, Indices
+from keyframer.arrays import Flags, Floats, Indices, Numbers
 from keyframer.limits import budget_left, budget_total, spend
 from keyframer.rendering.viewpoint import View
 
@@ -53,7 +52,7 @@ FACES_AT_ONCE = 100_000
 """faces projected at once"""
 
 
-def project_faces(points: Floats, corners: Indices, view: View, width: int, height: int) -> Screen:
+def project_faces(points: Floats, corners: Numbers, view: View, width: int, height: int) -> Screen:
     """Return the triangles of faces (F, 3) over points (V, 3) that may be visible, projected.
 
     Triangles that contain the centre of no pixel are left out: in a picture of a million faces, most are.
@@ -77,7 +76,7 @@ def project_faces(points: Floats, corners: Indices, view: View, width: int, heig
 
 
 @np.errstate(invalid="ignore")
-def _project(seen: Floats, corners: Indices, first: int, view: View, width: int, height: int) -> Screen:
+def _project(seen: Floats, corners: Numbers, first: int, view: View, width: int, height: int) -> Screen:
     """Project some faces, which are numbered from ``first``; ``cut`` counts the rows from 1, and 0 is a whole face."""
     camera = seen[corners]
     deep = camera[:, :, 2]
@@ -128,8 +127,6 @@ def _clip_near(deep: Floats, front: Indices, complete: Flags, near: float) -> tu
             barycentric.append(np.concatenate([edges[:, :1], basis[:, 2:], edges[:, 1:]], axis=1))
     return np.concatenate(sources), np.concatenate(barycentric)
 
-
-Numbers = npt.NDArray[np.int32]
 
 ROWS_AT_ONCE = 400_000
 PIXELS_AT_ONCE = 25_000

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from keyframer.arrays import Flags, Indices, Singles
+from keyframer.arrays import Flags, Indices, Numbers, Singles
 from keyframer.exchange.kit.colors import shown_rgb
 from keyframer.exchange.kit.images import IGNORED, OPACITY, alpha_use, covering, is_shown_once, role_of
 from keyframer.exchange.kit.surfaces import GltfMap, GltfMaterial, image_matrix, metalness
@@ -222,7 +222,7 @@ class Surfaces:
         )
 
     def colors(
-        self, material: Indices, uv: Singles | None, level: Indices
+        self, material: Numbers, uv: Singles | None, level: Indices
     ) -> tuple[Singles, Singles, Singles, Singles | None]:
         """Return the surface at n pixels: (3, n) colour, (n,) opacity, (3, n) light that is multiplied by the colour,
         and (3, n) added light, None if no material emits light. Without images the multiplied light is (1, n), equal in
