@@ -28,12 +28,6 @@ def finder_for(item: Input, options: argparse.Namespace) -> TextureFinder | None
     )
 
 
-def source_for(item: Input, options: argparse.Namespace) -> TextureSource | None:
-    """Return a source that opens the images found; None with ``--no-textures``."""
-    finder = finder_for(item, options)
-    return None if finder is None else TextureSource(finder)
-
-
 def note_inputs(item: Input, scene: Scene, options: argparse.Namespace) -> None:
     """Register the existing images of a scene as inputs, without opening them."""
     finder = finder_for(item, options)

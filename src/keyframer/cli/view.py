@@ -18,6 +18,7 @@ from keyframer.exchange.opening import OpenedFile
 from keyframer.limits import Budget, limits_of
 from keyframer.operations import reading_options
 from keyframer.text import counted
+from keyframer.textures import TextureSource
 from keyframer.viewer import LoadedFile, ViewedFile, Viewer, packed_page
 from keyframer.viewer.access_control import BrowserHandoff
 from keyframer.viewer.standalone_page import Assets, PageMissing
@@ -111,7 +112,8 @@ def _loaded_file(item: Input, opened: OpenedFile | FormatError, options: argpars
     if isinstance(opened, FormatError):
         failure(item.name, opened)
         return LoadedFile(OpenedFile(b"", name=item.name), failure=opened)
-    loaded = LoadedFile(opened, textures=texture_search.source_for(item, options))
+    finder = texture_search.finder_for(item, options)
+    loaded = LoadedFile(opened, textures=None if finder is None else TextureSource(finder))
     try:
         loaded.scene = scene_loading.scene_of_opened(item, opened, options)
     except LOAD_FAILURES as error:
