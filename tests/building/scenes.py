@@ -36,6 +36,17 @@ def rotation_matrix(x: float, y: float, z: float, w: float) -> np.ndarray:
     )
 
 
+def to_y_up(up: str) -> np.ndarray:
+    """The (4, 4) matrix that turns right-handed axes with this axis up to those of glTF: what was up becomes Y."""
+    turned = np.eye(4)
+    turned[:3, :3] = {
+        "x": [[0, -1, 0], [1, 0, 0], [0, 0, 1]],
+        "y": np.eye(3),
+        "z": [[1, 0, 0], [0, 0, 1], [0, -1, 0]],
+    }[up]
+    return turned
+
+
 @contextmanager
 def as_read_from_a_file() -> Iterator[None]:
     """Inside, constructors accept what files may contain; in programs they refuse it."""

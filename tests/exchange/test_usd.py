@@ -26,6 +26,7 @@ from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.text import safe_text
 from tests.building.gltf_scenes import SCENES
 from tests.building.images import encoded
+from tests.building.scenes import to_y_up
 from tests.corpus import animation_files, needs_corpus
 from tests.exchange import usd_players
 from tests.exchange.reading.test_embedded import picture
@@ -61,7 +62,7 @@ def differences(scene: Scene, stage: Any) -> tuple[float, float, float]:
     """Return the largest distances of nodes and of vertices from the pose, as fractions of the size of the scene, and
     the largest difference of fields of view in degrees."""
     rig, axes = Rig(scene), Axes(scene.space)
-    size, turn = scene_size(scene, rig), axes.root_matrix() if scene.space.up == "x" else np.eye(4)
+    size, turn = scene_size(scene, rig), to_y_up(scene.space.up) if scene.space.up == "x" else np.eye(4)
     unit = (scene.clips[0].units_per_frame or 1.0) if scene.clips else 1.0
     first, last = stage.GetStartTimeCode(), stage.GetEndTimeCode()
     prims, root = usd_players.nodes_of(stage), stage.GetDefaultPrim()

@@ -14,7 +14,15 @@ import numpy as np
 import pytest
 
 from keyframer.curves import Track
-from keyframer.curves.lazy_fields import Lazy, add_extras, defer_fields, set_extras, stored, unchecked_constructor
+from keyframer.curves.lazy_fields import (
+    Lazy,
+    add_extras,
+    defer_fields,
+    extras_without_keeping,
+    set_extras,
+    stored,
+    unchecked_constructor,
+)
 from keyframer.scene import Camera, Light, Material, Mesh, Node, RawChannel, TextureMap
 
 PARTS = [
@@ -135,6 +143,15 @@ def test_an_object_made_without_checks_equals_a_checked_one(part: Any) -> None:
     copy = make(**{name: getattr(part, name) for name in given})
     set_extras(copy, ("3ds", "flags"), 5)
     assert copy.extras == {"3ds": {"flags": 5}}
+
+
+def test_a_look_at_extras_keeps_them_compact() -> None:
+    track = Track("fov", [0.0], [1.0])
+    set_extras(track, ("3ds", "flags"), 5)
+    assert extras_without_keeping(track) == {"3ds": {"flags": 5}}
+    assert stored(track, "extras") is None
+    track.extras["3ds"]["flags"] = 6
+    assert extras_without_keeping(track) == {"3ds": {"flags": 6}}
 
 
 def deferred_track(asked: list[tuple[int, ...]]) -> Track:

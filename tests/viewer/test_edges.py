@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from keyframer.exchange.kit.axes import Axes
 from keyframer.viewer import Viewer
+from tests.building.scenes import to_y_up
 from tests.samples.make_3ds import chunk, f32, material, strz, u16, u32
 from tests.viewer.browser import Browser
 from tests.viewer.opening import EXAMPLE, viewed
@@ -100,7 +100,7 @@ def test_only_marked_edges_are_drawn(browser: Browser, tmp_path: Path) -> None:
     assert sum(wanted.values()) == 12 * 12 + 0 + 1  # each eight faces mark twelve; two are left: none and CA
     (file,) = viewed(path)
     scene = file.loaded.scene
-    back = np.linalg.inv(Axes(scene.space).root_matrix())
+    back = np.linalg.inv(to_y_up(scene.space.up))
     viewer = Viewer([file])
     try:
         with browser.page(viewer.url) as shown:

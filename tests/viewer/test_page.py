@@ -12,6 +12,7 @@ from keyframer.exchange.gltf.write import export
 from keyframer.exchange.kit.axes import Axes
 from keyframer.formats.threeds.records import Keys, RollTrack
 from keyframer.viewer import Viewer, packed_page
+from tests.building.scenes import to_y_up
 from tests.viewer.browser import Browser, Watched
 from tests.viewer.foreign_gltf import write_foreign
 from tests.viewer.hostile import hostile_file
@@ -36,7 +37,7 @@ def test_nodes_are_where_the_pose_has_them(shown: Watched, number: int) -> None:
     for frame in np.linspace(timing["first"], timing["last"], 7):
         shown.seek(float(frame))
         pose = keyframer.pose(scene, frames=[frame])
-        wanted = (axes.root_matrix() @ axes.matrices(pose.world[0]))[:, :3, 3]
+        wanted = (to_y_up(scene.space.up) @ axes.matrices(pose.world[0]))[:, :3, 3]
         positions = np.array(shown.places())
         assert np.abs(positions - wanted).max() <= allowed, f"frame {frame} of {clip}"
 
@@ -188,9 +189,8 @@ def test_exported_page_works_offline(browser: Browser, tmp_path: Path) -> None:
     path.write_bytes(packed_page(viewed(EXAMPLE, SAMPLES / "midtown/retail.anim", write_foreign(tmp_path, "glb"))))
     with browser.page(path.as_uri()) as shown:
         scene = keyframer.load(EXAMPLE)
-        axes = Axes(scene.space)
         shown.seek(30)
-        wanted = (axes.root_matrix() @ keyframer.pose(scene, frames=[30]).world[0])[:, :3, 3]
+        wanted = (to_y_up(scene.space.up) @ keyframer.pose(scene, frames=[30]).world[0])[:, :3, 3]
         assert np.abs(np.array(shown.places()) - wanted).max() < 0.02
         shown.page.click("#node-1")
         shown.page.click("#tab-graph")

@@ -14,6 +14,7 @@ import keyframer
 from keyframer.exchange.kit.axes import Axes
 from keyframer.viewer import Viewer
 from keyframer.viewer.source_locations import PAGE
+from tests.building.scenes import to_y_up
 from tests.viewer.browser import Browser, Watched
 from tests.viewer.opening import EXAMPLE, SAMPLES, viewed
 
@@ -230,7 +231,7 @@ def test_gltf_files_can_be_played(browser: Browser, tmp_path: Path) -> None:
             for frame in np.linspace(timing["first"], timing["last"], 5):
                 shown.seek(float(frame))
                 pose = keyframer.pose(scene, frames=[frame])
-                wanted = (axes.root_matrix() @ axes.matrices(pose.world[0]))[:, :3, 3]
+                wanted = (to_y_up(scene.space.up) @ axes.matrices(pose.world[0]))[:, :3, 3]
                 positions = np.array(shown.places())
                 assert np.abs(positions - wanted).max() <= 1e-3 * np.abs(wanted).max()
             shown.page.click("#node-1")

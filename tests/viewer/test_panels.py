@@ -19,6 +19,7 @@ from keyframer.scene.loss_report import OUTCOME_WORDS, Outcome
 from keyframer.textures import TextureFinder, TextureSource
 from keyframer.viewer import Viewer, packed_page
 from tests.building.gltf import glb
+from tests.building.scenes import to_y_up
 from tests.viewer.browser import Browser, Watched
 from tests.viewer.foreign_gltf import described, numbers
 from tests.viewer.hostile import hostile_file
@@ -193,7 +194,7 @@ def test_every_animation_can_be_selected(shown: Watched, running: Viewer) -> Non
         for frame in np.linspace(timing["first"], timing["last"], 5):
             shown.seek(float(frame))
             pose = keyframer.pose(scene, frames=[frame], clip=clip)
-            wanted = (axes.root_matrix() @ axes.matrices(pose.world[0]))[:, :3, 3]
+            wanted = (to_y_up(scene.space.up) @ axes.matrices(pose.world[0]))[:, :3, 3]
             assert np.abs(np.array(shown.places()) - wanted).max() < 1e-3, (clip, frame)
         shown.page.click("#tab-graph")
         shown.page.evaluate(

@@ -15,6 +15,7 @@ from keyframer.exchange.kit.axes import Axes
 from keyframer.formats.threeds.records import HideTrack, Keys
 from keyframer.scene import Light, LightType, Material, Node, NodeKind
 from keyframer.viewer import Viewer
+from tests.building.scenes import to_y_up
 from tests.rendering.simple import scene_of, square
 from tests.viewer.browser import Browser, Watched
 from tests.viewer.hostile import hostile_file
@@ -229,7 +230,7 @@ def test_view_through_a_camera_of_the_file(shown: Watched) -> None:
     eye = shown.page.evaluate("() => keyframerViewer.stage.fileCamera.matrixWorld.elements.slice(12, 15)")
     number = next(i for i, node in enumerate(scene.nodes) if node.camera == 0)
     pose = keyframer.pose(scene, frames=[40])
-    wanted = (axes.root_matrix() @ axes.matrices(pose.world[0]))[number, :3, 3]
+    wanted = (to_y_up(scene.space.up) @ axes.matrices(pose.world[0]))[number, :3, 3]
     assert eye == pytest.approx(wanted.tolist(), abs=0.02)
     shown.page.select_option("#camera", "orbit")
     assert shown.page.evaluate("() => keyframerViewer.stage.fileCamera") is None

@@ -13,7 +13,7 @@ import keyframer
 from keyframer.exchange.gltf.write import export
 from keyframer.exchange.kit.axes import Axes
 from keyframer.inspecting.samples import Sample
-from tests.building.scenes import rotation_matrix
+from tests.building.scenes import rotation_matrix, to_y_up
 from tests.viewer.browser import Watched
 from tests.viewer.opening import CUT, EXAMPLE, FILES
 
@@ -184,7 +184,7 @@ def test_zoom_to_the_selection(shown: Watched) -> None:
     def seen(node: int) -> tuple[np.ndarray, Any]:
         mesh = scene.nodes[node].mesh
         assert mesh is not None
-        matrix = axes.root_matrix() @ axes.matrices(keyframer.pose(scene, frames=[10]).world[0][node])
+        matrix = to_y_up(scene.space.up) @ axes.matrices(keyframer.pose(scene, frames=[10]).world[0][node])
         points = np.asarray(scene.meshes[mesh].positions, float) @ matrix[:3, :3].T + matrix[:3, 3]
         return points, shown.page.evaluate(SEEN, points.tolist())
 

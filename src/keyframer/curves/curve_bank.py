@@ -169,12 +169,14 @@ class CurveBank:
         clean, slots = clean_times(times), self._slots[tracks]
         out = np.empty((len(times), family.width))
         with np.errstate(all="ignore"):
-            still = slots >= family.moving
-            out[still] = family.still_values[slots[still] - family.moving]
+            still = np.flatnonzero(slots >= family.moving)
+            if len(still):
+                out[still] = family.still_values[slots[still] - family.moving]
             for group in family.groups:
                 points = np.flatnonzero((slots >= group.slots.start) & (slots < group.slots.stop))
+                is_all = len(points) == len(slots)
                 for begin in range(0, len(points), block):
-                    portion = points[begin : begin + block]
+                    portion = slice(begin, begin + block) if is_all else points[begin : begin + block]
                     out[portion] = group.sample(
                         *group.timeline.locate_pairs(slots[portion] - group.slots.start, clean[portion])
                     )

@@ -139,6 +139,16 @@ def set_extras(part: LazyFields, names: tuple[str, ...], *values: object) -> Non
     part._compact_extras = (names, *values)
 
 
+def extras_without_keeping(part: Any) -> Mapping[str, Mapping[str, object]]:
+    """Return the extras of a part for one look at them: those in compact form stay compact."""
+    compact = getattr(part, "_compact_extras", None)
+    if compact is None:
+        extras: Mapping[str, Mapping[str, object]] = part.extras
+        return extras
+    (format, *keys), *values = compact
+    return {format: dict(zip(keys, values, strict=True))}
+
+
 def add_extras(part: LazyFields, format: str, content: Mapping[str, object]) -> None:
     """Add to the extras of a format, in compact form unless extras were read before or belong to several formats."""
     compact = part._compact_extras

@@ -101,11 +101,11 @@ class ConstantSpeedTable:
         steps = columns.where([kind is Interpolation.STEP for kind in columns.interpolations])
         ahead = np.where(steps[:, None], 0.0, _turns_ahead(segments, turns))
         local_turns = quat.rotate(quat.conjugate(rotations), ahead)
-        self._rows = np.concatenate([rotations, *_axis_and_angle(local_turns)], axis=1)
+        self._columns = np.concatenate([rotations, *_axis_and_angle(local_turns)], axis=1).T.copy()
 
     def sample(self, rows: Indices, u: Floats, out: Floats) -> None:
         """Write rotation_xyzw at u (P,) of the segments `rows` (P,) into out (P, 4)."""
-        table = self._rows.take(rows, axis=0)
+        table = self._columns.take(rows, axis=1).T  # columns stay contiguous
         _write(out, _product(_columns4(table, 0), _turn(_columns3(table, 4), table[:, 7] * u)))
 
 
@@ -114,24 +114,24 @@ class SquadTable:
 
     def __init__(self, columns: KeyColumns, segments: Segments, rotations: Floats, turns: Floats) -> None:
         local_turn, leave, arrive = _turns_and_tangents(columns, segments, rotations, turns)
-        self._rows = _squad_rows(rotations, local_turn, leave, arrive)
+        table = _squad_rows(rotations, local_turn, leave, arrive)
         half_angle = _axis_and_angle(local_turn)[1][:, 0]
         full = np.flatnonzero(half_angle >= _FULL_TURN / 2)
         self._full_turns = len(full)
-        if not len(full):
-            return
-        # the rows of full turns are their first pieces; second and third pieces follow after all rows
-        turn, zero = local_turn[full], np.zeros((len(full), 3))
-        quarter = turn * (0.5 * np.pi / half_angle[full])[:, None]  # half-angle vector of half a turn
-        before_last = quat.multiply(rotations[full], quat.exp(turn - quarter))
-        self._rows[full] = _squad_rows(rotations[full], quarter, leave[full], zero)
-        middle = _squad_rows(rotations[full], turn, zero, zero)
-        last = _squad_rows(before_last, quarter, zero, arrive[full])
-        self._second_pieces = np.zeros(len(self._rows), np.intp)
-        self._second_pieces[full] = len(self._rows) + np.arange(len(full))
-        self._half_turns = np.zeros(len(self._rows))  # 0 for less than a full turn
-        self._half_turns[full] = half_angle[full] / (0.5 * np.pi)
-        self._rows = np.concatenate([self._rows, middle, last])
+        if len(full):
+            # the rows of full turns are their first pieces; second and third pieces follow after all rows
+            turn, zero = local_turn[full], np.zeros((len(full), 3))
+            quarter = turn * (0.5 * np.pi / half_angle[full])[:, None]  # half-angle vector of half a turn
+            before_last = quat.multiply(rotations[full], quat.exp(turn - quarter))
+            table[full] = _squad_rows(rotations[full], quarter, leave[full], zero)
+            middle = _squad_rows(rotations[full], turn, zero, zero)
+            last = _squad_rows(before_last, quarter, zero, arrive[full])
+            self._second_pieces = np.zeros(len(table), np.intp)
+            self._second_pieces[full] = len(table) + np.arange(len(full))
+            self._half_turns = np.zeros(len(table))  # 0 for less than a full turn
+            self._half_turns[full] = half_angle[full] / (0.5 * np.pi)
+            table = np.concatenate([table, middle, last])
+        self._columns = table.T.copy()
 
     def _within_full_turns(self, rows: Indices, u: Floats) -> tuple[Indices, Floats]:
         """Return rows and u with the pieces of full turns instead of the segments."""
@@ -148,7 +148,7 @@ class SquadTable:
         """Write rotation_xyzw at u (P,) of the segments `rows` (P,) into out (P, 4)."""
         if self._full_turns:
             rows, u = self._within_full_turns(rows, u)
-        table = self._rows.take(rows, axis=0)
+        table = self._columns.take(rows, axis=1).T  # columns stay contiguous
         local_turn = _turn(_columns3(table, 4), table[:, 7] * u)
         back = (-local_turn[0], -local_turn[1], -local_turn[2], local_turn[3])
         exp_um = _turn(_columns3(table, 12), table[:, 15] * u)

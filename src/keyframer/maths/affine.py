@@ -144,12 +144,14 @@ def multiply(parent: ArrayLike, child: ArrayLike) -> Floats:
     a, b = np.asarray(parent, np.float64), np.asarray(child, np.float64)
     dimensions = max(a.ndim, b.ndim)
     a, b = (m.reshape((1,) * (dimensions - m.ndim) + m.shape) for m in (a, b))
-    if max(a.size, b.size) < _MANY:
-        out: Floats = a[..., :, :1] * b[..., :1, :]
-        for k in range(1, a.shape[-1]):
-            out += a[..., :, k : k + 1] * b[..., k : k + 1, :]
-        return out
-    # one contiguous array for each entry: numpy is slow on short axes
+    if max(a.size, b.size) < _MANY:  # entries first: numpy is slow on short last axes
+        entries_first = dimensions - 2, dimensions - 1, *range(dimensions - 2)
+        a, b = a.transpose(entries_first).copy(), b.transpose(entries_first).copy()
+        product: Floats = a[:, 0, None] * b[None, 0]
+        for k in range(1, len(b)):
+            product += a[:, k, None] * b[None, k]
+        return product.transpose(*range(2, dimensions), 0, 1).copy()
+    # one contiguous array for each entry, which stays in the cache
     rows = [[np.ascontiguousarray(a[..., i, k]) for k in range(a.shape[-1])] for i in range(a.shape[-2])]
     out = np.empty((*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2], b.shape[-1]))
     for j in range(b.shape[-1]):
@@ -162,8 +164,8 @@ def multiply(parent: ArrayLike, child: ArrayLike) -> Floats:
     return out
 
 
-_MANY = 4000
-"""numbers, from which on it is faster to transpose matrices first"""
+_MANY = 50_000
+"""numbers, from which on one product of all entries exceeds the cache"""
 
 
 def determinant(matrix: ArrayLike) -> Floats:
@@ -191,20 +193,26 @@ def inverse(matrix: ArrayLike) -> Floats:
 
 def transform_points(matrix: ArrayLike, points: ArrayLike) -> Floats:
     """Return points (..., n, 3) transformed by matrices (..., 4, 4)."""
-    m = np.asarray(matrix, dtype=np.float64)
-    return np.asarray(transform_vectors(m, points) + m[..., None, :3, 3])
+    return _transform(matrix, points, 4)
 
 
 def transform_vectors(matrix: ArrayLike, vectors: ArrayLike) -> Floats:
     """Return directions (..., n, 3) rotated and scaled by matrices (..., 4, 4), without translation."""
+    return _transform(matrix, vectors, 3)
+
+
+def _transform(matrix: ArrayLike, vectors: ArrayLike, column_count: int) -> Floats:
     m, v = np.asarray(matrix, dtype=np.float64), np.asarray(vectors, np.float64)
-    if v.size < _MANY:
-        return multiply(v, np.swapaxes(m[..., :3, :3], -1, -2))
-    m, (x, y, z) = m[..., None, :, :], np.moveaxis(v, -1, 0)
-    out = np.empty((*np.broadcast_shapes(x.shape, m.shape[:-2]), 3))
-    for i in range(3):
-        out[..., i] = x * m[..., i, 0] + y * m[..., i, 1] + z * m[..., i, 2]
-    return out
+    m = m.reshape((1,) * (v.ndim - m.ndim) + m.shape)
+    # components first: numpy is slow on a last axis of length 3
+    columns = m.transpose(m.ndim - 1, m.ndim - 2, *range(m.ndim - 2))[:column_count, :3, ..., None]
+    x, y, z = v.transpose(v.ndim - 1, *range(v.ndim - 1)).copy()
+    out: Floats = columns[0] * x
+    out += columns[1] * y
+    out += columns[2] * z
+    if column_count > 3:
+        out += columns[3]
+    return out.transpose(*range(1, out.ndim), 0).copy()
 
 
 def transform_each(matrices: Floats, points: Floats) -> Floats:

@@ -19,6 +19,7 @@ from keyframer.curves import Interpolation, Track
 from keyframer.curves.lazy_fields import stored
 from keyframer.limits import budget_left
 from keyframer.maths import affine, quat
+from keyframer.posing.channels import Samples
 from keyframer.posing.rig import Rig
 from keyframer.posing.vertices import posed_vertices
 from keyframer.scene import Clip, Scene
@@ -54,8 +55,8 @@ def clip_span(clip: Clip) -> tuple[float, float]:
     if not (math.isfinite(begin) and math.isfinite(end) and 0 <= end - begin <= longest):
         begin = end = begin if math.isfinite(begin) else 0.0
     for channel in clip.channels:
-        times = _playing_times(channel.track, longest)
-        if len(times):
+        times = channel.track.times
+        if len(times) > 1 and len(times := _playing_times(channel.track, longest)):
             begin, end = min(begin, float(times.min())), max(end, float(times.max()))
     return begin, end
 
@@ -74,9 +75,7 @@ def active_segment(clip: Clip) -> tuple[float, float] | None:
 
 def _playing_times(track: Track, longest: float) -> Floats:
     """Return the times of a track that extend a clip; empty with fewer than two usable keys."""
-    times = track.times
-    if len(times) > 1:
-        times = times[np.abs(times) <= longest]  # false for NaN, too
+    times = track.times[np.abs(track.times) <= longest]  # false for NaN, too
     if len(times) < 2:
         return times[:0]
     return np.sort(times)[1:] if track.interpolation is Interpolation.STEP else times
@@ -101,25 +100,35 @@ def measured_once() -> Iterator[None]:
         _MEASURED.reset(token)
 
 
-def scene_size(scene: Scene, rig: Rig | None = None) -> float:
-    """Return the size of a scene, as defined above, in its unit; 1 if it is 0. ``rig`` is a rig of its first clip."""
+def scene_size(scene: Scene, rig: Rig | None = None, poses: Poses | None = None) -> float:
+    """Return the size of a scene, as defined above, in its unit; 1 if it is 0. ``rig`` is a rig of its first clip, and
+    ``poses`` are its `poses_of_size`."""
     measured = _MEASURED.get()
     if measured:
         return measured[0]
-    size = _diagonal(scene, rig or Rig(scene))
+    rig = rig or Rig(scene)
+    size = _diagonal(scene, rig, *(poses or poses_of_size(rig)))
     if measured is not None:
         measured.append(size)
     return size
 
 
-def _diagonal(scene: Scene, rig: Rig) -> float:
-    moments = _moments(rig.clip, max(len(scene.nodes), 1)) if rig.channels.animated else np.zeros(1)
+Poses = tuple[Samples, Floats]
+"""samples, and world matrices (T, nodes, 4, 4)"""
+
+
+def poses_of_size(rig: Rig) -> Poses:
+    """Return the poses that `scene_size` looks at; the first one is the start of the clip."""
+    moments = _moments(rig.clip, max(len(rig.scene.nodes), 1)) if rig.channels.animated else np.zeros(1)
     samples = rig.sample(moments)
-    world = rig.world(samples, len(moments))
+    return samples, rig.world(samples, len(moments))
+
+
+def _diagonal(scene: Scene, rig: Rig, samples: Samples, world: Floats) -> float:
     box = GrowingBox()
     with np.errstate(all="ignore"):
         box.add(world[:, :, :3, 3].reshape(-1, 3))
-        _add_vertices(box, scene, rig.properties.morph_weights(samples, len(moments)), world)
+        _add_vertices(box, scene, rig.properties.morph_weights(samples, len(world)), world)
     return box.diagonal
 
 

@@ -113,7 +113,6 @@ class Rig(RestPose):
         index = scene.clip_index(clip)
         self.clip = scene.clips[index] if scene.clips else Clip()
         super().__init__(scene, Channels(self.clip, len(scene.nodes)))
-        self.properties = AnimatedProperties(scene, self.channels)
         self._moving_levels: list[Level] = []
         self.moving_nodes: Indices = np.empty(0, np.int64)
         """nodes that move, or may: they or an ancestor are animated, or they are aimed at something that moves"""
@@ -126,6 +125,11 @@ class Rig(RestPose):
         self._moving_levels = self._plan(self.moving_nodes, rows)
         matrices = max(MATRICES_PER_BLOCK, MATRICES_PER_LEVEL * len(self._moving_levels))
         self._times_per_block = max(1, matrices // max(1, len(self.moving_nodes)))
+
+    @cached_property
+    def properties(self) -> AnimatedProperties:
+        """What a clip animates besides transforms: many rigs are made for matrices only."""
+        return AnimatedProperties(self.scene, self.channels)
 
     def __repr__(self) -> str:
         return f"<Rig of {self.clip!r}>"

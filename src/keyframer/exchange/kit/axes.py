@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.arrays import Floats
-from keyframer.maths import affine
 from keyframer.scene import Handedness, Space
 
 _SQRT_HALF = math.sqrt(0.5)
@@ -57,8 +56,3 @@ class Axes:
             return array
         signs = np.append(self._signs, 1.0)
         return np.asarray(array * signs[:, None] * signs)
-
-    def root_matrix(self) -> Floats:
-        """Return the (4, 4) matrix of the root node; the identity if there is no root node."""
-        rotation = (0.0, 0.0, 0.0, 1.0) if self.up_rotation_xyzw is None else self.up_rotation_xyzw
-        return affine.compose(np.zeros(3), rotation, np.full(3, self.unit))

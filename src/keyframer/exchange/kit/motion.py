@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -41,12 +41,18 @@ class Measure:
     error: ErrorBetween
     in_units: Callable[[Floats], Floats] = np.asarray
     """errors as `error` returns them to errors in the unit of tolerances; grows with its argument"""
+    from_units: Callable[[Floats], Floats] = np.asarray
+    """the reverse"""
 
     def largest(self, first: Floats, last: Floats, u: Floats, wanted: Floats) -> Floats:
-        """Return (n,) the largest errors, in units, from keys (n, k) to keys (n, k) where the values at the fractions u
-        (m,) should be (n, m, k). NaN counts as no error.
+        """Return (n,) the largest errors from keys (n, k) to keys (n, k) where the values at the fractions u (m,)
+        should be (n, m, k). NaN counts as no error.
         """
-        return self.in_units(np.nan_to_num(self.error(first[:, None], last[:, None], u, wanted).max(axis=1)))
+        errors = self.error(first[:, None], last[:, None], u, wanted).max(axis=1)
+        return np.asarray(np.fmin(np.fmax(errors, 0.0), _LARGEST))
+
+
+_LARGEST = np.finfo(np.float64).max
 
 
 def lerp(first: Floats, last: Floats, u: Floats) -> Floats:
@@ -55,29 +61,38 @@ def lerp(first: Floats, last: Floats, u: Floats) -> Floats:
 
 
 def _vector_error(first: Floats, last: Floats, u: Floats, wanted: Floats) -> Floats:
-    return vector_distance(lerp(first, last, u), wanted)
+    first, last, wanted = _components(first, last, wanted)
+    off = first + u[:, None] * (last - first)
+    off -= wanted
+    off *= off
+    return np.asarray(np.sqrt(np.add.reduce(off)).T)
 
 
 def _rotation_error(first_xyzw: Floats, last_xyzw: Floats, u: Floats, wanted_xyzw: Floats) -> Floats:
     """Return the largest distance from wanted unit quaternions to interpolated ones: at constant speed, as glTF wants
     it, and each component separately, as Blender does.
     """
-    a, b, wanted = (np.moveaxis(q, -1, 0) for q in (first_xyzw, last_xyzw, wanted_xyzw))
-    near, far = (np.sqrt(sum(part * part for part in q)) for q in (a - b, a + b))
-    b = b * np.where(near > far, -1.0, 1.0)  # the shorter way
-    angle = 2.0 * arctan2(np.minimum(near, far), np.maximum(near, far))
-    sine, cosine = sine_and_cosine(angle)
-    sine_u, cosine_u = sine_and_cosine(u * angle)
+    first, last, wanted = _components(first_xyzw, last_xyzw, wanted_xyzw)
+    u = u[:, None]
+    cosine = np.add.reduce(first * last)
+    last = np.where(cosine < 0, -last, last)  # the shorter way
+    cosine = np.minimum(np.abs(cosine), 1.0)
+    sine = np.sqrt(1.0 - cosine * cosine)
+    sine_u, cosine_u = sine_and_cosine(u * arctan2(sine, cosine))
     at_last = np.where(sine > 0, sine_u / np.where(sine > 0, sine, 1.0), u)
-    fast = [(cosine_u - cosine * at_last) * p + at_last * q for p, q in zip(a, b, strict=True)]
-    sign = np.where(sum(p * q for p, q in zip(fast, wanted, strict=True)) < 0, -1.0, 1.0)
-    shrunk = 1.0 / np.sqrt(1.0 - 2.0 * u * (1.0 - u) * (1.0 - cosine))
-    at_first, at_last = (1.0 - u) * shrunk, u * shrunk
-    straight = (at_first * p + at_last * q for p, q in zip(a, b, strict=True))
-    squares = (
-        sum((p - sign * q) ** 2 for p, q in zip(interpolated, wanted, strict=True)) for interpolated in (fast, straight)
-    )
-    return np.asarray(np.sqrt(np.maximum(*squares)))
+    fast = (cosine_u - cosine * at_last) * first + at_last * last
+    straight = ((1.0 - u) * first + u * last) / np.sqrt(1.0 - 2.0 * u * (1.0 - u) * (1.0 - cosine))
+    wanted = np.where(np.add.reduce(fast * wanted) < 0, -wanted, wanted)
+    fast -= wanted
+    straight -= wanted
+    fast *= fast
+    straight *= straight
+    return np.asarray(np.sqrt(np.maximum(np.add.reduce(fast), np.add.reduce(straight))).T)
+
+
+def _components(*arrays: Floats) -> Iterator[Floats]:
+    """Yield arrays (n, m, k) as (k, m, n): numpy is slow on short last axes."""
+    return (values.transpose(2, 1, 0).copy() for values in arrays)
 
 
 def _degrees_of_chord(chord: Floats) -> Floats:
@@ -86,8 +101,12 @@ def _degrees_of_chord(chord: Floats) -> Floats:
     return np.asarray(np.degrees(4.0 * arctan2(half, np.sqrt(1.0 - half * half))))
 
 
+def _chord_of_degrees(degrees: Floats) -> Floats:
+    return 2.0 * sine_and_cosine(np.radians(np.minimum(degrees, 360.0)) / 4.0)[0]
+
+
 VECTORS = Measure(vector_distance, _vector_error)
-ROTATIONS = Measure(turn_degrees, _rotation_error, _degrees_of_chord)
+ROTATIONS = Measure(turn_degrees, _rotation_error, _degrees_of_chord, _chord_of_degrees)
 """in degrees"""
 
 
@@ -247,8 +266,11 @@ def _track_motion(
         if len(breaks) > 1:  # time may start again at the end, so the last value is only approached
             truth = replace(truth, until=float(breaks[-1] - BEFORE_JUMP * (breaks[-1] - breaks[-2])))
     else:
-        breaks, counts = np.unique(np.clip(times, span.begin, span.end), return_counts=True)
-        jumps = (counts > 1) & ((breaks > span.begin) & (breaks < span.end) | whole)
+        breaks = np.minimum(np.maximum(times, span.begin), span.end)
+        jumps = np.zeros(len(breaks), np.bool_)
+        if not (breaks[1:] > breaks[:-1]).all():
+            breaks, counts = np.unique(breaks, return_counts=True)
+            jumps = (counts > 1) & ((breaks > span.begin) & (breaks < span.end) | whole)
     motion = Motion(truth, measure, breaks, jumps, Outcome.APPROXIMATED, repeated_until=repeated_until)
     if track.interpolation is Interpolation.STEP or len(breaks) == 1:
         motion.mode, motion.jumps = STEP, np.ones(len(breaks), np.bool_)

@@ -33,8 +33,10 @@ def report_tracks(
     resampled = 0
     nodes = motions.rig.scene.nodes
     for channel in motions.clip.channels:
-        track, path = channel.track, f"/nodes/{nodes[channel.node].name}/{channel.track.kind}"
-        morph = nodes[channel.node].morph
+        track = channel.track
+        if len(track.times) < 2 and track.kind != "morph":
+            continue
+        path, morph = f"/nodes/{nodes[channel.node].name}/{track.kind}", nodes[channel.node].morph
         if track.kind == "morph" and not (
             morph is not None and np.shape(track.values)[1:] == (len(morph.names),) and channel.node in drawn
         ):

@@ -69,7 +69,8 @@ def sample(motions: Sequence[Motion], tolerances: Sequence[float], span: Span, f
         if motion.cubic is not None:
             motion.sampler, motion.outcome = cubic_sampler(motion.cubic, span), Outcome.EXACT
         elif motion.mode == STEP or (is_straight and motion.measure is not ROTATIONS and not motion.jumps.any()):
-            _set_keys(motion, motion.breaks, motion.truth(_moments(motion, motion.breaks)), span)
+            ends = np.array([0, len(motion.breaks)])
+            _set_keys([motion], ends, motion.breaks, motion.truth(_moments(motion, motion.breaks)), span)
             motion.outcome = Outcome.EXACT
         else:
             source: tuple[object, str] = (number, "")
@@ -110,37 +111,55 @@ def _portions(numbers: list[int], sizes: list[int]) -> Iterator[list[int]]:
 def _keep_keys(motions: list[Motion], tolerances: Floats, span: Span) -> Flags:
     """Give motions of the mode LINEAR their authored keys, if all players show them right; returns whether they do."""
     keys = _Sampling(motions, np.full(len(motions), np.inf), span).keys(is_coarse=False)
-    is_exact = keys.errors(len(motions)) <= tolerances
+    is_exact = motions[0].measure.in_units(keys.errors(len(motions))) <= tolerances
+    keys.set_keys(motions, span)
     for number in np.flatnonzero(is_exact).tolist():
-        keys.set_keys(number, motions[number], span)
         motions[number].outcome = Outcome.EXACT
     return np.asarray(is_exact)
 
 
 def _sample_together(motions: list[Motion], tolerances: Floats, span: Span, frames: Floats | None) -> None:
     """Sample motions of one measure: tracks of one family of a bank, or a single function of any kind."""
-    allowed = tolerances if frames is None else np.full(len(motions), np.inf)
-    keys = _Sampling(motions, allowed, span, frames).keys(is_coarse=frames is None)
-    errors = keys.errors(len(motions))
-    for number, motion in enumerate(motions):
-        count = keys.set_keys(number, motion, span)
+    sampling = _Sampling(motions, tolerances if frames is None else np.full(len(motions), np.inf), span, frames)
+    keys = sampling.keys(is_coarse=frames is None)
+    errors, allowed = map(motions[0].measure.in_units, (keys.errors(len(motions)), sampling.tolerances))
+    for motion, count, error, most in zip(
+        motions, keys.set_keys(motions, span), errors.tolist(), allowed.tolist(), strict=True
+    ):
         motion.has_track_keys = False
-        values = motion.sampler.values.astype(np.float64)
-        extent = 100.0 if motion.measure is ROTATIONS else float((values.max(axis=0) - values.min(axis=0)).max())
-        motion.is_too_fast = bool(errors[number] > max(allowed[number], 0.01 * extent))
-        motion.error = float(errors[number])
+        motion.is_too_fast = error > most and error > 0.01 * _extent(motion)
+        motion.error = error
         is_within_budget = charge("keys", max(count - len(motion.breaks), 0))
-        motion.is_limited = not is_within_budget or bool(motion.is_limited and motion.error > allowed[number])
+        motion.is_limited = not is_within_budget or (motion.is_limited and error > most)
 
 
-def _set_keys(motion: Motion, times: Floats, values: Floats, span: Span) -> None:
-    """Set the sampler of a motion. Of keys at the same second in single precision, the last one counts."""
-    seconds = single(np.maximum(span.seconds(times), 0.0))
-    keep = np.append(seconds[1:] != seconds[:-1], True)
+def _extent(motion: Motion) -> float:
+    """Return the size of the box around the keys of a motion; 100 degrees for rotations."""
     if motion.measure is ROTATIONS:
-        signs = np.where(np.sum(values[1:] * values[:-1], axis=1) < 0, -1.0, 1.0)
-        values = quat.normalise(values) * np.cumprod(np.append(1.0, signs))[:, None]
-    motion.sampler = Sampler.of(motion.mode or LINEAR, seconds[keep], single(values[keep]))
+        return 100.0
+    values = motion.sampler.values.astype(np.float64)
+    return float((values.max(axis=0) - values.min(axis=0)).max())
+
+
+def _set_keys(motions: list[Motion], ends: Indices, times: Floats, values: Floats, span: Span) -> None:
+    """Set the samplers of motions of one measure: rows ``ends[i]`` to ``ends[i + 1]`` are the keys of motion i.
+
+    Of keys at the same second in single precision, the last one counts.
+    """
+    seconds = single(np.maximum(span.seconds(times), 0.0))
+    keep = np.ones(len(seconds), np.bool_)
+    keep[:-1] = seconds[1:] != seconds[:-1]
+    keep[ends[1:] - 1] = True
+    if motions[0].measure is ROTATIONS:
+        signs = np.ones(len(times))
+        signs[1:] = np.where(np.sum(values[1:] * values[:-1], axis=1) < 0, -1.0, 1.0)
+        signs = np.multiply.accumulate(signs)
+        signs *= np.repeat(signs[ends[:-1]], ends[1:] - ends[:-1])
+        values = quat.normalise(values) * signs[:, None]
+    ends = np.append(0, np.cumsum(keep))[ends]
+    seconds, written = seconds[keep], single(values[keep])
+    for motion, begin, end in zip(motions, ends[:-1].tolist(), ends[1:].tolist(), strict=True):
+        motion.sampler = Sampler.of(motion.mode or LINEAR, seconds[begin:end], written[begin:end])
 
 
 def _fixed_times(motion: Motion, span: Span, frames: Floats | None) -> Floats:
@@ -159,6 +178,8 @@ def _moments(motion: Motion, times: Floats) -> Floats:
     """Return the moments at which keys at these times, all breaks among them, have their values: at a jump just after
     it, because the sum of a period and the time of a key may be rounded to a time before it.
     """
+    if not motion.jumps.any():
+        return times
     room = np.diff(times, append=times[-1:])
     return times + np.where(np.isin(times, motion.breaks[motion.jumps]), _AFTER_JUMP * room, 0.0)
 
@@ -205,13 +226,15 @@ class _Keys(NamedTuple):
     error: Floats
     """largest error from there to the next key"""
 
-    def set_keys(self, number: int, motion: Motion, span: Span) -> int:
-        """Set the keys of one motion; returns their number."""
-        begin, end = np.searchsorted(self.owner, (number, number + 1)).tolist()
-        _set_keys(motion, self.times[begin:end], self.values[begin:end], span)
-        worst = begin + int(self.error[begin:end].argmax())
-        motion.worst = (float(self.times[worst]), float(self.times[worst + 1])) if worst < end - 1 else None
-        return int(end - begin)
+    def set_keys(self, motions: list[Motion], span: Span) -> list[int]:
+        """Set the keys of all motions; returns how many each one has got."""
+        ends = np.searchsorted(self.owner, np.arange(len(motions) + 1))
+        _set_keys(motions, ends, self.times, self.values, span)
+        for motion, begin, end in zip(motions, ends[:-1].tolist(), ends[1:].tolist(), strict=True):
+            worst = begin + int(self.error[begin:end].argmax())
+            motion.worst = (float(self.times[worst]), float(self.times[worst + 1])) if worst < end - 1 else None
+        counts: list[int] = (ends[1:] - ends[:-1]).tolist()
+        return counts
 
     def errors(self, count: int) -> Floats:
         """Return (count,) the largest error of each motion."""
@@ -226,7 +249,7 @@ class _Sampling:
     def __init__(self, motions: list[Motion], tolerances: Floats, span: Span, frames: Floats | None = None) -> None:
         self._motions = motions
         self._function, self._measure = function_of([motion.truth for motion in motions]), motions[0].measure
-        self._tolerances, self._frame = tolerances, span.frame
+        self.tolerances, self._frame = self._measure.from_units(tolerances), span.frame
         self._closest, self._indivisible = span.closest, span.indivisible
         fixed = [_fixed_times(motion, span, frames) for motion in motions]
         self._counts = np.array([len(times) for times in fixed])
@@ -240,7 +263,7 @@ class _Sampling:
         self._values = self._function(self._owner, np.concatenate(moments))
         if self._measure is not ROTATIONS:
             floor = _SINGLE_PRECISION * np.nan_to_num(np.abs(self._values)).max(axis=1)
-            np.maximum.at(tolerances, self._owner, floor)
+            np.maximum.at(self.tolerances, self._owner, floor)
 
     def keys(self, *, is_coarse: bool) -> _Keys:
         """Return the keys. At first the motion is divided into coarse pieces, or only at the fixed keys."""
@@ -273,9 +296,9 @@ class _Sampling:
             pieces, segment = self._divided(pieces, needs, segment, numbers)
             rounds += 1
             # the number of pieces that each one should be, to have the allowed error
-            needs = np.sqrt(pieces.error / self._tolerances[pieces.owner])
+            needs = np.sqrt(pieces.error / self.tolerances[pieces.owner])
             wrong = (needs > 1) & (pieces.end - pieces.begin > self._indivisible) & ~self._is_limited[pieces.owner]
-            needs = np.clip(needs, 1e-3, _MOST_PIECES)
+            needs = np.minimum(np.maximum(needs, 1e-3), _MOST_PIECES)
             counts = np.bincount(segment)
             again = np.full(len(counts), rounds <= _MOST_ROUNDS)
             again &= np.bincount(segment, wrong) > _MOST_WRONG * counts
@@ -317,17 +340,19 @@ class _Sampling:
         place = np.repeat(np.arange(len(added)), added)
         rank = np.arange(len(place)) - starts(added)[place]
         aim = before[place] + (rank + 1) / (added[place] + 1) * (reached[last] - before)[place]
-        row = np.clip(np.searchsorted(reached, aim), first[place], last[place])
-        times = old.begin[row] + np.clip(1 - (reached[row] - aim) / needs[row], 0, 1) * (old.end - old.begin)[row]
+        row = np.minimum(np.maximum(np.searchsorted(reached, aim), first[place]), last[place])
+        passed = np.minimum(np.maximum(1 - (reached[row] - aim) / needs[row], 0), 1)
+        times = old.begin[row] + passed * (old.end - old.begin)[row]
         is_whole = (lengths >= _WHOLE_FRAMES * self._frame * (added + 1))[place]
         times = np.where(is_whole, np.round(times / self._frame) * self._frame, times)
-        previous = np.where(rank == 0, begin[place], np.roll(times, 1))
+        previous = np.where(rank == 0, begin[place], np.concatenate([times[-1:], times[:-1]]))
         is_apart = np.minimum(times - previous, end[place] - times) >= self._closest
         place, times = place[is_apart], times[is_apart]
         # the new pieces
         segment = np.sort(np.concatenate([np.arange(len(added)), place]))
-        is_head = np.append(True, segment[1:] != segment[:-1])[: len(segment)]
-        is_tail = np.roll(is_head, -1)
+        is_head = np.ones(len(segment), np.bool_)
+        is_head[1:] = segment[1:] != segment[:-1]
+        is_tail = np.concatenate([is_head[1:], is_head[:1]])
         owner = owner[segment]
         starting, ending = _merged(is_head, begin, times), _merged(is_tail, end, times)
         probes = (starting[:, None] + (ending - starting)[:, None] * PROBES).reshape(-1)
@@ -347,12 +372,14 @@ class _Sampling:
         allowed = np.minimum(self._most, most_keys()).astype(np.intp) - kept
         if kept.sum() + wanted.sum() > (left := keys_left()):
             allowed = np.minimum(allowed, wanted * max(left - kept.sum(), 0) / wanted.sum())
-        allowed = np.maximum(allowed, 0)
-        for number in np.flatnonzero(wanted > allowed).tolist():
-            self._motions[number].is_limited = self._is_limited[number] = True
-        share = np.minimum(allowed / np.maximum(wanted, 1), 1.0)[owner]
-        added[:] = np.floor(added * share)
-        self._counts = kept + np.bincount(owner, added, count)
+        if (wanted > allowed).any():
+            allowed = np.maximum(allowed, 0)
+            for number in np.flatnonzero(wanted > allowed).tolist():
+                self._motions[number].is_limited = self._is_limited[number] = True
+            share = np.minimum(allowed / np.maximum(wanted, 1), 1.0)[owner]
+            added[:] = np.floor(added * share)
+            wanted = np.bincount(owner, added, count)
+        self._counts = kept + wanted
 
 
 def _merged(chosen: Flags, rows: Floats, others: Floats) -> Floats:

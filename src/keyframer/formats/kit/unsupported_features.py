@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from keyframer.curves.lazy_fields import Lazy
+from keyframer.curves.lazy_fields import Lazy, extras_without_keeping
 from keyframer.formats import properties_of
 from keyframer.posing.bounds_and_duration import clip_span
 from keyframer.scene import (
@@ -185,7 +185,7 @@ def foreign_extras(scene: Scene, clip: Clip, target: str) -> list[tuple[str, str
     counts: Counter[tuple[str, str]] = Counter()
     known: dict[str, set[str]] = {}
     for part, member in _parts(scene, clip):
-        for format, content in member.extras.items():
+        for format, content in extras_without_keeping(member).items():
             if format != target and isinstance(content, (dict, Mapping)):  # dict first: ten times faster
                 bookkeeping = known.get(format)
                 if bookkeeping is None:

@@ -29,7 +29,6 @@ from keyframer.exchange.kit.cameras_lights import light_starts, unit_intensities
 from keyframer.exchange.kit.images import named_images
 from keyframer.exchange.kit.one_timeline import on_one_timeline
 from keyframer.exchange.kit.options import made_options
-from keyframer.exchange.kit.spans import written_span
 from keyframer.files import check_output
 from keyframer.formats import Format
 from keyframer.formats.document import encode
@@ -39,7 +38,7 @@ from keyframer.formats.kit.scene_writing import Written, without_invalid_links
 from keyframer.formats.kit.unsupported_features import report_foreign_extras
 from keyframer.limits import budgeted
 from keyframer.posing import Rig
-from keyframer.posing.channels import Samples
+from keyframer.posing.bounds_and_duration import poses_of_size
 from keyframer.scene import Clip, LightType, Scene
 from keyframer.scene.loss_report import LossReport
 from keyframer.scene.losses import (
@@ -73,13 +72,10 @@ def _export(scene: Scene, options: GltfOptions) -> tuple[Asset, LossReport]:
         report.add(LINK_INVALID, path, problem=reason)
     rig = Rig(scene)
     axes = Axes(scene.space, options.metres_per_unit(scene))
-    context = Context(scene, options, Asset(), axes, report, Names(), rig)
+    poses = poses_of_size(rig)
+    context = Context(scene, options, Asset(), axes, report, Names(), rig, poses)
     aims = find_aim_constraints(scene, rig.order)
-    samples: Samples = {}
-    world = rig.world_at_rest[0]
-    if rig.channels.animated:
-        samples = rig.sample([written_span(scene.clips[0], options.fps).begin])
-        world = rig.world(samples, 1)[0]
+    samples, world = {family: values[:1] for family, values in poses[0].items()}, poses[1][0]  # at the start
     materials = Materials(context)
     grids = find_grids(context, world)
     tree = Tree(context, rig, aims, samples, world, grids)

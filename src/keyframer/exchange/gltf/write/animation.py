@@ -20,7 +20,7 @@ from keyframer.exchange.gltf.write.compact import (
     is_rounded,
     rounded,
 )
-from keyframer.exchange.gltf.write.nodes import NodeParts, Tree
+from keyframer.exchange.gltf.write.nodes import Tree
 from keyframer.exchange.gltf.write.options import Context
 from keyframer.exchange.kit.aims import AimConstraint
 from keyframer.exchange.kit.boxes import largest_distance
@@ -36,7 +36,6 @@ from keyframer.exchange.kit.numbers import single
 from keyframer.exchange.kit.spans import Span
 from keyframer.exchange.kit.start_transforms import StartTransforms
 from keyframer.limits import budget_left
-from keyframer.maths import affine
 from keyframer.maths.distinct_values import unique_values
 from keyframer.posing import Rig
 from keyframer.posing.bounds_and_duration import active_segment, clip_span
@@ -155,7 +154,7 @@ class ClipWriter:
 
     def _world_error(self, samplers: Samplers) -> float:
         worst = self._motions.worst_moments()
-        return _world_error(self._context, self._rig, self.span, self._tree.parts, samplers, worst)
+        return _world_error(self._context, self._rig, self.span, self._tree, samplers, worst)
 
     def _samplers(self, rounds: bool) -> dict[tuple[int, str], Sampler]:
         """Return the samplers of translations, rotations and scales of nodes; rotations rounded, if it ``rounds``."""
@@ -268,30 +267,37 @@ _MOST_MATRICES = 40_000
 _MOST_TIMES = 600
 _SAMPLES_PER_MATRIX = 64
 """samples of the budget that a matrix counts for: more than it uses"""
-_FRACTIONS = np.array((0.05, 0.5, 0.95))
-"""fractions between two key times at which poses are compared"""
+_FRACTION = 0.42
+"""fraction between two key times at which poses are compared: near the largest error of an arc, 97 % of it, but not in
+the middle, where that of an S vanishes. More fractions found errors 3 % larger at most, in all real files with an error
+above a hundredth of the allowed one."""
 _INTERPOLATIONS = {STEP: Interpolation.STEP, LINEAR: Interpolation.LINEAR, CUBIC: Interpolation.CUBIC}
 _TRACK_KINDS = {"translation": "position", "rotation": "rotation", "scale": "scale"}
+_NODE_FIELDS = {"translation": "position", "rotation": "rotation_xyzw", "scale": "scale"}
 
 
-def _world_error(
-    context: Context, rig: Rig, span: Span, parts: list[NodeParts], samplers: Samplers, worst: Floats
-) -> float:
+def _world_error(context: Context, rig: Rig, span: Span, tree: Tree, samplers: Samplers, worst: Floats) -> float:
     """Return the largest measured distance along an axis between the written pose and the pose of the scene, in scene
     units: of the origins of moving nodes, and of the corners of boxes around their geometry. It is measured between all
     keys and at the ``worst`` moments, but not where a motion jumps.
     """
-    key_times = unique_values(np.concatenate([sampler.times for sampler in samplers.values()])).astype(np.float64)
-    lengths, closest = np.diff(key_times), span.closest / span.rate
-    gaps = np.flatnonzero(lengths > 0.5 * closest)
-    gaps = gaps[np.linspace(0, len(gaps) - 1, min(len(gaps), _MOST_TIMES)).astype(int)]
-    begins, lengths = key_times[gaps, None], lengths[gaps, None]
-    fractions = np.where(lengths > span.indivisible / span.rate, _FRACTIONS, 0.5)
-    seconds = unique_values(begins + lengths * fractions)
-    seconds, worst = (_outside_jumps(times, samplers, 1.1 * closest) for times in (seconds, worst))
+    times = np.concatenate([sampler.times for sampler in samplers.values()])
+    lengths, closest = times[1:] - times[:-1], span.closest / span.rate
+    jumps = np.flatnonzero((lengths > 0) & (lengths <= 1.1 * closest))
+    starting, ending = (np.sort(times[rows]).astype(np.float64) for rows in (jumps, jumps + 1))
+
+    def outside_jumps(moments: Floats) -> Floats:
+        """Return the moments that are not between two keys of a sampler as close as those of a jump."""
+        begun, ended = np.searchsorted(starting, moments, "right"), np.searchsorted(ending, moments, "left")
+        return np.asarray(moments[begun <= ended])
+
+    key_times = unique_values(times).astype(np.float64)
+    lengths = key_times[1:] - key_times[:-1]
+    seconds = outside_jumps((key_times[:-1] + _FRACTION * lengths)[lengths > 0.5 * closest])
+    worst = outside_jumps(worst)
     if not len(seconds):
         return 0.0
-    tails = np.array([node.tail for node in parts])
+    tails = np.array([node.tail for node in tree.parts])
     nodes = context.asset.nodes
     below = reachable([node for node, _ in samplers], lambda number: nodes[number].get("children", ()))
     moving = np.flatnonzero(np.isin(tails, below))
@@ -302,7 +308,7 @@ def _world_error(
     if len(seconds) > most_times:
         seconds = seconds[np.linspace(0, len(seconds) - 1, most_times).astype(int)]
     seconds = unique_values(np.concatenate([seconds, worst[: most_times // 2]]))
-    written = Rig(_written_scene(context, samplers, seconds))
+    written = Rig(_written_scene(context.asset.nodes, tree.root, samplers, seconds))
     boxes = _boxes(context, moving.tolist())
     step = max(1, MATRICES_PER_BLOCK // len(context.asset.nodes))
     largest = 0.0
@@ -310,34 +316,18 @@ def _world_error(
         for times in np.split(seconds, range(step, len(seconds), step)):
             found = written.world(written.sample(times), len(times))[:, tails[moving]]
             scene_world = rig.world(rig.sample(times * span.rate + span.begin), len(times))[:, moving]
-            expected = affine.multiply(context.axes.root_matrix(), context.axes.matrices(scene_world))
-            largest = max(largest, largest_distance(found, expected, boxes))
-    return largest / context.axes.unit
+            largest = max(largest, largest_distance(found, context.axes.matrices(scene_world), boxes))
+    return largest
 
 
-def _outside_jumps(seconds: Floats, samplers: Samplers, longest: float) -> Floats:
-    """Return the moments that are not between two keys of a sampler up to ``longest`` apart: a jump."""
-    begins, ends = [], []
-    for sampler in samplers.values():
-        jumps = np.flatnonzero(np.diff(sampler.times) <= longest)
-        begins.append(sampler.times[jumps])
-        ends.append(sampler.times[jumps + 1])
-    begun = np.searchsorted(np.sort(np.concatenate(begins)), seconds, "right")
-    ended = np.searchsorted(np.sort(np.concatenate(ends)), seconds, "left")
-    return np.asarray(seconds[begun <= ended])
-
-
-def _written_scene(context: Context, samplers: Samplers, seconds: Floats) -> Scene:
+def _written_scene(written: list[Json], root: int | None, samplers: Samplers, seconds: Floats) -> Scene:
     """Return a scene of the written nodes, without geometry, animated by samplers: only by the keys that determine the
-    poses at some ``seconds``.
+    poses at some ``seconds``. The root is not turned and scaled: the unit and the axes are those of the scene.
     """
-    nodes = []
-    for item in context.asset.nodes:
-        node = Node(item["name"], scale=np.array(item.get("scale", (1.0, 1.0, 1.0))))
-        node.position = np.array(item.get("translation", (0.0, 0.0, 0.0)))
-        node.rotation_xyzw = np.array(item.get("rotation", (0.0, 0.0, 0.0, 1.0)))
-        nodes.append(node)
-    for number, item in enumerate(context.asset.nodes):
+    nodes = [Node(item["name"]) for item in written]
+    for number, (node, item) in enumerate(zip(nodes, written, strict=True)):
+        for path in _NODE_FIELDS.keys() & item.keys() if number != root else ():
+            setattr(node, _NODE_FIELDS[path], np.array(item[path]))
         for child in item.get("children", ()):
             nodes[child].parent = number
     channels = []

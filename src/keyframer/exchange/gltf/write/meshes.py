@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -63,6 +64,7 @@ class Meshes:
         self._waiting = deque(dict.fromkeys(node.mesh for node in context.scene.nodes if node.mesh is not None))
         """indices of the meshes that are not split yet, in the order in which they will be needed"""
         self._drafts: dict[int, _MeshDraft] = {}
+        self._axes = _axes_of(context.scene.meshes)
 
     def write(self, number: int, morph: Morph | None = None, skin: int | None = None) -> int | None:
         """Return the glTF mesh for a mesh of the scene; None if it has no valid face."""
@@ -127,7 +129,7 @@ class Meshes:
         written: Json = {**({"name": name} if name else {}), "primitives": primitives}
         if targets and morph is not None:
             written["extras"] = {"targetNames": [safe_text(name) for name in morph.names]}
-        self._extras(mesh, drawable, split, written)
+        self._extras(number, drawable, split, written)
         if grid is not None:
             attach_extras(written, grid.extras())
         self._context.asset.meshes.append(written)
@@ -261,11 +263,12 @@ class Meshes:
             written.append(primitive)
         return written
 
-    def _extras(self, mesh: Mesh, drawable: DrawableFaces, split: Split, target: Json) -> None:
+    def _extras(self, number: int, drawable: DrawableFaces, split: Split, target: Json) -> None:
         """Attach data that glTF cannot store; arrays of faces are in the order of the written triangles."""
+        mesh = self._context.scene.meshes[number]
         content = non_default_fields(mesh, "casts_shadows", "receives_shadows", "dynamic", "bounding_sphere")
-        if mesh.axes is not None:
-            content["axes"] = json_numbers(mesh.axes)
+        if number in self._axes:
+            content["axes"] = self._axes[number]
         content.update(raw_name(mesh.raw_name, mesh.name, target.get("name")))
         if "normals" in drawable.numbers:
             content["normals"] = "stated"
@@ -282,6 +285,13 @@ class Meshes:
         if mesh.extras:
             content["extras"] = mesh.extras
         attach_extras(target, content)
+
+
+def _axes_of(meshes: list[Mesh]) -> dict[int, list[Any]]:
+    """Return the rows of the axes of each mesh that has any; all are converted together."""
+    numbers = [number for number, mesh in enumerate(meshes) if mesh.axes is not None]
+    rows = json_numbers(np.concatenate([np.asarray(meshes[number].axes) for number in numbers])) if numbers else []
+    return {number: rows[4 * place : 4 * place + 4] for place, number in enumerate(numbers)}
 
 
 def _is_translucent(arrays: dict[str, Array]) -> bool:

@@ -13,7 +13,7 @@ from keyframer.exchange.kit.axes import Axes
 from keyframer.exchange.kit.boxes import Box, joint_boxes, mesh_boxes
 from keyframer.exchange.kit.options import SceneOptions
 from keyframer.posing import Rig
-from keyframer.posing.bounds_and_duration import scene_size
+from keyframer.posing.bounds_and_duration import Poses, scene_size
 from keyframer.scene import Scene
 from keyframer.scene.loss_report import LossReport
 
@@ -67,11 +67,13 @@ class Context:
     names: Names
     rig: Rig
     """rig of the first clip"""
+    poses: Poses
+    """those from which the size is measured"""
 
     @cached_property
     def size(self) -> float:
         """Size of the scene (`posing.bounds_and_duration`), in its own unit."""
-        return scene_size(self.scene, self.rig)
+        return scene_size(self.scene, self.rig, self.poses)
 
     @cached_property
     def boxes(self) -> list[Box]:

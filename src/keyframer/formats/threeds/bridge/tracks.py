@@ -46,15 +46,18 @@ KINDS: dict[type[Record], str] = {
 }
 
 
-_COLUMNS = ("times", "values", "flags", *EXTRAS)
+_COLUMNS = ("times", "values", "flags")
 _new_track = unchecked_constructor(Track, without=_COLUMNS)
+_new_eased_track = unchecked_constructor(Track, without=(*_COLUMNS, *EXTRAS))
+_ALL_EXTRAS = frozenset(EXTRAS)
 _EXTRAS = ("3ds", "flags", "time_min", "time_max", "offset")
 """id of the format, and names of the header values that a track keeps in extras"""
 
 
-def _empty_track(kind: str, chunk: r.Track, form: RotationForm) -> Track:
-    """Make a track without columns."""
-    track: Track = _new_track(kind, Interpolation.TCB, WRAPS.get(chunk.flags & 3, Wrap.SINGLE), form)
+def _empty_track(kind: str, chunk: r.Track, form: RotationForm, *, eased: bool = True) -> Track:
+    """Make a track without columns; if it is not ``eased``, without those of `EXTRAS` for good."""
+    make = _new_eased_track if eased else _new_track
+    track: Track = make(kind, Interpolation.TCB, WRAPS.get(chunk.flags & 3, Wrap.SINGLE), form)
     set_extras(track, _EXTRAS, chunk.flags, chunk.time_min, chunk.time_max, chunk.offset)
     return track
 
@@ -64,7 +67,7 @@ class ReadTrack(NamedTuple):
 
     track: Track
     doubtful: bool
-    """whether keys read together with its own may have issues: see `check_keys`"""
+    """whether its keys may have issues: see `check_keys`"""
     first_time: float
     first_value: Floats
     """of the first key in the file, which is the earliest if the track is not doubtful"""
@@ -119,16 +122,19 @@ class _Batch:
         rows = self._joined_rows()
         ends = list(accumulate(map(len, self.tables)))
         starts = [0, *ends[:-1]]
-        doubtful = _is_doubtful(rows, starts, self.flips)
+        doubtful = [False] * len(starts)
+        if _is_doubtful(rows, starts, self.flips):
+            doubtful = [_is_doubtful(table, [0], self.flips) for table in self.tables]
         first_times = rows["time"][starts].tolist()
         first_values = _values(rows["value"][starts])
         form = RotationForm.NONE
         if first_values.shape[1:] == (4,):
             form = RotationForm.AXIS_ANGLE_ABSOLUTE if absolute else RotationForm.AXIS_ANGLE_RELATIVE
+        eased = not _ALL_EXTRAS.isdisjoint(rows.dtype.names or ())
         for number, (chunk, start, end) in enumerate(zip(self.chunks, starts, ends, strict=True)):
-            track = _empty_track(KINDS[type(chunk)], chunk, form)
+            track = _empty_track(KINDS[type(chunk)], chunk, form, eased=eased)
             defer_fields(track, self.columns, start, end)
-            tracks[id(chunk)] = ReadTrack(track, doubtful, first_times[number], first_values[number])
+            tracks[id(chunk)] = ReadTrack(track, doubtful[number], first_times[number], first_values[number])
         self.chunks = []
 
     def _joined_rows(self) -> Array:
@@ -143,14 +149,13 @@ class _Batch:
                 extras = _extra_columns(rows)
                 self._columns = rows["time"].astype(np.float64), _values(rows["value"]), flags, extras
         times, values, flags, extras = self._columns
-        optional = [None] * len(EXTRAS) if extras is None else extras[:, start:end]
         track_flags = None if flags is None or not flags[start:end].any() else flags[start:end]
         track_values = values[start:end]
         if self.flips and values.shape[1:] == (4,):
             flips = _flips(times[start:end], track_values[:, 3])
             track_values[flips, 3] -= 2 * math.pi * np.sign(track_values[flips, 3])
-        required = {"times": times[start:end], "values": track_values, "flags": track_flags}
-        return {**required, **dict(zip(EXTRAS, optional, strict=True))}
+        columns = {"times": times[start:end], "values": track_values, "flags": track_flags}
+        return columns if extras is None else {**columns, **dict(zip(EXTRAS, extras[:, start:end], strict=True))}
 
 
 def _values(stored: Singles) -> Floats:
