@@ -267,11 +267,11 @@ SAMPLES = [
     pytest.param(format, path, id=f"{format}-{path.name}")
     for format, path in all_samples()
     if path.name not in ("signalling-nan.anim", "bare_editor.3ds")
-    and path.suffix not in (".mli", ".mdl", ".md5mesh", ".mod")
+    and path.suffix not in (".mli", ".mdl", ".md5mesh", ".md5camera", ".mod")
     if format_by_name(format).writes_scenes and type(format_by_name(format).scene_writer().merger) is not Merger
 ]
 """of formats that can be written; without a joint whose orientation is no number, which is read as at rest; and without
-files that cannot be edited in place: an editor section, a library, models with a bind pose only or none"""
+files that cannot be edited in place: an editor section, a library, models with a bind pose only or none, MD5 cameras"""
 TABLES = ("hale3d", "midtown")
 NO_SCALE = ("hale3d", "midtown", "md5")
 
