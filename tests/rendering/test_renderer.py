@@ -248,6 +248,14 @@ def test_the_example_fills_the_picture() -> None:
     assert encode_still(studio.picture(0.0)) == encode_still(studio.picture(0.0))
 
 
+def test_a_renderer_of_another_size_draws_what_a_new_one_draws() -> None:
+    scene = keyframer.load(EXAMPLE)
+    first = Renderer(scene, Settings(64, 64), frames=[0.0, 40.0])
+    first.picture(0.0)
+    wide = first.sized(96, 48)
+    assert encode_still(wide.picture(20.0)) == encode_still(Renderer(scene, Settings(96, 48)).picture(20.0))
+
+
 def test_rendering_has_a_budget_in_the_library_too(tmp_path: Path) -> None:
     """1,361 nodes of a small file that show one mesh."""
     (tmp_path / "a.3ds").write_bytes(ATTACKS["instances_of_one_mesh"]()["a.3ds"])
