@@ -27,9 +27,12 @@ from keyframer.scene import Material, Scene, TextureMap
 from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.scene.losses import (
     AXES_TURNED,
+    EXTRAS_KEPT,
+    EXTRAS_UNSUPPORTED,
     IMAGE_WRITTEN,
     IMAGES_UNSUPPORTED,
     READING_LEFT_OUT,
+    SCENE_EMPTY,
 )
 from keyframer.scene.moving import warn_of_overridden
 from keyframer.scene.scene import check_consistency
@@ -83,6 +86,8 @@ def save(
             _report_unimported(scene, report)
         if scene.issues.first_unsafe() is not None:
             _report_salvaged(scene, report)
+    if not (scene.nodes or scene.materials):
+        _report_empty(report)
     return report
 
 
@@ -148,6 +153,14 @@ def _report_salvaged(scene: Scene, report: LossReport) -> None:
     for code, count in unlisted.items():
         if count > 0:
             report.add(READING_LEFT_OUT["salvage"], "/", problem=f"{code}, {counted(count, 'more time')}")
+
+
+def _report_empty(report: LossReport) -> None:
+    """Add an entry if all that a file has are notes of its format: the curves of a shaper, for example."""
+    codes = {EXTRAS_KEPT["part"].code, EXTRAS_UNSUPPORTED.code}
+    notes = next((loss for loss in report.losses if loss.type.code in codes), None)
+    if notes is not None:
+        report.add(SCENE_EMPTY, "/scene", outcome=notes.outcome)
 
 
 def convert(

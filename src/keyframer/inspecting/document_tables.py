@@ -123,6 +123,8 @@ COLUMNS = (
 
 _NAMED = 3
 """maximum number of missing images that are named"""
+_COUNTED = ("fixtures", "shapes")
+"""tables of some formats, which list content that is not in the scene: the summary has their numbers of rows"""
 
 
 def summary_of(opened: OpenedFile, tables: Sequence[Table], verdict: str, issues: IssueLog) -> Summary:
@@ -186,9 +188,9 @@ def summary_table(summary: Summary, tables: Sequence[Table]) -> Table:
     )
     for name in ("cameras", "lights", "materials"):
         table.add(name, summary[name] or "none")
-    fixtures = next((len(other.rows) for other in tables if other.name == "fixtures"), 0)
-    if fixtures:
-        table.add("fixtures", fixtures)
+    for other in tables:
+        if other.name in _COUNTED and other.rows:
+            table.add(other.name, len(other.rows))
     missing = _missing(tables)
     unnamed = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
     missing_text = f", {len(missing)} missing: {', '.join(missing[:_NAMED])}{unnamed}" if missing else ""

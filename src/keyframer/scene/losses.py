@@ -285,6 +285,9 @@ EXTRAS_KEPT = loss_cases(
     {"part": "'{field}' of {parts}, which the file has", "scene": "data that the scene model cannot store"},
     None,
 )
+SCENE_EMPTY = loss_type(
+    "SCENE_EMPTY", _EXTRAS, "the file has nothing to show: no objects and no materials", "all content"
+)
 
 # Reading and editing in place
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from pathlib import Path
 
 import pytest
 
 import keyframer
+from keyframer.cli import main
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge import BRIDGE
 from tests.building.files import chunk
@@ -106,3 +108,18 @@ def test_non_finite_points_are_reported() -> None:
     at = data.index(struct.pack("<2f", 1, 2))
     issues = keyframer.check(data[:at] + struct.pack("<f", float("nan")) + data[at + 4 :]).issues
     assert [(issue.code, issue.path) for issue in issues] == [("DATA_NON_FINITE", "/2d2d/5000[0]/vertices[2]")]
+
+
+@pytest.mark.parametrize(
+    ("target", "words"), [("x.glb", "nothing lost; kept as notes: all content"), ("x.usda", "lost: all content")]
+)
+def test_conversion_of_curves_alone_says_that_nothing_is_visible(target: str, words: str, tmp_path: Path) -> None:
+    report = keyframer.convert(FOLDER / "3ds/loft.lft", tmp_path / target)
+    assert report.summary() == words
+    assert [loss.type.code for loss in report.losses].count("SCENE_EMPTY") == 1
+    assert "SCENE_EMPTY" not in keyframer.convert(FOLDER / "3ds/loft.lft", tmp_path / "same.lft").counts()
+
+
+def test_summary_counts_curves(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["info", str(FOLDER / "3ds/loft.lft")]) == 0
+    assert re.search(r"^  shapes +3$", capsys.readouterr().out, re.MULTILINE)
