@@ -101,6 +101,7 @@ def test_every_file_has_a_page_whose_links_lead_to_files(site: Path) -> None:
     ]  # fmt: skip
     for path in [*pages, site / "index.html"]:
         page = Page(path.read_text("utf-8"))
+        assert "\\x0a" not in page.text  # line breaks are between elements, not text of the page
         assert page.links
         for link in page.links:
             assert (path.parent / unquote(link)).is_file(), (path, link)
@@ -405,6 +406,7 @@ def test_the_page_of_a_report_shows_pictures_and_links_and_filters(
     run("batch", "check", archive, "-o", out, "-j", "1")
     assert run("batch", "report", out, "--format", "html", "-o", report).code == 0
     page = Page(report.read_text("utf-8"))
+    assert "\\x0a" not in page.text
     assert {unquote(link) for link in page.links} == {
         f"../out #1/{name}{suffix}"
         for name, suffixes in {

@@ -260,7 +260,7 @@ def _tree(scene: Scene) -> Iterator[str]:
         count += 1
         yield "<ul>" * (depth - level) if depth > level else "</li>" + "</ul></li>" * (level - depth)
         node = scene.nodes[number]
-        yield opening("li") + fragment(_text(node.name) or "(no name)", " ", tag("small", node.kind.value), "\n")
+        yield opening("li") + fragment(_text(node.name) or "(no name)", " ", tag("small", node.kind.value)) + "\n"
         level = depth
         stack += [(child, min(depth + 1, _MOST_LEVELS)) for child in reversed(children.get(number, []))]
     yield "</li></ul>" * level

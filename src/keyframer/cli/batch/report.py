@@ -365,7 +365,7 @@ def _html_page(ledger: Ledgers, options: argparse.Namespace) -> Iterator[str]:
             link = pictures.get(row["source"])
             cells.insert(0, tag("td", "" if link is None else tag("img", src=link, loading="lazy", alt="")))
         data = {f"data_{name}": values[name] or "" for name in ("operation", "status", "verdict", "severity")}
-        yield tag("tr", *cells, "\n", class_=row["status"], **data)
+        yield tag("tr", *cells, class_=row["status"], **data) + "\n"
     yield "</table>" + script(_SCRIPT) + _PAGE.end()
 
 
