@@ -18,10 +18,10 @@ from keyframer.formats.document import Document
 from keyframer.posing import Rig
 from keyframer.posing.bounds_and_duration import scene_size
 from keyframer.posing.evaluation_order import evaluation_order
-from keyframer.scene import Clip, Scene
+from keyframer.scene import Clip, Node, Scene
 from keyframer.scene.clip import FASTEST, SLOWEST
 from keyframer.scene.loss_report import LossReport
-from keyframer.scene.losses import CLIPS_UNSUPPORTED, RATE_UNSUPPORTED
+from keyframer.scene.losses import CLIPS_UNSUPPORTED, NAME_CHANGED, RATE_UNSUPPORTED
 from keyframer.text import decode_name, encode_name
 
 DEFAULT_MAX_ERROR = 1e-4
@@ -158,6 +158,15 @@ class UniqueByteNames:
         self._taken.add(candidate.lower())
         return candidate
 
+    def claim_for(
+        self, node: Node, report: LossReport, wanted: str | None = None, rule: str = "", fallback: str = "unnamed"
+    ) -> bytes:
+        """Return a name for a node, made from ``wanted`` if that is given; a name that is not its own is reported."""
+        name = self.claim(node.name if wanted is None else wanted, node.raw_name, fallback)
+        if self.decode(name) != node.name:
+            report.add(NAME_CHANGED["rule"], plain_path("nodes", node.name), name=self.decode(name), rule=rule)
+        return name
+
     def _numbered(self, text: str, base: bytes) -> bytes:
         """Return the first free name of the form *stem* and number, from 2 on; longer numbers have shorter stems."""
         number = 2
@@ -183,6 +192,11 @@ class UniqueByteNames:
 
     def decode(self, name: bytes) -> str:
         return decode_name(name, self._encoding)
+
+
+def without_quotes(name: str) -> str:
+    """Return a name that texts can have in double quotes on one line."""
+    return name.replace('"', "'").replace("\n", " ").replace("\r", " ")
 
 
 def plain_path(kind: str, name: str) -> str:

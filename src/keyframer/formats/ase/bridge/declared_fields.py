@@ -15,6 +15,7 @@ import numpy.typing as npt
 from keyframer.arrays import Array
 from keyframer.formats.ase.records import BLOCK_TYPES, AseRecord, Block, Line
 from keyframer.formats.kit.declared_fields import Capabilities, Field, FieldGroup, StoredAs
+from keyframer.formats.kit.scene_writing import without_quotes
 from keyframer.scene import Camera, LightType
 from keyframer.text import encode_name
 from keyframer.wire.lossless_json import array_to_json
@@ -55,7 +56,7 @@ def block(keyword: str, *children: AseRecord | None, values: tuple[Any, ...] = (
 
 def quotable(name: str) -> bytes:
     """Return a name as UTF-8 that can be written in quotes: quotes and line ends are replaced."""
-    return encode_name(name.replace('"', "'").replace("\n", " ").replace("\r", " "), "utf-8")
+    return encode_name(without_quotes(name), "utf-8")
 
 
 LineField = Field[Block, AseRecord]

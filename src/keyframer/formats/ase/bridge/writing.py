@@ -74,7 +74,6 @@ from keyframer.scene.losses import (
     KEYS_CONVERTED,
     KIND_CHANGED,
     MOTION_WRITTEN,
-    NAME_CHANGED,
     NODE_ADDED,
 )
 from keyframer.text import counted
@@ -223,10 +222,7 @@ class _SceneWriter:
             wanted = quotable(node.name)
             if self.conventions is None and number in self.embedded_targets:  # readers know a target by its name
                 wanted = names[self.embedded_targets[number]] + b".Target"
-            names[number] = unique_names.claim(wanted.decode("utf-8", "replace"))
-            text = unique_names.decode(names[number])
-            if text != node.name:
-                self.report.add(NAME_CHANGED["rule"], plain_path("nodes", node.name), name=text, rule="")
+            names[number] = unique_names.claim_for(node, self.report, wanted.decode("utf-8", "replace"))
         return [names[number] for number in range(len(names))]
 
     def _moving_nodes(self) -> list[bool]:

@@ -286,7 +286,7 @@ class RecordWriter:
         return tracks
 
     def _node(self, number: int, node: Node) -> d.Node:
-        name = self.conventions.names.get(number) or self.names.claim(node.name, node.raw_name)
+        name = self.conventions.names.get(number) or self.names.claim_for(node, self.report)
         record = d.Node(name)
         parent = node.parent
         if number in self._bound_nodes():

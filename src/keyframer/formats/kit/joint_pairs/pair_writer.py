@@ -30,7 +30,7 @@ from keyframer.formats.kit.joint_pairs.records import (
 )
 from keyframer.formats.kit.mesh_writing import split_by_material
 from keyframer.formats.kit.rigid_joints import Joints
-from keyframer.formats.kit.scene_writing import CannotMerge, UniqueByteNames, plain_path
+from keyframer.formats.kit.scene_writing import CannotMerge, UniqueByteNames, plain_path, without_quotes
 from keyframer.maths import affine, quat
 from keyframer.scene import Clip, Material, Node, Scene
 from keyframer.scene.loss_report import LossReport
@@ -38,6 +38,7 @@ from keyframer.scene.losses import (
     EDIT_NOT_STORED,
     MATERIALS_UNSUPPORTED,
     MESH_SPLIT,
+    NAME_CHANGED,
     NAMES_UNSUPPORTED,
 )
 from keyframer.text import decode_name, encode_name
@@ -104,7 +105,7 @@ class OriginalPair:
             for path in self.changes
         )
 
-    def new_names(self, scene: Scene, nodes: list[int]) -> list[bytes]:
+    def new_names(self, scene: Scene, nodes: list[int], report: LossReport) -> list[bytes]:
         """Return the names of the joints of these nodes (-1: the anchor): as stored if they were not renamed.
 
         A renamed joint keeps its quotes. A new one gets quotes if all stored names have them.
@@ -114,16 +115,17 @@ class OriginalPair:
         unique_names = UniqueByteNames(reserved=[unquoted(name) for name in stored])
         names = []
         for node in nodes:
-            name = "anchor" if node < 0 else scene.nodes[node].name
-            old = self.numbers.get(node)
-            if old is None:
-                raw, quotes = unique_names.claim(name), quoted
-            else:
-                raw, quotes = encode_name(name), unquoted(stored[old]) != stored[old]
-            if old is not None and name == self.scene.nodes[old].name:
+            old, quotes = self.numbers.get(node), quoted
+            if node < 0:
+                raw = unique_names.claim("anchor")
+            elif old is None:
+                raw = unique_names.claim_for(scene.nodes[node], report, without_quotes(scene.nodes[node].name))
+            elif scene.nodes[node].name == self.scene.nodes[old].name:
                 names.append(stored[old])
+                continue
             else:
-                names.append(b'"' + raw + b'"' if quotes else raw)
+                raw, quotes = encode_name(scene.nodes[node].name), unquoted(stored[old]) != stored[old]
+            names.append(b'"' + raw + b'"' if quotes else raw)
         return names
 
 
@@ -133,7 +135,7 @@ class PairWriter:
     def __init__(self, scene: Scene, joints: Joints, report: LossReport, original: OriginalPair | None = None) -> None:
         self.scene, self.joints, self.report = scene, joints, report
         self.original = original or OriginalPair()
-        self.names = self.original.new_names(scene, joints.nodes)
+        self.names = self.original.new_names(scene, joints.nodes, report)
         self.joint_of_node = joints.joint_of_node
 
     def animated_joints(self, clip: Clip) -> Iterator[tuple[Joint, dict[int, Singles]]]:
@@ -328,14 +330,17 @@ class PairWriter:
             before = self.original.scene.materials[old]
             if (material.name, file_name) == (before.name, texture_of(before)):
                 return stored
-        if file_name == material.name:
-            return encode_name(file_name)
         path, kind = plain_path("materials", material.name), MATERIALS_UNSUPPORTED["without texture"]
+        text = without_quotes(file_name or material.name)
+        if text != (file_name or material.name):
+            self.report.add(NAME_CHANGED["rule"], path, name=text, rule="")
+        if file_name == material.name:
+            return encode_name(text)
         if file_name:
             path, kind = f"{path}/name", NAMES_UNSUPPORTED["material"]
         if not any(loss.path == path for loss in self.report):
             self.report.add(kind, path, file=file_name)
-        return encode_name(file_name or material.name)
+        return encode_name(text)
 
 
 def stored_columns(rows: Singles, joint: Joint) -> dict[int, Singles]:

@@ -65,7 +65,6 @@ from keyframer.scene.loss_report import CannotWrite, LossReport
 from keyframer.scene.losses import (
     LENGTHS_CONVERTED,
     MOTION_UNSUPPORTED,
-    NAME_CHANGED,
     NODES_UNSUPPORTED,
     RAW_CHANNEL_LENGTH,
     READER_OPTION_NEEDED,
@@ -234,15 +233,9 @@ class BoneMaker:
 
     def claim(self, number: int) -> bytes:
         """Return a unique name for a node; reports a changed name."""
-        node_name = self.scene.nodes[number].name
-        one_word = "".join("_" if character.isspace() or character in "{}" else character for character in node_name)
-        name = self.names.claim(one_word, fallback="bone")
-        if self.names.decode(name) != node_name:
-            new_name = self.names.decode(name)
-            self.report.add(
-                NAME_CHANGED["rule"], plain_path("nodes", node_name), name=new_name, rule=" in the skeleton"
-            )
-        return name
+        node = self.scene.nodes[number]
+        one_word = "".join("_" if character.isspace() or character in "{}" else character for character in node.name)
+        return self.names.claim_for(node, self.report, one_word, " in the skeleton", "bone")
 
 
 AnyChannel = r.Channel | r.OldChannel

@@ -156,7 +156,9 @@ class NodeWriter:
         if degrees is None:
             degrees = self._needs_degrees([by_kind["rotation"] for by_kind in tracks.values() if "rotation" in by_kind])
         names = UniqueByteNames(encoding=self.options.encoding)
-        stored_names = {number: names.claim(_printable(node.name), node.raw_name) for number, node in nodes.items()}
+        stored_names = {
+            number: names.claim_for(node, self.report, _printable(node.name)) for number, node in nodes.items()
+        }
         records = {
             number: self._record(number, node, tracks[number], stored_names[number], degrees)
             for number, node in nodes.items()

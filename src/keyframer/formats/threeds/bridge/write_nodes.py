@@ -269,11 +269,7 @@ class NodeWriter:
                 path, instance = plain_path("nodes", node.name), self.names.decode(name)
                 self.report.add(NAME_CHANGED["instance"], path, owner=owner, instance=instance)
             return name
-        name = self.names.claim(node.name, node.raw_name)
-        if self.names.decode(name) != node.name:
-            new_name, rule = self.names.decode(name), ": names have at most 10 characters and must be unique"
-            self.report.add(NAME_CHANGED["rule"], plain_path("nodes", node.name), name=new_name, rule=rule)
-        return name
+        return self.names.claim_for(node, self.report, rule=": names have at most 10 characters and must be unique")
 
     def _claim_number(self, number: int | None) -> int:
         """Return the keyframer number of a node: that of the document, or the next free one."""

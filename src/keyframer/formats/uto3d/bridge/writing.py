@@ -203,7 +203,7 @@ class RecordWriter:
         if isinstance(record, r.Mesh) and isinstance(original_record, r.Mesh):
             record = type(original_record)()
         placed: Any = record
-        placed.name = self.conventions.names.get(number) or self.names.claim(node.name, node.raw_name)
+        placed.name = self.conventions.names.get(number) or self.names.claim_for(node, self.report)
         placed.id = self.ids[number]
         placed.parent_id = -1 if node.parent is None else self.ids.get(node.parent, -1)
         placed.hidden = int(node.hidden)
