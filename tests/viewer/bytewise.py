@@ -6,6 +6,7 @@ They use nothing of the project's readers: each function unpacks the bytes at a 
 from __future__ import annotations
 
 import math
+import re
 import struct
 from collections.abc import Callable
 from typing import Any, ClassVar
@@ -13,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 import keyframer
-from keyframer.scene import Channel, Node
+from keyframer.scene import Channel, Node, NodeKind
 
 Span = tuple[int, int]
 
@@ -333,16 +334,24 @@ class Horde3d:
 
 
 class Md5:
-    """Text: a joint begins with its name in quotes, a mesh with its keyword."""
+    """Text: a joint begins with its name in quotes, a mesh with its keyword; the frames of a camera are in a block."""
 
     def __init__(self, name: str) -> None:
         pass
 
     def node(self, data: bytes, span: Span, node: Node) -> None:
-        assert data[span[0] :].startswith((b'"' + (node.raw_name or b"?") + b'"', node.raw_name or b"mesh"))
+        if node.kind is NodeKind.CAMERA:
+            self.frames(data, span)
+        else:
+            assert data[span[0] :].startswith((b'"' + (node.raw_name or b"?") + b'"', node.raw_name or b"mesh"))
+
+    def frames(self, data: bytes, span: Span) -> None:
+        assert re.search(rb"camera\s*\{\s*$", data[: span[0]])
+        assert re.fullmatch(rb"(\s*[(][^(){}]+[)]\s*[(][^(){}]+[)]\s*[\d.]+)+\s*\}?\s*", data[span[0] : span[1]])
 
     def track(self, data: bytes, span: Span, channel: Channel) -> None:
-        assert data[span[0] :].startswith(b'"')
+        if data[span[0] : span[0] + 1] != b'"':
+            self.frames(data, span)
 
     def key(self, data: bytes, span: Span, channel: Channel, key: int) -> None:
         raise AssertionError("keys of text have no places")

@@ -270,7 +270,7 @@ class _Reader:
             last = min(primitive + count, len(owners))
             owners[primitive:last] = [number] * (last - primitive)
             primitive = last
-        return np.repeat(np.array(owners, np.int64), np.array(self.primitives, np.int64))
+        return np.repeat(np.array(owners, np.int64), np.array(self.primitives, np.intp))
 
     def _floats(self, words: list[bytes], count: int) -> list[float]:
         try:
