@@ -57,6 +57,8 @@ def test_starts_without_numpy_and_other_large_modules() -> None:
             "zipfile",
             "json",
             "secrets",
+            "datetime",
+            "keyframer.batch.storage",
         }
 
 

@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING, Any
 
-from keyframer.batch import storage
 from keyframer.operations import READING, Operation, WorkFile
 from keyframer.operations.check import Check
 from keyframer.operations.convert import SAVING, Convert
@@ -49,6 +48,7 @@ class Gallery(Operation):
 
     def perform(self, file: WorkFile) -> None:
         """Write the folder of a file in a gallery; a file that cannot be read has one, too."""
+        from keyframer.batch import storage
         from keyframer.batch.gallery_page import make_folder
 
         folder = os.path.dirname(file.output)
@@ -92,6 +92,7 @@ class CatalogueRows(Operation):
 
     def perform(self, file: WorkFile) -> None:
         """Return the rows of a file in a catalogue; a file that cannot be read has rows, too. Nothing is written."""
+        from keyframer.batch import storage
         from keyframer.batch.catalogue_rows import file_rows
         from keyframer.batch.file_catalogue import path_text
 

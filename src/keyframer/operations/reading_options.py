@@ -9,7 +9,6 @@ from collections.abc import Callable
 from typing import Any
 
 from keyframer.exchange import IMPORTERS
-from keyframer.files.members import folder_in_container, names_in
 from keyframer.formats import FORMATS
 from keyframer.limits import limits_of
 
@@ -151,6 +150,8 @@ def add_textures(parser: argparse.ArgumentParser) -> None:
 
 
 def _folder(path: str) -> str:
+    from keyframer.files.members import folder_in_container, names_in
+
     if not os.path.isdir(path) and not names_in(folder_in_container(path)):
         raise ArgumentTypeError(f"no such folder: {path!r}")
     return path
