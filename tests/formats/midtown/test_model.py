@@ -132,6 +132,26 @@ def test_a_model_with_other_bones_is_not_used(folder: Path) -> None:
         keyframer.load(folder / "man.anim", model=folder / "man.mod")
 
 
+def test_a_damaged_model_beside_a_clip_is_reported(folder: Path) -> None:
+    (folder / "man.mod").write_bytes(model_text()[:150])
+    scene = keyframer.load(folder / "man.anim")
+    assert not scene.meshes
+    (problem,) = [issue for issue in scene.issues if issue.code == "LINK_SKELETON_MISMATCH"]
+    assert problem.severity.label == "warning"
+    assert "the model cannot be read: STRUCT_SYNTAX" in problem.message
+
+
+def test_other_files_with_the_extension_are_no_models(folder: Path) -> None:
+    """Music modules and Go's files have it, too."""
+    for data in (b"my song".ljust(1080, b"\0") + b"M.K." + bytes(1024), b"module example.com/x\n"):
+        (folder / "man.mod").write_bytes(data)
+        scene = keyframer.load(folder / "man.anim")
+        assert not scene.meshes
+        assert not list(scene.issues)
+        with pytest.raises(keyframer.FormatError, match="the model: a model begins with version"):
+            keyframer.load(folder / "man.anim", model=folder / "man.mod")
+
+
 def test_counts_that_do_not_agree_are_reported() -> None:
     stated = {
         "verts_": "verts: 7",

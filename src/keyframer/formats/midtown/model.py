@@ -28,7 +28,7 @@ from keyframer.arrays import Array, Floats, Ints
 from keyframer.catalogue import IO_UNRECOGNISED, LIMIT_NAME, LIMIT_RECORDS, STRUCT_SYNTAX
 from keyframer.errors import FormatError
 from keyframer.files import check_size
-from keyframer.formats.midtown.sniff import MODEL
+from keyframer.formats.midtown.sniff import BEGINNING, MODEL
 from keyframer.limits import DEFAULT_LIMITS, Limits
 from keyframer.text import show_name
 
@@ -109,7 +109,7 @@ class _Reader:
     def __init__(self, data: bytes, limits: Limits, *, partial: bool = False) -> None:
         version = MODEL.match(data)
         if version is None:
-            raise IO_UNRECOGNISED.failure(0, "/", reason="a model begins with version: 1.06 to 1.10")
+            raise IO_UNRECOGNISED.failure(0, "/", reason=f"a model begins with {BEGINNING}")
         self.data, self.limits, self.at = data, limits, 0
         self.version = version[1].decode("ascii")
         self.counts: dict[bytes, int] = {}

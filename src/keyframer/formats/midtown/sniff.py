@@ -22,6 +22,8 @@ from keyframer.text import counted
 
 COMPRESSED = b"cmp\0"
 MODEL = re.compile(rb"version:[ \t]*(1\.(?:06|08|09|10))[ \t]*\r?\nverts:[ \t]*\d")
+BEGINNING = "version: 1.06 to 1.10 and the number of vertices"
+"""of a model, in words"""
 SKELETON = re.compile(rb"\s*(?:numbones\s+\d+\s+)?bone\s+[^\s{}]+\s*\{\s*offset\s", re.IGNORECASE)
 
 _RETAIL = struct.Struct("<IIIfB")

@@ -20,6 +20,7 @@ from keyframer.formats.midtown.document import decode
 from keyframer.formats.midtown.records import Channel as FrameChannel
 from keyframer.formats.midtown.records import Clip, ModelText, OldChannel, SkeletonText
 from keyframer.formats.midtown.skeleton import read_skeleton
+from keyframer.formats.midtown.sniff import MODEL
 from keyframer.scene import Channel, Scene
 from keyframer.wire.record import Record
 
@@ -62,11 +63,11 @@ class MidtownBridge(Bridge[Options]):
     def _model_beside(path: Path) -> dict[str, object]:
         for candidate in companion_paths(path, ".mod", FORMAT.companion_stems):
             try:
-                model = decode(read_bytes(candidate))
+                data = read_bytes(candidate)
+                if MODEL.match(data):  # a damaged one is reported; other files have the extension, too
+                    return {"model": decode(data), "model_found": candidate.name}
             except (OSError, FormatError):
                 continue
-            if model.first(ModelText) is not None:
-                return {"model": model, "model_found": candidate.name}
         return {}
 
     @staticmethod

@@ -13,6 +13,7 @@ import numpy as np
 from keyframer.arrays import Floats
 from keyframer.catalogue import (
     DATA_NON_FINITE,
+    IO_UNRECOGNISED,
     LINK_COUNT_MISMATCH,
     LINK_SKELETON_MISMATCH,
     SCENE_DEFAULT_RIG,
@@ -24,7 +25,6 @@ from keyframer.errors import FormatError
 from keyframer.files import PathLike
 from keyframer.formats.document import Document
 from keyframer.formats.kit.scene_reading import (
-    COMPANION,
     Reporter,
     UniqueNames,
     companion_error,
@@ -35,6 +35,7 @@ from keyframer.formats.midtown import records as r
 from keyframer.formats.midtown.bridge.body import Body
 from keyframer.formats.midtown.document import decode
 from keyframer.formats.midtown.skeleton import Skeleton, default_skeleton, read_skeleton
+from keyframer.formats.midtown.sniff import BEGINNING, MODEL
 from keyframer.issues import Severity
 from keyframer.maths import quat
 from keyframer.scene import Channel, Clip, Node, NodeKind, RawChannel, Scene, Space
@@ -173,10 +174,13 @@ def model_document(given: PathLike | Document) -> Document:
     if isinstance(given, Document):
         return given
     role = "the model"
+    data = read_companion(given, role)
     try:
-        return decode(read_companion(given, role))
+        if not MODEL.match(data):
+            raise IO_UNRECOGNISED.failure(0, "/", reason=f"a model begins with {BEGINNING}")
+        return decode(data)
     except FormatError as error:
-        raise error if error.path.startswith(COMPANION) else companion_error(error, role) from None
+        raise companion_error(error, role) from None
 
 
 def posed_channel(channels: Iterable[r.Channel | r.OldChannel]) -> r.Channel | r.OldChannel | None:
@@ -265,7 +269,7 @@ def _skeleton(scene: Scene, reporter: Reporter, record: Record, bones: int, opti
         severity = Severity.WARNING if options.found else None
         reporter.report(LINK_SKELETON_MISMATCH, record, severity=severity, reason=reason)
     elif options.skeleton_error:
-        reason = f"the skeleton next to the clip cannot be read: {options.skeleton_error}"
+        reason = f"the skeleton beside the file cannot be read: {options.skeleton_error}"
         reporter.report(LINK_SKELETON_MISMATCH, record, severity=Severity.WARNING, reason=reason)
     reporter.report(SCENE_DEFAULT_RIG, record, bones=bones)
     return default_skeleton(bones)
