@@ -15,6 +15,7 @@ from keyframer.limits import DEFAULT_LIMITS, budgeted
 from keyframer.maths.smoothing_groups import smooth_clusters
 from keyframer.scene import Material, Mesh, Node, Scene, Space, TextureMap
 from keyframer.scene.loss_report import Outcome
+from keyframer.scene.losses import NUMBERS_UNUSABLE
 from tests.building.gltf_scenes import CUBE, FACES, cube
 from tests.building.images import png
 from tests.exchange.truth import glb_of
@@ -32,6 +33,18 @@ def attributes(mesh: Mesh, materials: list[Material] | None = None, **options: o
         }
         for primitive in gltf.json["meshes"][0]["primitives"]
     ]
+
+
+def test_texture_coordinates_beyond_single_precision_are_reported() -> None:
+    uv = np.array([[0, 1e300], [np.nan, 0], [0.5, 0.25]])
+    mesh = Mesh("m", np.eye(3), np.array([[0, 1, 2]]), uv=uv, uv_corners=np.array([[0, 1, 2]]))
+    scene = Scene(nodes=[Node("n", mesh=0)], meshes=[mesh], space=Space("y", v_up=False))
+    data, report = glb_of(scene)
+    gltf = Gltf(data)
+    found = gltf.accessor(gltf.json["meshes"][0]["primitives"][0]["attributes"]["TEXCOORD_0"])
+    np.testing.assert_array_equal(found, np.array([[0, np.finfo("f4").max], [0, 0], [0.5, 0.25]], "f4"))
+    unusable = [loss for loss in report if loss.type is NUMBERS_UNUSABLE["values"]]
+    assert [(loss.path, loss.args["count"]) for loss in unusable] == [("/meshes/m/uv", 2)]
 
 
 def slow_groups(corners: np.ndarray, masks: np.ndarray) -> list[set[int]]:

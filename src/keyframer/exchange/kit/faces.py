@@ -106,6 +106,8 @@ def report_faces(mesh: Mesh, drawable: DrawableFaces, report: LossReport) -> Non
         if len(mesh.positions):
             report.add(GEOMETRY_LEFT_OUT["vertices"], path, extras=mesh.extras, count=len(mesh.positions))
         return
-    unusable = count_unusable(mesh.positions)
-    if unusable:
-        report.add(NUMBERS_UNUSABLE["values"], f"{path}/positions", extras=mesh.extras, count=unusable)
+    for name in ("positions", "uv", "uv2"):
+        values = getattr(mesh, name)
+        unusable = 0 if values is None else count_unusable(values)
+        if unusable:
+            report.add(NUMBERS_UNUSABLE["values"], f"{path}/{name}", extras=mesh.extras, count=unusable)

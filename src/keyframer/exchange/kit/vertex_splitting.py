@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from keyframer.arrays import Array, Floats, Indices, Singles
+from keyframer.exchange.kit.numbers import single
 from keyframer.maths import quat
 from keyframer.maths.distinct_values import dense_ranks, distinct, joined, starts
 from keyframer.maths.smoothing_groups import clusters_of_meshes
@@ -317,7 +318,7 @@ def _primitives(materials: list[int], ranks: Indices | None, triangles: Indices,
 
 def equal_row_indices(values: Array) -> Indices:
     """Return (U,) indices of rows; equal rows have the same index."""
-    rows = np.ascontiguousarray(values, np.float32) + np.float32(0.0)  # -0 is 0
+    rows = np.ascontiguousarray(single(values)) + np.float32(0.0)  # -0 is 0
     keys = rows.view(np.uint32).astype(np.int64)
     number = dense_ranks(keys[:, 0])[0]
     for column in range(1, rows.shape[1]):
