@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,12 @@ BEGINNINGS = {
     b"//Maya ASCII 4.0 scene\n": "Maya scene (MA)",
     b"FOR4\0\0\x10\0Maya": "Maya scene (MB)",
     b"FOR8\0\0\0\0\0\0\0\0\0\0\x10\0Maya": "Maya scene (MB)",
+    b"animVersion 1.1;\nmayaVersion 2016;\n": "Maya animation curves (ANIM)",
+    b"%YAML 1.1\n%TAG !u! tag:unity3d.com,2011:\n--- !u!74 &7400000\n": "Unity asset, such as an animation (ANIM)",
+    b"%YAML 1.1\r\n%TAG !u! tag:unity3d.com,2011:\r\n": "Unity asset, such as an animation (ANIM)",
+    struct.pack(">7i", 9994, *[0] * 5, 50) + struct.pack("<2i", 1000, 3): "ESRI shapefile (SHP)",
+    b"axel f".ljust(1080, b"\0") + b"M.K." + bytes(1024): "music module (MOD)",
+    b"song".ljust(1080, b"\0") + b"6CHN": "music module (MOD)",
     b"BLENDER-v279": "Blender file (BLEND)",
     b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": "OLE container, such as a scene of 3ds Max (MAX)",
 }

@@ -1,7 +1,7 @@
 """Names files that no format matches by their first bytes.
 
-`STRANGERS` has well-known formats for models and scenes that Keyframer does not read. A registered format that
-recognises a file always wins; when a format is added, its entry leaves the table.
+`STRANGERS` has well-known formats that Keyframer does not read: for models and scenes, or with an extension of its own.
+A registered format that recognises a file always wins; when a format is added, its entry leaves the table.
 """
 
 from __future__ import annotations
@@ -31,6 +31,13 @@ STRANGERS = (
     _begins("Maya scene (MA)", b"//Maya ASCII"),
     _begins("Maya scene (MB)", b"FOR4", then=(8, (b"Maya",))),
     _begins("Maya scene (MB)", b"FOR8", then=(16, (b"Maya",))),
+    _begins("Maya animation curves (ANIM)", b"animVersion "),
+    _begins(
+        "Unity asset, such as an animation (ANIM)",
+        *(b"%YAML 1.1" + end + b"%TAG !u! tag:unity3d.com," for end in (b"\n", b"\r\n")),
+    ),
+    _begins("ESRI shapefile (SHP)", b"\0\0\x27\x0a" + bytes(20)),
+    Signature("music module (MOD)", ((1080, (b"M.K.", b"M!K!", b"FLT4", b"FLT8", b"4CHN", b"6CHN", b"8CHN")),)),
     _begins("FBX scene", b"Kaydara FBX Binary", b"; FBX "),
     _begins("Blender file (BLEND)", b"BLENDER"),
     _begins("OLE container, such as a scene of 3ds Max (MAX)", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"),
