@@ -18,6 +18,7 @@ line has one statement. Versions 1.06 to 1.10 are read; strips (``str``, ``stp``
 from __future__ import annotations
 
 import re
+from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NoReturn
@@ -118,7 +119,7 @@ class _Reader:
         self.corners: list[list[int]] = []
         self.slots: list[int] = []
         """bone of each corner in a packet"""
-        self.triangles: list[list[int]] = []
+        self.triangles: array[int] = array("q")
         self.primitives: list[int] = []
         """triangles of each primitive"""
         self.packets: list[int] = []
@@ -220,13 +221,16 @@ class _Reader:
     def _primitive(self, words: list[bytes], first: int) -> None:
         """Add a triangle, or those of a strip: every second one is turned round, in ``stp`` the first, too."""
         if words[0] == b"tri":
-            rows = [self._integers(words, 3)]
-        else:
-            strip = self._integers(words, len(words) - 1)[1:]
-            odd = words[0] == b"stp"
-            rows = [strip[n : n + 3] for n in range(len(strip) - 2)]
-            rows = [[b, a, c] if (n + odd) % 2 else [a, b, c] for n, (a, b, c) in enumerate(rows)]
-        self.triangles += [[corner + first if corner >= 0 else corner for corner in row] for row in rows]
+            corners = self._integers(words, 3)
+            self.triangles.extend([corner + first if corner >= 0 else corner for corner in corners])
+            self.primitives.append(1)
+            return
+        strip = np.array(self._integers(words, len(words) - 1)[1:], np.int64)
+        strip[strip >= 0] += first
+        rows = np.stack([strip[:-2], strip[1:-1], strip[2:]], axis=1)
+        turned = slice(0 if words[0] == b"stp" else 1, None, 2)
+        rows[turned, :2] = rows[turned, 1::-1]
+        self.triangles.frombytes(rows.tobytes())
         self.primitives.append(len(rows))
 
     def model(self) -> Model:
@@ -244,7 +248,7 @@ class _Reader:
             self.materials,
             corners,
             self._bones(corners[:, 0], len(tables[b"v"])),
-            np.array(self.triangles, np.int64).reshape(-1, 3),
+            np.frombuffer(self.triangles, np.int64).reshape(-1, 3),
             self._face_materials(),
             found,
             self.data,

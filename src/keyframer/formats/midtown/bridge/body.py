@@ -31,21 +31,23 @@ class Body:
         self._check_counts()
         origins = _origins(skeleton)
         valid = self._valid_faces(len(origins))
-        corners = model.corners[model.triangles[valid]]
-        bones = np.maximum(model.bones[model.triangles[valid]], 0)  # corners without a bone follow the root
-        vertices, used = np.unique(np.stack([corners[..., 0], bones]).reshape(2, -1), axis=1, return_inverse=True)
-        positions = self._table(b"v")[vertices[0]]
+        faces, numbers = model.triangles[valid], model.corners.T
+        bones = np.maximum(model.bones[faces], 0)  # corners without a bone follow the root
+        stride = int(bones.max(initial=0)) + 1
+        pairs, used = np.unique(numbers[0][faces] * stride + bones, return_inverse=True)
+        vertices, bones = pairs // stride, pairs % stride
+        positions = self._table(b"v")[vertices]
         if len(origins):
-            positions = positions + origins[vertices[1]]
+            positions = positions + origins[bones]
         mesh = Mesh("body", positions, used.reshape(-1, 3))
         self.reporter.mark(mesh, "midtown", record)
         if len(model.tables[b"n"]):
-            mesh.normals, mesh.normal_corners = _unit(self._table(b"n")), corners[..., 1]
+            mesh.normals, mesh.normal_corners = _unit(self._table(b"n")), numbers[1][faces]
         if self._has_colours():
             colours = self._table(b"c")
-            mesh.colors, mesh.color_alpha, mesh.color_corners = colours[:, :3], colours[:, 3], corners[..., 2]
+            mesh.colors, mesh.color_alpha, mesh.color_corners = colours[:, :3], colours[:, 3], numbers[2][faces]
         if len(model.tables[b"t1"]):
-            mesh.uv, mesh.uv_corners = self._table(b"t1"), corners[..., 3]
+            mesh.uv, mesh.uv_corners = self._table(b"t1"), numbers[3][faces]
             scene.space = _SPACE
         mesh.face_materials = _numbered(model.face_materials[valid], len(scene.materials))
         scene.materials += [self._material(material) for material in model.materials]
@@ -60,7 +62,7 @@ class Body:
             inverse[:, :3, 3] = -origins
             every = np.arange(len(positions))
             joints = list(range(len(origins)))
-            skin = Skin("body", joints, inverse, every, vertices[1], np.ones(len(positions)), rigid=True)
+            skin = Skin("body", joints, inverse, every, bones, np.ones(len(positions)), rigid=True)
             skin.extras["midtown"] = self.reporter.location_of(record)
             scene.skins.append(skin)
         scene.meshes.append(mesh)
