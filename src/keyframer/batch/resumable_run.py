@@ -12,13 +12,7 @@ from typing import Any
 
 from keyframer.batch import output_names, storage
 from keyframer.batch.base_run import InputFile, Run
-from keyframer.batch.job import (
-    DONE,
-    LEDGER,
-    Job,
-    Result,
-    options_hash,
-)
+from keyframer.batch.job import DONE, LEDGER, Job, Result, options_hash
 from keyframer.batch.ledger import Ledger, LedgerError, identity_of, removed_meanwhile
 from keyframer.batch.ledger_rows import Row
 from keyframer.batch.operation_table import OPERATIONS

@@ -23,8 +23,29 @@ class Check(Operation):
     counts_findings = True
 
     def add_own_options(self, parser: argparse.ArgumentParser, *, in_batch: bool) -> None:
-        # a batch writes something for every file, so it does not select files by their verdict
-        _add_issues(parser, for_verdicts=not in_batch)
+        group = parser.add_argument_group("issues")
+        group.add_argument(
+            "--fail-on",
+            choices=SEVERITIES,
+            default="error",
+            help="lowest severity that makes the exit code 1 (default: error)",
+        )
+        group.add_argument(
+            "--ignore",
+            action="append",
+            default=[],
+            metavar="CODE",
+            help="leave out issues of this code (may be repeated)",
+        )
+        group.add_argument(
+            "--only",
+            action="append",
+            default=[],
+            metavar="CODE",
+            help="list only issues of this code (may be repeated)"
+            # a batch writes something for every file, so it does not select files by their verdict
+            + (f"; or only files with this verdict: {', '.join(VERDICT_WORDS)}" if not in_batch else ""),
+        )
 
     def own_values(self, options: argparse.Namespace) -> dict[str, Any]:
         verdicts = [word for word in options.only if word in VERDICT_WORDS]  # the command check has taken them out
@@ -42,30 +63,8 @@ class Check(Operation):
         report = checking.check_opened(file.opened).restricted(values.get("only") or (), values.get("ignore") or ())
         file.write(json_file(checking.SCHEMA, checking.SCHEMA_VERSION, checking.report_record(report, file.name)))
         file.note_issues(report.issues)
-        file.format = None if report.format is None else report.format.name
         file.details = {"verdict": report.verdict}
         file.has_findings = report.fails(values.get("fail_on") or "error")
-
-
-def _add_issues(parser: argparse.ArgumentParser, for_verdicts: bool) -> None:
-    group = parser.add_argument_group("issues")
-    group.add_argument(
-        "--fail-on",
-        choices=SEVERITIES,
-        default="error",
-        help="lowest severity that makes the exit code 1 (default: error)",
-    )
-    group.add_argument(
-        "--ignore", action="append", default=[], metavar="CODE", help="leave out issues of this code (may be repeated)"
-    )
-    group.add_argument(
-        "--only",
-        action="append",
-        default=[],
-        metavar="CODE",
-        help="list only issues of this code (may be repeated)"
-        + (f"; or only files with this verdict: {', '.join(VERDICT_WORDS)}" if for_verdicts else ""),
-    )
 
 
 def _refuse_unknown_codes(wanted: tuple[str, ...]) -> None:

@@ -24,7 +24,7 @@ class Convert(Operation):
     name = "convert"
     help = "convert every file to glTF 2.0 or another format"
     loads = (*READING, *SAVING)
-    plain = ("dialect", "max_error")
+    plain = ("to", "fps", "dialect", "max_error")
     reads_scenes = finds_images = replaces_extension = True
 
     def add_own_options(self, parser: argparse.ArgumentParser, *, in_batch: bool) -> None:
@@ -33,7 +33,7 @@ class Convert(Operation):
         _add_steps(parser)
 
     def own_values(self, options: argparse.Namespace) -> dict[str, Any]:
-        return {"to": options.to, "fps": options.fps, "steps": _steps(options), "write": dict(options.write)}
+        return {"steps": _steps(options), "write": dict(options.write)}
 
     def suffix(self, values: Mapping[str, Any]) -> str:
         """Return the suffix without loading the code of the format."""

@@ -28,7 +28,20 @@ class Info(Operation):
     plain = ("table", "encoding")
 
     def add_own_options(self, parser: argparse.ArgumentParser, *, in_batch: bool) -> None:
-        _add_tables(parser)
+        parser.add_argument(
+            "--table",
+            action="extend",
+            type=_table_names,
+            metavar="NAME",
+            help="show only this table (may be repeated; several names can be separated by commas): "
+            f"{', '.join(table_names())}",
+        )
+        parser.add_argument(
+            "--encoding",
+            metavar="NAME",
+            type=_known_encoding,
+            help="code page of the names in the file, such as cp437 (default: UTF-8 if valid, else cp1252)",
+        )
         reading_options.add_format_options(parser)
 
     def perform(self, file: WorkFile) -> None:
@@ -56,23 +69,6 @@ def summarise(
     checked = check_opened(opened)
     tables = [*document_tables.file_tables(opened, checked.verdict, checked.issues, finder)]
     return document_tables.summary_of(opened, tables, checked.verdict, checked.issues), tables, checked
-
-
-def _add_tables(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--table",
-        action="extend",
-        type=_table_names,
-        metavar="NAME",
-        help="show only this table (may be repeated; several names can be separated by commas): "
-        f"{', '.join(table_names())}",
-    )
-    parser.add_argument(
-        "--encoding",
-        metavar="NAME",
-        type=_known_encoding,
-        help="code page of the names in the file, such as cp437 (default: UTF-8 if valid, else cp1252)",
-    )
 
 
 def _table_names(text: str) -> list[str]:

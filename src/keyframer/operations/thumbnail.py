@@ -56,10 +56,112 @@ class Thumbnail(Operation):
         options.to = options.to or kind
 
     def add_own_options(self, parser: argparse.ArgumentParser, *, in_batch: bool) -> None:
-        _add_picture(parser)
+        what = parser.add_argument_group("what to show")
+        reading_options.add_clip(what)
+        what.add_argument(
+            "--size", default="256", metavar="N|WxH", help="size in pixels, such as 256 or 320x200 (default: 256)"
+        )
+        moment = what.add_mutually_exclusive_group()
+        moment.add_argument(
+            "--frame",
+            type=reading_options.frame,
+            metavar="N",
+            help="frame to show (default: the one saved in the file, else the first; the middle one if that "
+            "shows nothing)",
+        )
+        moment.add_argument("--frames", metavar="LIST", help="frames of a sheet or a playback: 0:100:5 or 3,7")
+        what.add_argument("--sheet", metavar="CxR", help="make a contact sheet of C columns and R rows")
+        what.add_argument(
+            "--pictures",
+            type=int,
+            metavar="N",
+            help="number of pictures of a playback (default: 15 per second, at most 90)",
+        )
+        what.add_argument(
+            "--camera",
+            default="auto",
+            metavar="NAME",
+            help="name of a camera; fit: everything is visible; auto (default): a camera of the file, else fit",
+        )
+        what.add_argument(
+            "--around",
+            type=reading_options.number(-360, 360),
+            metavar="DEGREES",
+            help="angle of the view to the right of the front (default: 30); implies --camera fit",
+        )
+        what.add_argument(
+            "--above",
+            type=reading_options.number(-90, 90),
+            metavar="DEGREES",
+            help="angle of the view above the horizon (default: 22); implies --camera fit",
+        )
+        what.add_argument(
+            "--lights",
+            choices=("auto", "file", "studio"),
+            default="auto",
+            help="lights of the file, of a studio, or both as needed (default: auto)",
+        )
+        what.add_argument(
+            "--bones",
+            choices=("auto", "always", "never"),
+            default="auto",
+            help="draw the skeleton (default: only without a mesh)",
+        )
+        what.add_argument(
+            "--background", default="neutral", metavar="COLOUR", help="#rrggbb, file, none, or neutral (default)"
+        )
+        what.add_argument(
+            "--two-sided",
+            action="store_true",
+            help="draw the back of faces, too (default: only of two-sided materials)",
+        )
+        what.add_argument(
+            "--to", choices=PICTURE_KINDS, help="kind of picture (default: by the extension of OUT, else png)"
+        )
 
     def own_values(self, options: argparse.Namespace) -> dict[str, Any]:
-        return _picture(options)
+        """Return the fields of `Settings` and `Presentation`."""
+        from keyframer.inspecting.samples import parse_frames  # these load the renderer
+        from keyframer.rendering.encoding import ANIMATED, STILL, check_kind
+        from keyframer.rendering.renderer import picture_options
+
+        kind = options.to or "png"
+        sheet = None if options.sheet is None else _pair(options.sheet, "--sheet")
+        if sheet is not None and sheet[0] * sheet[1] > 1_000:
+            raise ValueError("--sheet: a sheet has at most 1000 pictures")
+        if sheet is not None and kind not in STILL:
+            raise ValueError("a contact sheet is a still picture: png or jpg")
+        if options.pictures is not None and not 1 <= options.pictures <= 1_000:
+            raise ValueError("--pictures must be from 1 to 1000")
+        if options.pictures is not None and kind in STILL:
+            raise ValueError(f"--pictures is for a playback, not a still picture (write {', '.join(ANIMATED)})")
+        frames = None if options.frames is None else list(parse_frames(options.frames))
+        if frames is not None and len(frames) > 1_000:
+            raise ValueError(f"--frames: {len(frames)} pictures, at most 1000")
+        if frames is not None and kind in STILL and sheet is None:
+            sheet = [min(len(frames), 4), -(-len(frames) // min(len(frames), 4))]
+        if options.frame is not None:
+            frames = [options.frame]
+        has_angle = options.around is not None or options.above is not None
+        if has_angle and options.camera not in ("auto", "fit"):
+            raise ValueError("--around and --above are for --camera fit")
+        width, height = _pair(options.size, "--size")
+        settings = {
+            "width": width,
+            "height": height,
+            "camera": "fit" if has_angle else options.camera,
+            "lights": options.lights,
+            "bones": {"auto": None, "always": True, "never": False}[options.bones],
+            "around_degrees": options.around,
+            "above_degrees": options.above,
+            "two_sided": options.two_sided,
+        }
+        if options.background != "neutral":
+            settings["background"] = _background(options.background)
+        presentation = {"kind": kind, "sheet": sheet, "frames": frames, "pictures": options.pictures}
+        values = {"settings": settings, "presentation": presentation}
+        check_kind(kind, transparent=picture_options(values)[0].background is None)
+        return values
 
     def suffix(self, values: Mapping[str, Any]) -> str:
         from keyframer.rendering.renderer import picture_options
@@ -82,114 +184,6 @@ class Thumbnail(Operation):
         if not renderer.complete:
             file.note("some faces are not drawn: drawing all of them would take too long")
         file.write(data)
-
-
-def _add_picture(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments for the content and the style of a picture."""
-    what = parser.add_argument_group("what to show")
-    reading_options.add_clip(what)
-    what.add_argument(
-        "--size", default="256", metavar="N|WxH", help="size in pixels, such as 256 or 320x200 (default: 256)"
-    )
-    moment = what.add_mutually_exclusive_group()
-    moment.add_argument(
-        "--frame",
-        type=reading_options.frame,
-        metavar="N",
-        help="frame to show (default: the one saved in the file, else the first; the middle one if that shows nothing)",
-    )
-    moment.add_argument("--frames", metavar="LIST", help="frames of a sheet or a playback: 0:100:5 or 3,7")
-    what.add_argument("--sheet", metavar="CxR", help="make a contact sheet of C columns and R rows")
-    what.add_argument(
-        "--pictures",
-        type=int,
-        metavar="N",
-        help="number of pictures of a playback (default: 15 per second, at most 90)",
-    )
-    what.add_argument(
-        "--camera",
-        default="auto",
-        metavar="NAME",
-        help="name of a camera; fit: everything is visible; auto (default): a camera of the file, else fit",
-    )
-    what.add_argument(
-        "--around",
-        type=reading_options.number(-360, 360),
-        metavar="DEGREES",
-        help="angle of the view to the right of the front (default: 30); implies --camera fit",
-    )
-    what.add_argument(
-        "--above",
-        type=reading_options.number(-90, 90),
-        metavar="DEGREES",
-        help="angle of the view above the horizon (default: 22); implies --camera fit",
-    )
-    what.add_argument(
-        "--lights",
-        choices=("auto", "file", "studio"),
-        default="auto",
-        help="lights of the file, of a studio, or both as needed (default: auto)",
-    )
-    what.add_argument(
-        "--bones",
-        choices=("auto", "always", "never"),
-        default="auto",
-        help="draw the skeleton (default: only without a mesh)",
-    )
-    what.add_argument(
-        "--background", default="neutral", metavar="COLOUR", help="#rrggbb, file, none, or neutral (default)"
-    )
-    what.add_argument(
-        "--two-sided", action="store_true", help="draw the back of faces, too (default: only of two-sided materials)"
-    )
-    what.add_argument(
-        "--to", choices=PICTURE_KINDS, help="kind of picture (default: by the extension of OUT, else png)"
-    )
-
-
-def _picture(options: argparse.Namespace) -> dict[str, Any]:
-    """Return the fields of `Settings` and `Presentation`; raises ValueError if they are invalid."""
-    from keyframer.inspecting.samples import parse_frames  # these load the renderer
-    from keyframer.rendering.encoding import ANIMATED, STILL, check_kind
-    from keyframer.rendering.renderer import picture_options
-
-    kind = options.to or "png"
-    sheet = None if options.sheet is None else _pair(options.sheet, "--sheet")
-    if sheet is not None and sheet[0] * sheet[1] > 1_000:
-        raise ValueError("--sheet: a sheet has at most 1000 pictures")
-    if sheet is not None and kind not in STILL:
-        raise ValueError("a contact sheet is a still picture: png or jpg")
-    if options.pictures is not None and not 1 <= options.pictures <= 1_000:
-        raise ValueError("--pictures must be from 1 to 1000")
-    if options.pictures is not None and kind in STILL:
-        raise ValueError(f"--pictures is for a playback, not a still picture (write {', '.join(ANIMATED)})")
-    frames = None if options.frames is None else list(parse_frames(options.frames))
-    if frames is not None and len(frames) > 1_000:
-        raise ValueError(f"--frames: {len(frames)} pictures, at most 1000")
-    if frames is not None and kind in STILL and sheet is None:
-        sheet = [min(len(frames), 4), -(-len(frames) // min(len(frames), 4))]
-    if options.frame is not None:
-        frames = [options.frame]
-    has_angle = options.around is not None or options.above is not None
-    if has_angle and options.camera not in ("auto", "fit"):
-        raise ValueError("--around and --above are for --camera fit")
-    width, height = _pair(options.size, "--size")
-    settings = {
-        "width": width,
-        "height": height,
-        "camera": "fit" if has_angle else options.camera,
-        "lights": options.lights,
-        "bones": {"auto": None, "always": True, "never": False}[options.bones],
-        "around_degrees": options.around,
-        "above_degrees": options.above,
-        "two_sided": options.two_sided,
-    }
-    if options.background != "neutral":
-        settings["background"] = _background(options.background)
-    presentation = {"kind": kind, "sheet": sheet, "frames": frames, "pictures": options.pictures}
-    values = {"settings": settings, "presentation": presentation}
-    check_kind(kind, transparent=picture_options(values)[0].background is None)
-    return values
 
 
 def _pair(text: str, option: str) -> list[int]:
