@@ -130,6 +130,14 @@ def test_images_of_materials_are_found_in_the_content_of_the_engine(tmp_path: Pa
     assert len(Gltf((tmp_path / "arm.glb").read_bytes()).json["images"]) == 1
 
 
+def test_files_with_names_longer_than_systems_allow_are_missing(tmp_path: Path) -> None:
+    scene_file = write_arm(tmp_path)
+    for name in (b"content/cloth.material.xml", b"content/body.geo"):
+        folder, _, ending = name.partition(b"/")
+        scene_file.write_bytes(arm_scene().replace(name, folder + b"/" + b"x" * 400 + ending))
+        assert keyframer.load(scene_file).nodes
+
+
 @pytest.mark.parametrize("data", [b"<Material", b"<Model />", b"", b"\xff\xfe", CLOTH[:-4]])
 def test_material_files_that_cannot_be_read_are_reported(tmp_path: Path, data: bytes) -> None:
     scene = keyframer.load(write_arm(tmp_path, cloth=data))

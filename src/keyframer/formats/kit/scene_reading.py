@@ -240,8 +240,8 @@ def companion_paths(path: Path, suffix: str, stems: Iterable[tuple[str, str]] = 
 
 
 def files_among(paths: Iterable[Path]) -> list[Path]:
-    """Return the paths of files that exist, on a disk or in a container."""
-    return [path for path in paths if path.is_file() or members.is_file(str(path))]
+    """Return the paths of files that exist, on a disk or in a container; names may be longer than a system allows."""
+    return [path for path in paths if os.path.isfile(path) or members.is_file(str(path))]
 
 
 def read_companion(source: PathLike, role: str) -> bytes:
