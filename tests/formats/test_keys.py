@@ -274,6 +274,17 @@ def test_samples_on_frames_become_few_keys() -> None:
     assert difference(track, fitted_track, np.arange(31.0), 160.0) <= TOLERANCE.length
 
 
+def test_rounding_errors_of_doubles_are_no_approximation() -> None:
+    """A turn at constant speed about an odd axis, whose quaternions are rounded."""
+    half = np.radians(np.arange(31.0)) / 2
+    axis = np.array([1.0, 2.0, 3.0]) / math.sqrt(14)
+    quaternions = np.column_stack([np.sin(half)[:, None] * axis, np.cos(half)])
+    _, loss = fitted(Track.sampled("rotation", quaternions, form=RotationForm.QUATERNION_ABSOLUTE))
+    assert loss.error is not None
+    assert 0 < loss.error < 1e-9
+    assert loss.outcome is Outcome.EXACT
+
+
 def test_samples_between_frames_are_resampled() -> None:
     """30 frames per second in a format that has 25."""
     values = np.column_stack([np.sin(np.arange(31.0) / 5), np.zeros(31), np.zeros(31)])

@@ -65,6 +65,7 @@ _MOST_CHECKED = 4_000
 """largest number of moments at which it is measured"""
 _NOISE = 1e-7
 """smaller errors, of values of 1, are those of rounding"""
+_NOISE_OF_DOUBLES = 1e-12
 _HALF_TURN = math.pi - 1e-3
 """absolute keys turn the shorter way: up to this angle it is certain which one that is"""
 
@@ -327,7 +328,8 @@ class KeyFitter:
         _, _, unit = self.tolerance.for_track(track)
         fitted, error = yield from self._sampled(track)
         advice = yield from self._coarse(track, error)
-        outcome = Outcome.EXACT if error == 0 and reason is KEYS_CONVERTED["frames"] else Outcome.APPROXIMATED
+        is_exact = reason is KEYS_CONVERTED["frames"] and error <= _NOISE_OF_DOUBLES * _extent(track)
+        outcome = Outcome.EXACT if is_exact else Outcome.APPROXIMATED
         words: dict[str, Any] = {"frames": len(track.times), "kind": _name(track), "keys": _counted_keys(fitted)}
         report.add(reason, "", outcome=outcome, advice=advice, error=error, unit=unit, **words)
         return fitted
