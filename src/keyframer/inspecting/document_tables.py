@@ -123,8 +123,6 @@ COLUMNS = (
 
 _NAMED = 3
 """maximum number of missing images that are named"""
-_COUNTED = ("fixtures", "shapes")
-"""tables of some formats, which list content that is not in the scene: the summary has their numbers of rows"""
 
 
 def summary_of(opened: OpenedFile, tables: Sequence[Table], verdict: str, issues: IssueLog) -> Summary:
@@ -189,7 +187,7 @@ def summary_table(summary: Summary, tables: Sequence[Table]) -> Table:
     for name in ("cameras", "lights", "materials"):
         table.add(name, summary[name] or "none")
     for other in tables:
-        if other.name in _COUNTED and other.rows:
+        if other.in_summary and other.rows:
             table.add(other.name, len(other.rows))
     missing = _missing(tables)
     unnamed = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""

@@ -101,7 +101,7 @@ def _finish(assembly: Assembly, data: bytes, archive: Archive) -> Scene:
 def summarise(scene: Scene) -> list[Table]:
     """Return the fixtures of a show; of a fixture itself and its modes. Positions are in the unit of the scene."""
     columns = ("number", "name", "type", "mode", "address", "universe.channel", "x", "y", "z")
-    fixtures = Table("fixtures", "Fixtures", columns)
+    fixtures = Table("fixtures", "Fixtures", columns, in_summary=True)
     modes = Table("modes", "Modes", ("mode", "geometry", "chosen"))
     source = scene.sources
     if isinstance(source, ArchiveSource) and not source.is_show:

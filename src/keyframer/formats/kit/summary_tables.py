@@ -25,6 +25,8 @@ class Table:
     columns: Sequence[str]
     rows: list[Sequence[Cell]] = field(default_factory=list)
     depths: list[int] | None = None
+    in_summary: bool = False
+    """whether the summary of a file has the number of rows: they are content that is not in the scene"""
 
     def add(self, *cells: Cell, depth: int | None = None) -> None:
         if len(cells) != len(self.columns):

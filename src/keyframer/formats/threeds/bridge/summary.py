@@ -182,7 +182,8 @@ def _nodes(document: Document) -> tuple[Table, Table]:
 
 def _shapes(document: Document) -> Table:
     """Return the curves of the shaper and the lofter."""
-    table = Table("shapes", "Shapes", ("kind", "level", "polygons", "closed", "vertices", "straight"))
+    columns = ("kind", "level", "polygons", "closed", "vertices", "straight")
+    table = Table("shapes", "Shapes", columns, in_summary=True)
     for polygon in document.find(Polygon2D):
         table.add("polygon", None, *_curve(polygon.vertices))
     for path in document.find(LoftPath):
